@@ -1,0 +1,93 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+    .swiftLanguageMode(.v6),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+
+/// What `import Samovar` re-exports. SwiftPM does not rebuild through an umbrella module, so its users name the parts too.
+let samovar: [Target.Dependency] = ["Samovar", "SamovarCore", "SamovarHost", "SamovarCommands"]
+
+let package = Package(
+    name: "samovar",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(
+            name: "Samovar",
+            targets: ["Samovar", "SamovarCore", "SamovarProtocol", "SamovarHost", "SamovarCommands"]),
+        .library(name: "MessagePack", targets: ["MessagePack"]),
+        .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
+        .executable(name: "samovar", targets: ["SamovarCLI"]),
+        .executable(name: "counter", targets: ["CounterExample"]),
+        .executable(name: "dupes", targets: ["DupesExample"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+    ],
+    targets: [
+        // Pure: no clock, no socket, no file.
+        .target(name: "SamovarCore", swiftSettings: settings),
+        .target(name: "MessagePack", swiftSettings: settings),
+        .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
+
+        // Adapters: each hides one library.
+        .systemLibrary(
+            name: "CZeroMQ", pkgConfig: "libzmq", providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
+        .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: settings),
+        .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
+        .target(name: "SQLiteJournal", dependencies: ["Journal", "SamovarCore", grdb, crypto], swiftSettings: settings),
+
+        // Hosts: the only place where actions become I/O.
+        .target(
+            name: "SamovarHost",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarProtocol", "ZeroMQ", "Journal", "SQLiteJournal", deque, lifecycle, logging, metrics,
+            ],
+            swiftSettings: settings),
+
+        // Face.
+        .target(
+            name: "SamovarCommands",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost",
+                argumentParser, configuration, lifecycle, logging, subprocess,
+            ],
+            swiftSettings: settings),
+        .target(name: "Samovar", dependencies: ["SamovarCore", "SamovarHost", "SamovarCommands"], swiftSettings: settings),
+        .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
+
+        // Proof.
+        .target(name: "SamovarTesting", dependencies: ["SamovarCore", "Journal"], swiftSettings: settings),
+
+        .executableTarget(
+            name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
+        .executableTarget(
+            name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
+    ]
+)

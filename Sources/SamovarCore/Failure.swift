@@ -1,0 +1,36 @@
+/// Why an effect has failed for good, told to `Program.failed`.
+public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
+    public enum Reason: String, Codable, Sendable, CaseIterable {
+        /// The handler threw, and no retry was left, or the error was permanent.
+        case threw
+        /// The last attempt took longer than its timeout.
+        case timedOut
+        /// Workers died while they ran it, the last one with nothing else to do.
+        case workerDied
+        /// No handler of the worker takes this effect, or its answer could not be read.
+        case unhandled
+    }
+
+    public let reason: Reason
+    /// The error in words, as the worker told it; at most 1,000 characters.
+    public let text: String
+    /// How many attempts failed.
+    public let attempts: Int
+
+    public init(reason: Reason, text: String, attempts: Int) {
+        self.reason = reason
+        self.text = String(text.prefix(1_000))
+        self.attempts = attempts
+    }
+
+    public var description: String {
+        let what =
+            switch reason {
+            case .threw: "failed"
+            case .timedOut: "timed out"
+            case .workerDied: "killed its workers"
+            case .unhandled: "could not be handled"
+            }
+        return "\(what) after \(attempts) \(attempts == 1 ? "attempt" : "attempts")\(text.isEmpty ? "" : ": \(text)")"
+    }
+}

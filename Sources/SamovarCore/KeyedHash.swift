@@ -1,0 +1,120 @@
+/// SipHash-2-4, a keyed 64-bit hash: unpredictable without the key, equal in every process with it.
+///
+/// Source: Aumasson and Bernstein, “SipHash: a fast short-input PRF” (2012). Used for job tokens, seeded randomness and the
+/// hash of a turn's command; Swift's own `Hasher` will not do, for its key is different in every process.
+public struct KeyedHash: Sendable, BitwiseCopyable {
+    @usableFromInline var v0: UInt64
+    @usableFromInline var v1: UInt64
+    @usableFromInline var v2: UInt64
+    @usableFromInline var v3: UInt64
+    @usableFromInline var tail: UInt64 = 0
+    @usableFromInline var count: UInt64 = 0
+
+    @inlinable
+    public init(_ key: Secret) {
+        v0 = key.low ^ 0x736f_6d65_7073_6575
+        v1 = key.high ^ 0x646f_7261_6e64_6f6d
+        v2 = key.low ^ 0x6c79_6765_6e65_7261
+        v3 = key.high ^ 0x7465_6462_7974_6573
+    }
+
+    @inlinable
+    public mutating func combine(_ byte: UInt8) {
+        tail |= UInt64(byte) << ((count & 7) * 8)
+        count &+= 1
+        if count & 7 == 0 {
+            compress(tail)
+            tail = 0
+        }
+    }
+
+    /// Adds the eight bytes of `word`, the lowest first.
+    @inlinable
+    public mutating func combine(_ word: UInt64) {
+        let offset = (count & 7) * 8
+        count &+= 8
+        if offset == 0 {
+            compress(word)
+        } else {
+            compress(tail | word << offset)
+            tail = word >> (64 - offset)
+        }
+    }
+
+    @inlinable
+    public mutating func combine(_ number: Int) {
+        combine(UInt64(truncatingIfNeeded: number))
+    }
+
+    /// Adds every byte and their count, so that two neighbouring sequences cannot be mistaken for one.
+    @inlinable
+    public mutating func combine(_ bytes: some Collection<UInt8>) {
+        combine(bytes.count)
+        let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { combine(UnsafeRawBufferPointer($0)) }
+        if isContiguous == nil {
+            for byte in bytes { combine(byte) }
+        }
+    }
+
+    @inlinable
+    mutating func combine(_ buffer: UnsafeRawBufferPointer) {
+        var offset = 0
+        while offset + 8 <= buffer.count {
+            combine(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            offset += 8
+        }
+        while offset < buffer.count {
+            combine(buffer[offset])
+            offset += 1
+        }
+    }
+
+    @inlinable
+    public consuming func finish() -> UInt64 {
+        compress(tail | count << 56)
+        v2 ^= 0xff
+        round()
+        round()
+        round()
+        round()
+        return v0 ^ v1 ^ v2 ^ v3
+    }
+
+    @inlinable
+    mutating func compress(_ word: UInt64) {
+        v3 ^= word
+        round()
+        round()
+        v0 ^= word
+    }
+
+    @inlinable
+    mutating func round() {
+        v0 &+= v1
+        v1 = v1 << 13 | v1 >> 51
+        v1 ^= v0
+        v0 = v0 << 32 | v0 >> 32
+        v2 &+= v3
+        v3 = v3 << 16 | v3 >> 48
+        v3 ^= v2
+        v0 &+= v3
+        v3 = v3 << 21 | v3 >> 43
+        v3 ^= v0
+        v2 &+= v1
+        v1 = v1 << 17 | v1 >> 47
+        v1 ^= v2
+        v2 = v2 << 32 | v2 >> 32
+    }
+}
+
+/// A 128-bit key that never leaves the store: made with the journal, kept in it.
+public struct Secret: Hashable, Sendable, BitwiseCopyable {
+    public let high: UInt64
+    public let low: UInt64
+
+    @inlinable
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+}

@@ -1,0 +1,51 @@
+/// How often an effect is attempted when a worker's handler throws or an attempt runs out of time, and how long to wait.
+public struct Retry: Hashable, Sendable {
+    /// All attempts together, the first included; at least 1.
+    public let attempts: Int
+    /// The pause after the first failure.
+    public let first: Duration
+    /// By what each further pause is longer.
+    public let factor: Double
+    /// The longest pause.
+    public let maximum: Duration
+
+    /// One attempt and no more.
+    public static let never = Retry(attempts: 1, first: .zero, factor: 1, maximum: .zero)
+
+    /// Up to `count` further attempts after the first, with pauses of 100 ms doubling to a minute.
+    public static func times(_ count: Int) -> Retry {
+        .backoff(first: .milliseconds(100), attempts: count < Int.max ? count + 1 : count)
+    }
+
+    /// Exponential back-off. Each pause varies by ±20 %, drawn from the effect's identity, so that a thousand effects that
+    /// failed together do not come back together, and a replay draws the same.
+    public static func backoff(first: Duration, factor: Double = 2, max: Duration = .seconds(60), attempts: Int) -> Retry {
+        Retry(attempts: Swift.max(1, attempts), first: first, factor: factor, maximum: max)
+    }
+
+    public init(attempts: Int, first: Duration, factor: Double, maximum: Duration) {
+        self.attempts = attempts
+        self.first = first
+        self.factor = factor
+        self.maximum = maximum
+    }
+
+    /// The pause before the next attempt, after `failures` failed ones (from 1); nil if there is no further attempt.
+    public func pause(after failures: Int, of effect: EffectID, secret: Secret) -> Duration? {
+        guard failures < attempts else { return nil }
+        let limit = Double(max(0, maximum.microseconds))
+        var pause = min(Double(max(0, first.microseconds)), limit)
+        var remaining = failures - 1
+        while remaining > 0, pause < limit, factor > 1 {
+            pause = min(pause * factor, limit)
+            remaining -= 1
+        }
+        var hash = KeyedHash(secret)
+        hash.combine(effect.turn)
+        hash.combine(effect.ordinal)
+        hash.combine(failures)
+        var random = Random(seed: hash.finish())
+        let jittered = pause * Double.random(in: 0.8...1.2, using: &random)
+        return .microseconds(Int64(min(jittered, 9e15)))
+    }
+}

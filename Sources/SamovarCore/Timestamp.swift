@@ -1,0 +1,50 @@
+/// A point in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
+///
+/// The journal keeps one timestamp per turn, and `Turn.now` hands it to `update`; inside a program there is no other clock.
+public struct Timestamp: Hashable, Comparable, Codable, Sendable, BitwiseCopyable {
+    public let microseconds: Int64
+
+    @inlinable
+    public init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    @inlinable
+    public init(from decoder: any Decoder) throws {
+        microseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    @inlinable
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(microseconds)
+    }
+
+    @inlinable
+    public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
+
+    /// The point in time `duration` later; saturates at the ends of the range, so a hostile duration cannot trap.
+    public static func + (time: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = time.microseconds.addingReportingOverflow(duration.microseconds)
+        guard overflow else { return Timestamp(microseconds: sum) }
+        return Timestamp(microseconds: duration < .zero ? .min : .max)
+    }
+
+    /// The time from `earlier` to `later`; negative if they are the other way round.
+    public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+        let (difference, overflow) = later.microseconds.subtractingReportingOverflow(earlier.microseconds)
+        guard overflow else { return .microseconds(difference) }
+        return .microseconds(later > earlier ? Int64.max : Int64.min)
+    }
+}
+
+extension Duration {
+    /// This duration in whole microseconds, rounded towards zero; saturates beyond 292,000 years.
+    public var microseconds: Int64 {
+        let (seconds, fraction) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        let (sum, overflowed) = whole.addingReportingOverflow(fraction / 1_000_000_000_000)
+        return overflowed ? (seconds < 0 ? .min : .max) : sum
+    }
+}

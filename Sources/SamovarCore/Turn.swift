@@ -1,0 +1,101 @@
+/// One step of the store: its number in the journal, its time, and where it came from.
+///
+/// A turn is all the outside that `start`, `accept` and `update` may see. Whatever they read from it is in the journal, so a
+/// replay gives the same state, in any process, at any time:
+///
+/// ```swift
+/// var dice = turn.random("dice")
+/// state.throws.append(Int.random(in: 1...6, using: &dice))
+/// state.last = turn.now
+/// ```
+public struct Turn: Hashable, Sendable, BitwiseCopyable {
+    /// The number of this turn's record in the journal; the first is 1, and there are no holes.
+    public let number: Int
+    /// When the store took this turn. Never earlier than the turn before, whatever the machine's clock did.
+    public let now: Timestamp
+    public let origin: Origin
+    @usableFromInline let secret: Secret
+
+    @inlinable
+    public init(number: Int, now: Timestamp, origin: Origin, secret: Secret) {
+        self.number = number
+        self.now = now
+        self.origin = origin
+        self.secret = secret
+    }
+
+    /// Random numbers of this turn. Two calls with one label give the same numbers; another label gives others.
+    public func random(_ label: StaticString = "") -> Random {
+        Random(seed: hash(label, purpose: 1))
+    }
+
+    /// An identity that no other turn has. Two calls with one label give the same one.
+    public func uuid(_ label: StaticString = "") -> UniqueID {
+        let high = hash(label, purpose: 2)
+        let low = hash(label, purpose: 3)
+        // Version 4 and variant 1 of RFC 9562, so that other tools accept it as a random UUID.
+        return UniqueID(high: high & ~0xf000 | 0x4000, low: low & ~(0b11 << 62) | 0b10 << 62)
+    }
+
+    private func hash(_ label: StaticString, purpose: UInt8) -> UInt64 {
+        var hash = KeyedHash(secret)
+        hash.combine(purpose)
+        hash.combine(number)
+        label.withUTF8Buffer { hash.combine($0) }
+        return hash.finish()
+    }
+}
+
+/// Where a turn came from.
+public enum Origin: Hashable, Sendable, BitwiseCopyable {
+    /// The store itself, when it starts or ends.
+    case store
+    /// Input number `sequence` of a client's session.
+    case client(session: SessionID, sequence: Int)
+    /// Message `index` of the answer of a job.
+    case effect(EffectID, lease: Lease, index: Int)
+    /// What `failed` made of an effect that failed for good.
+    case failure(EffectID)
+    /// `.then` of an earlier turn.
+    case followUp(of: Int)
+    /// A person with access to the store's admin socket.
+    case `operator`
+}
+
+/// The identity of an effect in its timeline: the turn that asked for it and its place among that turn's orders, from 0.
+///
+/// It stays the same over retries, restarts and fail-over. Its text with the timeline in front, `timeline/turn/ordinal`, is
+/// the idempotency key of a job.
+public struct EffectID: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
+    public let turn: Int
+    public let ordinal: Int
+
+    @inlinable
+    public init(turn: Int, ordinal: Int) {
+        self.turn = turn
+        self.ordinal = ordinal
+    }
+
+    @inlinable
+    public static func < (a: EffectID, b: EffectID) -> Bool { (a.turn, a.ordinal) < (b.turn, b.ordinal) }
+
+    public var description: String { "\(turn)/\(ordinal)" }
+}
+
+/// The right to run one attempt of an effect: the store's start number and a counter within that start. A lease never
+/// repeats, and the greater fences the smaller.
+public struct Lease: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
+    public let start: Int
+    public let counter: Int
+
+    @inlinable
+    public init(start: Int, counter: Int) {
+        self.start = start
+        self.counter = counter
+    }
+
+    @inlinable
+    public static func < (a: Lease, b: Lease) -> Bool { (a.start, a.counter) < (b.start, b.counter) }
+
+    public var description: String { "\(start).\(counter)" }
+}

@@ -1,0 +1,136 @@
+/// The turn engine: a program's state and the loop that applies one group of turns to it.
+///
+/// A group is a message with all its follow-ups, first in, first out; each is a turn with the next number. The engine decides
+/// nothing else: it knows no codec, no journal, no peer and no clock. What each turn gave goes to a sink that the caller
+/// brings, as a static parameter, so the whole loop is specialised for the program and a turn without orders allocates
+/// nothing.
+///
+/// `update` mutates the state in place. Nothing else holds a reference to it, so a state of a million entries is never
+/// copied. There is no way back from a turn: a group that breaks a limit leaves an engine that must not be used again.
+public struct TurnEngine<P: Program>: ~Copyable {
+    @usableFromInline var live: P.State
+    @usableFromInline var number: Int
+    @usableFromInline let secret: Secret
+    @usableFromInline let limits: GroupLimits
+
+    @inlinable
+    public init(state: consuming P.State, head: Int, secret: Secret, limits: GroupLimits = .default) {
+        live = state
+        number = head
+        self.secret = secret
+        self.limits = limits
+    }
+
+    /// The number of the newest turn.
+    @inlinable public var head: Int { number }
+
+    /// The state after the newest turn. Do not keep a copy across a turn: it would make the next mutation copy the state.
+    @inlinable public var state: P.State { _read { yield live } }
+
+    /// The turn that the next message would be.
+    @inlinable
+    public func next(now: Timestamp, origin: Origin) -> Turn {
+        Turn(number: number + 1, now: now, origin: origin, secret: secret)
+    }
+
+    /// Counts a turn that does not call `update`, such as a refusal.
+    @inlinable
+    public mutating func skip() {
+        number += 1
+    }
+
+    /// Applies one message, and nothing that follows from it.
+    @inlinable
+    public mutating func step(_ message: P.Message, now: Timestamp, origin: Origin) -> (turn: Turn, command: Command<P>) {
+        let turn = next(now: now, origin: origin)
+        number += 1
+        return (turn, P.update(&live, message, turn))
+    }
+
+    /// Applies a message and all its follow-ups.
+    ///
+    /// - Throws: `GroupLimit` if the group passes one of its limits; the state is then beyond repair.
+    @inlinable
+    public mutating func run<Sink: TurnSink>(
+        _ message: P.Message, now: Timestamp, origin: Origin, into sink: inout Sink
+    ) throws(GroupLimit) where Sink.P == P {
+        let first = step(message, now: now, origin: origin)
+        sink.took(first.turn, message, first.command)
+        guard !first.command.isEmpty else { return }
+        try follow(first.command, of: first.turn, into: &sink)
+    }
+
+    /// Applies the follow-ups of a command that is already part of the journal, as of `turn`.
+    @inlinable
+    public mutating func follow<Sink: TurnSink>(
+        _ command: Command<P>, of turn: Turn, into sink: inout Sink
+    ) throws(GroupLimit) where Sink.P == P {
+        var waiting: [(message: P.Message, of: Int)] = []
+        var position = 0
+        var turns = 1
+        var effects = 0
+        enqueue(command, of: turn.number, into: &waiting, effects: &effects)
+        while position < waiting.count {
+            guard turns < limits.turns else { throw .turns(limits.turns, root: turn.number) }
+            let (message, cause) = waiting[position]
+            position += 1
+            turns += 1
+            let taken = step(message, now: turn.now, origin: .followUp(of: cause))
+            sink.took(taken.turn, message, taken.command)
+            enqueue(taken.command, of: taken.turn.number, into: &waiting, effects: &effects)
+            guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
+        }
+        guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
+    }
+
+    @inlinable
+    func enqueue(
+        _ command: Command<P>, of turn: Int, into waiting: inout [(message: P.Message, of: Int)], effects: inout Int
+    ) {
+        for order in command {
+            switch order {
+            case .then(let message): waiting.append((message, turn))
+            case .run: effects += 1
+            }
+        }
+    }
+}
+
+/// Takes note of each turn of a group, in order.
+public protocol TurnSink<P> {
+    associatedtype P: Program
+    mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>)
+}
+
+/// How large one group may grow.
+public struct GroupLimits: Hashable, Sendable {
+    /// Turns in one group, the first included.
+    public var turns: Int
+    /// Effects ordered by one group.
+    public var effects: Int
+    /// Bytes of one group's records.
+    public var bytes: Int
+
+    public init(turns: Int = 1_000, effects: Int = 10_000, bytes: Int = 4 << 20) {
+        self.turns = turns
+        self.effects = effects
+        self.bytes = bytes
+    }
+
+    public static let `default` = GroupLimits()
+}
+
+/// A group that passed one of its limits, with the turn that began it.
+public enum GroupLimit: Error, Hashable, Sendable, CustomStringConvertible {
+    case turns(Int, root: Int)
+    case effects(Int, root: Int)
+    case bytes(Int, root: Int)
+
+    public var description: String {
+        switch self {
+        case .turns(let limit, let root): "the group of turn \(root) has more than \(limit) turns: an endless chain of follow-ups?"
+        case .effects(let limit, let root): "the group of turn \(root) orders more than \(limit) effects"
+        case .bytes(let limit, let root): "the records of the group of turn \(root) take more than \(limit) bytes"
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// A 128-bit identity, written like a UUID: `6f1c0d52-8f5e-4b0e-9a57-0c1d2e3f4a5b`.
+///
+/// The core never draws one by itself: hosts bring them from the system's randomness, and programs from `Turn.uuid(_:)`.
+public struct UniqueID: Hashable, Comparable, Sendable, BitwiseCopyable {
+    public let high: UInt64
+    public let low: UInt64
+
+    @inlinable
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// All bits zero: “none yet”, as in a frame that is sent before the timeline is known.
+    public static let zero = UniqueID(high: 0, low: 0)
+
+    /// Reads the 32 hexadecimal digits of the description, with or without hyphens; nil if `text` is anything else.
+    public init?(_ text: String) {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        var count = 0
+        for character in text where character != "-" {
+            guard count < 32, let digit = character.hexDigitValue else { return nil }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(digit)
+            count += 1
+        }
+        guard count == 32 else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    public static func < (a: UniqueID, b: UniqueID) -> Bool { (a.high, a.low) < (b.high, b.low) }
+}
+
+extension UniqueID: CustomStringConvertible {
+    public var description: String {
+        let digits = Self.hexadecimal(high) + Self.hexadecimal(low)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text.append("-") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    private static func hexadecimal(_ word: UInt64) -> String {
+        let digits = String(word, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension UniqueID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let id = UniqueID(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an identity of 32 hexadecimal digits")
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// The random identity of one journal. A restored backup, `--fresh` and an import have another one, so that no peer mistakes
+/// their turns for those it knew.
+public typealias Timeline = UniqueID
+/// The identity of a client's session, drawn by the client.
+public typealias SessionID = UniqueID
+/// The identity of a worker process, drawn by the worker (or by the supervisor that starts it).
+public typealias WorkerID = UniqueID

@@ -1,0 +1,3 @@
+import ServiceLifecycle
+import Logging
+import Metrics
