@@ -89,5 +89,17 @@ let package = Package(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
         .executableTarget(
             name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
+
+        .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
+        .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
+        .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", grdb], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
+        .testTarget(
+            name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore"], swiftSettings: settings),
+        .testTarget(
+            name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings),
     ]
 )

@@ -125,12 +125,15 @@ public enum GroupLimit: Error, Hashable, Sendable, CustomStringConvertible {
     case turns(Int, root: Int)
     case effects(Int, root: Int)
     case bytes(Int, root: Int)
+    /// A message or an effect of the group that its own `encode(to:)` refuses.
+    case unencodable(String, root: Int)
 
     public var description: String {
         switch self {
         case .turns(let limit, let root): "the group of turn \(root) has more than \(limit) turns: an endless chain of follow-ups?"
         case .effects(let limit, let root): "the group of turn \(root) orders more than \(limit) effects"
         case .bytes(let limit, let root): "the records of the group of turn \(root) take more than \(limit) bytes"
+        case .unencodable(let why, let root): "the group of turn \(root) has a value that cannot be encoded: \(why)"
         }
     }
 }

@@ -1,0 +1,130 @@
+# make help   says what there is. Needs GNU make 4, bash and Swift 6.3; the rest is installed if it is missing.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.SILENT:
+.DEFAULT_GOAL := help
+.PHONY: help run test bench build format lint clean system python swift
+
+DIR ?= /usr/share
+WORKERS ?= 2
+MINIMUM ?= 1
+FRESH ?=
+# One set of flags for all that builds tests: another set would build everything again. The check makes an import of a module
+# that a target does not name in Package.swift an error.
+TEST_FLAGS := --explicit-target-dependency-import-check error
+SOURCES := Package.swift Sources Tests Examples
+
+# A compiler process may need 2 GB; with less memory, fewer of them run at once.
+JOBS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); \
+	free=$$(awk '/MemAvailable/ { print int($$2 / 2000000) }' /proc/meminfo 2>/dev/null || true); \
+	free=$${free:-$$cores}; [ "$$free" -ge 1 ] || free=1; \
+	if [ "$$free" -lt "$$cores" ]; then echo "$$free"; else echo "$$cores"; fi)
+
+# Taken as they were given: what make does with a dollar sign is nothing for the name of a folder.
+export SAMOVAR_RUN_DIR := $(value DIR)
+export SAMOVAR_RUN_FRESH := $(value FRESH)
+
+help: ## Says what there is
+	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (bytes) FRESH=1 (search anew)
+	root=$$(cd -P -- "$$SAMOVAR_RUN_DIR" && pwd -P)
+	# The data folder is named after the searched one. Where that name would not be unique, a checksum makes it so.
+	name=$${root//[!A-Za-z0-9._-]/-}; name=$${name#-}; name=$${name:-root}
+	case "$$root" in
+		*[!A-Za-z0-9._/]* | /root) name=$${name:0:60}-$$(printf %s "$$root" | cksum | cut -d ' ' -f 1) ;;
+		*) [ $${#name} -le 100 ] || name=$${name:0:60}-$$(printf %s "$$root" | cksum | cut -d ' ' -f 1) ;;
+	esac
+	# A path that is no text, or holds control characters, goes as its bytes, so that any path can be searched.
+	if printf %s "$$root" | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 &&
+		[ "$$(printf %s "$$root" | LC_ALL=C tr -d -c '\0-\37\177' | wc -c)" -eq 0 ]; then
+		json="\"$$(printf %s "$$root" | sed 's/[\\"]/\\&/g')\""
+	else
+		json="{\"bytes\":\"$$(printf %s "$$root" | base64 | tr -d '\n')\"}"
+	fi
+	swift build -c release --product dupes -j $(JOBS) >&2
+	dupes=$$(swift build -c release --show-bin-path)/dupes
+	"$$dupes" up --until-idle --workers "$(WORKERS)" --data ".samovar/dupes-$$name" $${SAMOVAR_RUN_FRESH:+--fresh} \
+		--seed "{\"root\":$$json,\"minimumSize\":$(MINIMUM)}"
+
+test: system swift python ## Builds and runs all tests
+	PATH="$$PWD/.build/python/bin:$$PATH"
+	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
+	swift test --skip-build $(TEST_FLAGS)
+
+bench: system swift ## Measures against find, sha256sum and a bare ZeroMQ echo; see docs/performance.md
+	JOBS=$(JOBS) Benchmarks/bench.sh
+
+build: system swift ## Builds all programs in release, without running them
+	swift build -c release -j $(JOBS)
+
+format: swift ## Formats the sources
+	swift format --in-place --recursive --parallel $(SOURCES)
+
+lint: swift ## Checks the form of the sources
+	swift format lint --strict --recursive --parallel $(SOURCES)
+
+clean: ## Removes what was built; data folders in .samovar stay
+	rm -rf .build Benchmarks/.build
+
+swift:
+	if ! command -v swift >/dev/null; then
+		echo "There is no swift on the PATH: Samovar needs Swift 6.3 or newer, see https://www.swift.org/install" >&2
+		exit 69
+	fi
+
+# What can be asked for without root; only what is missing is installed.
+define install
+install_packages() {
+	if ! command -v apt-get >/dev/null; then
+		echo "Please install $$*: this system has no apt-get, so it cannot be done for you" >&2
+		return 69
+	fi
+	local sudo=
+	if [ "$$(id -u)" -ne 0 ]; then
+		if ! sudo -n true 2>/dev/null; then
+			echo "Please install $$*: it needs root, or sudo without a password" >&2
+			return 69
+		fi
+		sudo="sudo -n"
+	fi
+	echo "Installing $$*" >&2
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update >&2
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+		install --no-install-recommends "$$@" </dev/null >/dev/null
+}
+endef
+
+system:
+	$(install)
+	missing=()
+	command -v pkg-config >/dev/null || missing+=(pkg-config)
+	pkg-config --exists 'libzmq >= 4.3' 2>/dev/null || missing+=(libzmq3-dev)
+	pkg-config --exists sqlite3 2>/dev/null || missing+=(libsqlite3-dev)
+	if [ $${#missing[@]} -gt 0 ]; then install_packages "$${missing[@]}"; fi
+
+# Some tests talk to a worker in Python. A virtual environment keeps the packages out of the system; where none can be made,
+# the system's own packages do.
+python:
+	$(install)
+	usable() { "$$1" -c 'import msgpack, zmq' 2>/dev/null; }
+	venv=.build/python
+	usable "$$venv/bin/python3" && exit 0
+	rm -rf "$$venv"
+	command -v python3 >/dev/null && usable python3 && exit 0
+	if ! command -v python3 >/dev/null; then install_packages python3 python3-msgpack python3-zmq; fi
+	usable python3 && exit 0
+	mkdir -p .build
+	if python3 -m venv "$$venv" >/dev/null 2>&1 &&
+		"$$venv/bin/python3" -m pip install --quiet --disable-pip-version-check msgpack pyzmq >&2; then
+		exit 0
+	fi
+	rm -rf "$$venv"
+	install_packages python3 python3-msgpack python3-zmq
+	usable python3 || usable /usr/bin/python3
+	if ! usable python3; then
+		mkdir -p "$$venv/bin"
+		ln -s /usr/bin/python3 "$$venv/bin/python3"
+	fi

@@ -1,0 +1,67 @@
+/// The durable memory of a store: batches of turns, snapshots, and a few named facts.
+///
+/// The batches are the truth. A snapshot is a cache of what they say, and a fact is something small that belongs to the
+/// journal as a whole, such as its timeline, its seed or the schema of its program.
+///
+/// ```swift
+/// try journal.append(Batch(first: journal.last + 1, last: journal.last + 2, bytes: records))
+/// // Only now may anybody hear of the two turns.
+/// ```
+///
+/// A journal is used by one thread at a time, and its calls block that thread until the disk has answered, so none of
+/// them belongs on Swift's cooperative pool. Every implementation passes `JournalContract` of `SamovarTesting`.
+public protocol Journal {
+    /// The last durable turn; 0 while the journal is empty.
+    var last: Int { get }
+
+    /// Makes a batch durable: when this returns, the batch survives the death of the process and of the machine.
+    ///
+    /// - Throws: ``JournalError/Code/misuse`` unless the batch begins at ``last`` + 1.
+    ///   ``JournalError/Code/full`` when there is no space: nothing has changed and the same batch may be tried again.
+    ///   ``JournalError/Code/inputOutput`` when it is unknown whether the batch is durable: the process must end, and
+    ///   every later write throws the same error.
+    mutating func append(_ batch: Batch) throws(JournalError)
+
+    /// Hands over, in order, every batch that holds a turn at or after `turn`, each verified; the first of them may begin
+    /// before it.
+    ///
+    /// Batches are streamed, so a journal may be larger than the memory. `body` may call the journal, and what it throws
+    /// ends the reading and is passed on.
+    ///
+    /// - Throws: ``JournalError/Code/damaged``, naming the batch, when one is missing or not what was appended.
+    func read(from turn: Int, _ body: (Batch) throws -> Void) throws
+
+    /// Saves a snapshot durably, in place of an older one of the same turn. Only the newest three are kept.
+    ///
+    /// - Throws: As ``append(_:)``; ``JournalError/Code/misuse`` when the snapshot is ahead of ``last``.
+    mutating func save(_ snapshot: Snapshot) throws(JournalError)
+
+    /// The turns of the snapshots that are kept, newest first.
+    func snapshots() throws(JournalError) -> [Int]
+
+    /// The snapshot of a turn, verified.
+    ///
+    /// - Throws: ``JournalError/Code/damaged`` when it is not what was saved, in which case an older one still helps;
+    ///   ``JournalError/Code/missing`` when there is none of that turn.
+    func snapshot(at turn: Int) throws(JournalError) -> Snapshot
+
+    /// The value of a fact, or `nil` if it was never recorded.
+    func fact(_ name: String) throws(JournalError) -> [UInt8]?
+
+    /// Records a fact durably, in place of its older value.
+    ///
+    /// - Throws: As ``append(_:)``.
+    mutating func record(_ value: [UInt8], as name: String) throws(JournalError)
+
+    /// Does upkeep that would otherwise delay a later append. Call it when the store is idle; without anything to do it
+    /// costs nothing.
+    mutating func checkpoint() throws(JournalError)
+
+    /// Gives the journal up: every later call but this one throws ``JournalError/Code/misuse``.
+    mutating func close() throws(JournalError)
+}
+
+extension Journal {
+    /// Does nothing: most journals need no upkeep.
+    public mutating func checkpoint() throws(JournalError) {}
+}

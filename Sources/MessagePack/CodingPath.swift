@@ -1,0 +1,72 @@
+/// The way from a value to one of its parts. Kept as little as possible, since a path is only made for an error.
+enum PathStep {
+    /// The value stands in the place of the one above, as the value of a single value container does.
+    case same
+    case key(any CodingKey)
+    case index(Int)
+    /// The value of a dictionary, whose encoded key begins at this index in the bytes of the value above.
+    case entry(Int)
+
+    func codingKey(in bytes: @autoclosure () -> ArraySlice<UInt8>) -> (any CodingKey)? {
+        switch self {
+        case .same: nil
+        case .key(let key): key
+        case .index(let index): IndexKey(index)
+        case .entry(let start): EntryKey(encoded: bytes()[start...])
+        }
+    }
+}
+
+/// The place of an element in an array.
+struct IndexKey: CodingKey {
+    let index: Int
+
+    init(_ index: Int) { self.index = index }
+    init?(intValue: Int) { index = intValue }
+    init?(stringValue: String) { nil }
+
+    var intValue: Int? { index }
+    var stringValue: String { "Index \(index)" }
+}
+
+/// The key of a dictionary.
+struct EntryKey: CodingKey {
+    let stringValue: String
+
+    init(encoded bytes: ArraySlice<UInt8>) {
+        var reader = MessagePackReader(bytes)
+        do {
+            stringValue = try reader.readString()
+        } catch {
+            stringValue = reader.describeNext()
+        }
+    }
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { stringValue = "\(intValue)" }
+
+    var intValue: Int? { Int(stringValue) }
+}
+
+/// The key under which the value of a superclass stands.
+struct SuperKey: CodingKey {
+    init() {}
+    init?(intValue: Int) { nil }
+    init?(stringValue: String) { nil }
+
+    var intValue: Int? { nil }
+    var stringValue: String { "super" }
+}
+
+/// A path as it is written in Swift: `seed.items[3].name`.
+func describe(path: [any CodingKey]) -> String {
+    var text = ""
+    for key in path {
+        if let index = key.intValue, key.stringValue == "Index \(index)" {
+            text += "[\(index)]"
+        } else {
+            text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+        }
+    }
+    return text
+}

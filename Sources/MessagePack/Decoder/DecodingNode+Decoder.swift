@@ -1,0 +1,24 @@
+/// The three containers of `Codable`. Each only finds the place where its node reads a value.
+extension DecodingNode: Decoder {
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try openMap()
+        allow(type)
+        return KeyedDecodingContainer(KeyedDecoding(node: self))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try openArray()
+        return UnkeyedDecoding(node: self)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+        SingleValueDecoding(node: self)
+    }
+
+    /// The node of a value which this one decodes by hand.
+    func child(at offset: Int, step: PathStep) -> DecodingNode {
+        DecodingNode(below: self, at: offset, step: step, subject: subject, isNested: true)
+    }
+}

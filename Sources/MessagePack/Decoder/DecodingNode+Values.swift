@@ -1,0 +1,103 @@
+/// The reading of values: those the decoder knows itself, and those which decode themselves.
+///
+/// All of them begin at the index where the reader stands, at `step` below this node, and leave the reader behind the value.
+extension DecodingNode {
+    func readBool(_ step: PathStep) throws -> Bool {
+        do { return try session.reader.readBool() } catch { throw failure(error, "a boolean", Bool.self, step) }
+    }
+
+    func readString(_ step: PathStep) throws -> String {
+        do { return try session.reader.readString() } catch { throw failure(error, "a string", String.self, step) }
+    }
+
+    func readDouble(_ step: PathStep) throws -> Double {
+        do { return try session.reader.readDouble() } catch { throw failure(error, "a float", Double.self, step) }
+    }
+
+    func readFloat(_ step: PathStep) throws -> Float {
+        do { return try session.reader.readFloat() } catch { throw failure(error, "a float", Float.self, step) }
+    }
+
+    func readBinary(_ step: PathStep) throws -> [UInt8] {
+        do { return try session.reader.readBinary() } catch { throw failure(error, "binary data", [UInt8].self, step) }
+    }
+
+    func readInteger<T: FixedWidthInteger>(_ type: T.Type, _ step: PathStep) throws -> T {
+        do {
+            return try session.reader.readInteger(as: type)
+        } catch {
+            if isKey, let name = name(at: session.reader.next), let value = T(name) {
+                try session.reader.skip()
+                return value
+            }
+            throw failure(error, "an integer", type, step)
+        }
+    }
+
+    /// Reads nil if it is there.
+    func readNil() throws -> Bool {
+        try session.reader.readNil()
+    }
+
+    /// Decodes a value of any type.
+    func decode<T: Decodable>(_ type: T.Type, _ step: PathStep, isKey: Bool = false) throws -> T {
+        // Elements of arrays arrive here whatever their type is, and these need no node.
+        if type == String.self { return same(try readString(step)) }
+        if type == Int.self, !isKey { return same(try readInteger(Int.self, step)) }
+        if type == Double.self { return same(try readDouble(step)) }
+        if type == Bool.self { return same(try readBool(step)) }
+        if type == [UInt8].self, try session.reader.peekType() != .array { return same(try readBinary(step)) }
+        if let direct = type as? any MessagePackable.Type { return try readDirectly(direct, as: type, step) }
+
+        let offset = session.reader.next
+        let node = DecodingNode(below: self, at: offset, step: step, subject: type, isKey: isKey)
+        guard node.level <= session.reader.limits.maximumLevel else { throw session.reader.tooDeep() }
+        let value: T
+        do {
+            if let dictionary = type as? any DecodableDictionary.Type {
+                value = try readPairs(dictionary, as: type, from: node)
+            } else {
+                value = try type.init(from: node)
+            }
+            if isLenient { try node.refuseUnknownFields() }
+        } catch let error as DecodingError {
+            throw node.explain(error)
+        }
+        try node.finish()
+        // A word's node has read bytes of its own.
+        if let end = node.wordEnd { session.reader.next = end }
+        return value
+    }
+
+    private func readPairs<Dictionary: DecodableDictionary, T>(
+        _ dictionary: Dictionary.Type, as type: T.Type, from node: DecodingNode
+    ) throws -> T {
+        same(try dictionary.init(pairsOf: node))
+    }
+
+    /// Lets a value read itself, which must end where the value does.
+    private func readDirectly<Direct: MessagePackable, T>(
+        _ direct: Direct.Type, as type: T.Type, _ step: PathStep
+    ) throws -> T {
+        let start = session.reader.next
+        session.reader.depth = content == .unopened ? depth : depth + 1
+        // Also holds off bytes that are too deep from a type which does not count the depth.
+        try session.reader.skip()
+        let end = session.reader.next
+        session.reader.next = start
+        do throws(MessagePackError) {
+            let value = try direct.init(from: &session.reader)
+            guard session.reader.next == end else {
+                throw MessagePackError(.invalidValue, "\(direct) did not read one whole value", offset: session.reader.position)
+            }
+            return same(value)
+        } catch {
+            throw failure(error, "\(direct)", direct, step)
+        }
+    }
+
+    /// A value as the type it has, which the compiler cannot know.
+    private func same<A, B>(_ value: A) -> B {
+        unsafeBitCast(value, to: B.self)
+    }
+}

@@ -1,0 +1,190 @@
+/// What the nodes of one call to the decoder share.
+final class DecodingSession {
+    /// Moved to wherever a value is read; after a read it stands at the end of the value.
+    var reader: MessagePackReader
+
+    init(_ reader: MessagePackReader) {
+        self.reader = reader
+    }
+}
+
+/// One value being decoded: the `Decoder` its `init(from:)` gets.
+///
+/// Fields are mostly read in the order in which they were written. So a node keeps the place of the next element, and a
+/// look-up compares the key there. Only a look-up that fails makes an index of all keys.
+final class DecodingNode {
+    enum Content { case unopened, array, map }
+
+    /// That of the parent, except for a bare word in the place of an enum, whose map has bytes of its own.
+    private(set) var session: DecodingSession
+    let parent: DecodingNode?
+    let step: PathStep
+    /// Where the value begins.
+    private(set) var offset: Int
+    /// What is being decoded, for errors; a container nested by hand has the type of the value that nests it.
+    let subject: any Any.Type
+    /// How many arrays and maps contain this value.
+    let depth: Int
+    /// How many values contain this one.
+    let level: Int
+    /// Whether it is a container which the parent nests by hand, as an enum does for the values of a case.
+    let isNested: Bool
+    /// Whether it is the key of a dictionary, where digits in a string count as an integer.
+    let isKey: Bool
+
+    private(set) var content = Content.unopened
+    private(set) var count = 0
+    /// Where the elements begin.
+    private(set) var start = 0
+    /// The number of the element expected next, and where it begins, as long as all were read in order.
+    var index = 0
+    var next = 0
+    /// All pairs of a map, once a look-up needed them.
+    var entries: [Entry]?
+    /// The end of the value, once it is known otherwise than by the end of its elements.
+    var end: Int?
+
+    /// The end of a bare word which stands in the place of an enum's map.
+    private(set) var wordEnd: Int?
+
+    /// The types of the keyed containers asked for: nearly always one.
+    private(set) var keyTypes: [any CodingKey.Type] = []
+
+    /// Makes the root, at the value given to the decoder.
+    init(session: DecodingSession, offset: Int, subject: any Any.Type) {
+        self.session = session
+        self.offset = offset
+        self.subject = subject
+        parent = nil
+        step = .same
+        depth = 0
+        level = 0
+        isNested = false
+        isKey = false
+    }
+
+    /// Makes the node of an element, or of the same value again if `step` says so.
+    init(
+        below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool = false,
+        isKey: Bool = false
+    ) {
+        session = parent.session
+        self.parent = parent
+        self.step = step
+        self.offset = offset
+        self.subject = subject
+        depth = parent.content == .unopened ? parent.depth : parent.depth + 1
+        level = parent.level + 1
+        self.isNested = isNested
+        self.isKey = isKey
+    }
+
+    var reader: MessagePackReader { session.reader }
+    var isLenient: Bool { session.reader.isLenient }
+
+    var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var node: DecodingNode? = self
+        while let current = node {
+            let parent = current.parent
+            if let key = current.step.codingKey(in: parent?.reader.bytes ?? []) { path.append(key) }
+            node = parent
+        }
+        return path.reversed()
+    }
+
+    // MARK: Opening
+
+    /// Makes sure that the value is an array. Any number of containers may be asked for.
+    func openArray() throws {
+        guard content != .array else { return }
+        session.reader.next = offset
+        try open(.array, "an array", [Any].self) { reader throws(MessagePackError) in try reader.readArrayHeader() }
+    }
+
+    /// Makes sure that the value is a map.
+    func openMap() throws {
+        guard content != .map else { return }
+        session.reader.next = offset
+        if isLenient, isEnum(subject), try session.reader.peekType() == .string { try openWord() }
+        try open(.map, "a map", [String: Any].self) { reader throws(MessagePackError) in try reader.readMapHeader() }
+    }
+
+    private func open(
+        _ content: Content, _ expected: String, _ type: any Any.Type,
+        header: (inout MessagePackReader) throws(MessagePackError) -> Int
+    ) throws {
+        guard depth < reader.limits.maximumDepth else { throw reader.tooDeep() }
+        do {
+            count = try header(&session.reader)
+        } catch {
+            throw failure(error, expected, type, .same)
+        }
+        self.content = content
+        start = session.reader.next
+        index = 0
+        next = start
+        entries = nil
+    }
+
+    /// Goes on with `{"reset": {}}` in the place of `"reset"`.
+    private func openWord() throws {
+        let word = try session.reader.readRaw()
+        wordEnd = session.reader.next
+        let bytes = [Format.fixMap | 1] + word + [Format.fixMap]
+        session = DecodingSession(MessagePackReader(bytes, limits: reader.limits, lenient: true))
+        offset = 0
+    }
+
+    /// Makes sure that the value is a map, or an array of keys and values in turn, and returns the number of pairs.
+    func openPairs() throws -> Int {
+        session.reader.next = offset
+        guard try session.reader.peekType() == .array else {
+            try openMap()
+            return count
+        }
+        try openArray()
+        guard count.isMultiple(of: 2) else { throw unpaired() }
+        return count / 2
+    }
+
+    /// Notes the keys which a container asked for.
+    func allow(_ type: any CodingKey.Type) {
+        keyTypes.append(type)
+    }
+
+    // MARK: Progress
+
+    /// Notes that the reader stands behind an element.
+    func advance(past element: Int) {
+        if entries != nil {
+            index = element + 1
+        } else if element == index {
+            index += 1
+            next = session.reader.next
+        }
+    }
+
+    /// Notes that the reader stands behind a pair of a dictionary.
+    func advancePastPair() {
+        index += content == .map ? 1 : 2
+        next = session.reader.next
+    }
+
+    /// Moves the reader behind the whole value, over whatever was not asked for.
+    func finish() throws {
+        if let end {
+            session.reader.next = end
+        } else if content == .unopened {
+            try skip(from: offset, count: 1)
+        } else {
+            try skip(from: next, count: (count - index) * (content == .map ? 2 : 1))
+        }
+    }
+
+    func skip(from offset: Int, count: Int) throws {
+        session.reader.next = offset
+        session.reader.depth = content == .unopened ? depth : depth + 1
+        for _ in 0..<count { try session.reader.skip() }
+    }
+}

@@ -1,0 +1,218 @@
+/// One value in the making: the `Encoder` its `encode(to:)` gets.
+///
+/// MessagePack announces how many elements follow, which `Codable` tells only by its last call. So a node collects the
+/// elements, and when its value returns, writes the header and the elements to the node above. Containers that a value
+/// nests by hand (`nestedContainer`, `superEncoder`) may be filled in any order; they are nodes of their own which remember
+/// the place where their bytes belong.
+final class EncodingNode {
+    enum Shape: Equatable { case nothing, single, array, set, map, dictionary }
+
+    struct Child {
+        /// Where it belongs in the body of its parent.
+        let offset: Int
+        /// How many elements the parent had with it.
+        let count: Int
+        var node: EncodingNode
+    }
+
+    let session: EncodingSession
+    var parent: EncodingNode?
+    private var step = PathStep.same
+    /// How many values contain this one.
+    private var level = 0
+    /// How many arrays and maps contain this one.
+    private(set) var depth = 0
+
+    private(set) var shape: Shape
+    /// Whether the value asked for containers that exclude each other.
+    private(set) var hasConflict = false
+    /// Whether all keys of a dictionary are strings or integers.
+    private(set) var hasScalarKeys = true
+    private(set) var count = 0
+    private(set) var body = MessagePackWriter()
+    /// Where each element begins; kept only in canonical mode.
+    private(set) var starts: [Int] = []
+    private(set) var children: [Child] = []
+
+    /// Makes the root, below which the value given to the encoder is encoded.
+    init(session: EncodingSession) {
+        self.session = session
+        shape = .single
+    }
+
+    /// Starts over as the node of another value.
+    func begin(below parent: EncodingNode, at step: PathStep) {
+        self.parent = parent
+        self.step = step
+        level = parent.level + 1
+        depth = parent.shape == .single ? parent.depth : parent.depth + 1
+        shape = .nothing
+        hasConflict = false
+        hasScalarKeys = true
+        count = 0
+        body.removeAll()
+        starts.removeAll(keepingCapacity: true)
+    }
+
+    var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var node: EncodingNode? = self
+        while let current = node {
+            let parent = current.parent
+            if let key = current.step.codingKey(in: parent?.body.storage[...] ?? []) { path.append(key) }
+            node = parent
+        }
+        return path.reversed()
+    }
+
+    /// Appends the value given to the encoder to what the root's body holds, or nothing if it throws.
+    func appendRoot<T: Encodable>(_ value: T) throws {
+        let start = body.count
+        do {
+            try append(value, at: .same)
+            guard body.count - start <= session.limits.maximumBytes else { throw tooLarge(body.count - start) }
+        } catch {
+            body.storage.removeSubrange(start...)
+            throw error
+        }
+    }
+
+    /// Gives the root the caller's storage to append to, and gives it back.
+    func exchangeBody(_ writer: inout MessagePackWriter) {
+        swap(&body, &writer)
+    }
+
+    /// Breaks the cycles between this node and its children.
+    func recycleChildren() {
+        while var child = children.popLast() { session.recycle(&child.node) }
+    }
+
+    // MARK: Elements
+
+    func begin(_ shape: Shape) {
+        if self.shape == .nothing {
+            self.shape = shape
+        } else if self.shape != shape, !(self.shape == .set && shape == .array) {
+            hasConflict = true
+        }
+    }
+
+    /// Begins the one value of a single value container. A second one replaces the first.
+    func beginSingle() {
+        begin(.single)
+        body.removeAll()
+    }
+
+    /// Begins the next element of an array.
+    func beginElement() {
+        count += 1
+        if session.isCanonical { starts.append(body.count) }
+    }
+
+    /// Begins the next pair of a map.
+    func beginPair(_ key: some CodingKey) {
+        beginElement()
+        body.write(key.stringValue)
+    }
+
+    /// Begins a node whose bytes come after those appended so far, however late it is filled.
+    func appendChild(at step: PathStep) -> EncodingNode {
+        let node = session.node(below: self, at: step)
+        children.append(Child(offset: body.count, count: count, node: node))
+        return node
+    }
+
+    func appendElement<T: Encodable>(_ value: T) throws {
+        let step = PathStep.index(count)
+        try appendElement { try append(value, at: step) }
+    }
+
+    func appendPair<T: Encodable>(_ value: T, for key: some CodingKey) throws {
+        try appendElement {
+            body.write(key.stringValue)
+            try append(value, at: .key(key))
+        }
+    }
+
+    /// Appends a pair of a dictionary. A key that is neither string nor integer makes an array of the whole.
+    func appendPair<Key: Encodable, Value: Encodable>(_ key: Key, _ value: Value) throws {
+        try appendElement {
+            let start = body.count
+            try append(key, at: .same)
+            switch MessagePackType(firstByte: body.storage[start]) {
+            case .string, .integer: break
+            default: hasScalarKeys = false
+            }
+            try append(value, at: .entry(start))
+        }
+    }
+
+    /// Appends an element, or nothing at all if it throws: the value may catch the error and go on.
+    private func appendElement(_ append: () throws -> Void) throws {
+        let start = body.count
+        beginElement()
+        do {
+            try append()
+        } catch {
+            body.storage.removeSubrange(start...)
+            count -= 1
+            if session.isCanonical { starts.removeLast() }
+            throw error
+        }
+    }
+
+    // MARK: Values
+
+    func appendNil() { body.writeNil() }
+    func append(_ value: Bool) { body.write(value) }
+    func append(_ value: String) { body.write(value) }
+
+    func append(_ value: some FixedWidthInteger) {
+        if let value = Int64(exactly: value) {
+            body.write(value)
+        } else {
+            body.write(UInt64(truncatingIfNeeded: value))
+        }
+    }
+
+    func append(_ value: Double) { body.write(session.isCanonical ? canonical(value) : value) }
+    func append(_ value: Float) { body.write(session.isCanonical ? canonical(value) : value) }
+
+    /// Equal floats with equal bits, and one NaN.
+    private func canonical<T: BinaryFloatingPoint>(_ value: T) -> T {
+        value.isNaN ? .nan : value == 0 ? 0 : value
+    }
+
+    /// Appends a value in the form its type has here, or else in the one it asks for.
+    func append<T: Encodable>(_ value: T, at step: PathStep) throws {
+        // Elements of arrays arrive here whatever their type is. The casts only tell the compiler what was just found.
+        if T.self == String.self { return append(unsafeBitCast(value, to: String.self)) }
+        if T.self == Int.self { return append(unsafeBitCast(value, to: Int.self)) }
+        if T.self == Double.self { return append(unsafeBitCast(value, to: Double.self)) }
+        if T.self == Bool.self { return append(unsafeBitCast(value, to: Bool.self)) }
+        if T.self == [UInt8].self { return body.writeBinary(unsafeBitCast(value, to: [UInt8].self)) }
+        if session.isPlain(T.self) { return try appendNode(at: step) { try value.encode(to: $0) } }
+
+        if let value = value as? any MessagePackable {
+            value.write(to: &body)
+        } else if let dictionary = value as? any EncodableDictionary {
+            try appendNode(at: step) { try dictionary.encodePairs(to: $0) }
+        } else if session.isCanonical, value is any UnorderedElements {
+            try appendNode(at: step) { node in
+                node.begin(.set)
+                try value.encode(to: node)
+            }
+        } else {
+            session.notePlain(T.self)
+            try appendNode(at: step) { try value.encode(to: $0) }
+        }
+    }
+
+    private func appendNode(at step: PathStep, _ encode: (EncodingNode) throws -> Void) throws {
+        var node = session.node(below: self, at: step)
+        defer { session.recycle(&node) }
+        guard node.level <= session.limits.maximumLevel else { throw node.tooDeep() }
+        try encode(node)
+        try node.write(to: &body)
+    }
+}

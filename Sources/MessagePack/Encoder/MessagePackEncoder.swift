@@ -1,0 +1,50 @@
+/// Encodes `Codable` values as MessagePack.
+///
+/// ```swift
+/// let bytes = try MessagePackEncoder().encode(["count": 3])
+/// ```
+///
+/// What the standard library's containers ask for, with these forms of its own:
+/// - `[UInt8]` is binary data.
+/// - A dictionary is a map if all its keys are encoded as strings or integers, whatever their type; else an array of keys
+///   and values in turn. (By itself a dictionary asks for a map only with keys of type `String` and `Int`.)
+/// - A ``MessagePackable`` value writes itself.
+///
+/// The keys of other maps are strings. A value which encodes nothing is an empty map.
+public struct MessagePackEncoder: Sendable {
+    /// Whether equal values are encoded as equal bytes in every process.
+    ///
+    /// The pairs of every map are sorted by the bytes of their keys, the elements of every `Set` by their bytes; −0.0 is
+    /// written as 0.0, and every NaN as one NaN. Not covered are types with an order or a writer of their own
+    /// (``MessagePackable``), and strings which are equal only by Unicode's canonical equivalence.
+    public let isCanonical: Bool
+    public let limits: MessagePackLimits
+
+    public init(canonical: Bool = false, limits: MessagePackLimits = .default) {
+        isCanonical = canonical
+        self.limits = limits
+    }
+
+    /// Encodes one value.
+    ///
+    /// - Throws: ``MessagePackError`` if the value exceeds the limits, or what the value's `encode(to:)` throws.
+    public func encode<T: Encodable>(_ value: T) throws -> [UInt8] {
+        var writer = MessagePackWriter()
+        try encode(value, into: &writer)
+        return writer.storage
+    }
+
+    /// Appends one encoded value. After an error the writer holds what it held before.
+    ///
+    /// - Throws: ``MessagePackError`` if the value exceeds the limits, or what the value's `encode(to:)` throws.
+    public func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
+        let session = EncodingSession(isCanonical: isCanonical, limits: limits)
+        let root = EncodingNode(session: session)
+        root.exchangeBody(&writer)
+        defer {
+            root.exchangeBody(&writer)
+            session.end()
+        }
+        try root.appendRoot(value)
+    }
+}

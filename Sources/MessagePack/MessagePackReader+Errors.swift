@@ -1,0 +1,60 @@
+/// The errors, made out of line so that the reads stay small.
+extension MessagePackReader {
+    @usableFromInline @inline(never)
+    func truncated() -> MessagePackError {
+        if bytes.count > limits.maximumBytes {
+            let message = "\(bytes.count) bytes are more than the limit of \(limits.maximumBytes)"
+            return MessagePackError(.tooLarge, message, offset: 0)
+        }
+        return MessagePackError(.truncated, "the bytes end inside a value", offset: position)
+    }
+
+    @usableFromInline @inline(never)
+    func neverUsed() -> MessagePackError {
+        MessagePackError(.invalidFormat, "0xc1 begins no value", offset: position)
+    }
+
+    @usableFromInline @inline(never)
+    func tooDeep() -> MessagePackError {
+        let message = "values are nested deeper than the limit of \(limits.maximumDepth)"
+        return MessagePackError(.tooDeep, message, offset: position)
+    }
+
+    @usableFromInline @inline(never)
+    func mismatch(_ expected: String) -> MessagePackError {
+        guard next < end else { return truncated() }
+        guard MessagePackType(firstByte: bytes[next]) != nil else { return neverUsed() }
+        return MessagePackError(.typeMismatch, "expected \(expected), found \(describeNext())", offset: position)
+    }
+
+    @usableFromInline @inline(never)
+    func outOfRange<T: FixedWidthInteger>(_ value: String, _ type: T.Type) -> MessagePackError {
+        let message = "expected an integer from \(T.min) to \(T.max), found \(value)"
+        return MessagePackError(.outOfRange, message, offset: position)
+    }
+
+    /// The next value in a few words, for errors: `a string "x"`, `a map of 3`.
+    func describeNext() -> String {
+        var reader = self
+        do {
+            switch try reader.peekType() {
+            case .nil: return "nil"
+            case .bool: return try reader.readBool() ? "true" : "false"
+            case .integer:
+                if let value = try reader.integer(as: Int64.self) { return "an integer \(value)" }
+                return "an integer \(try reader.readUInt64())"
+            case .float: return "a float \(try reader.readDouble())"
+            case .string:
+                let text = try reader.readString()
+                let shown = text.prefix(40)
+                return "a string \"\(shown)\(shown.utf8.count < text.utf8.count ? "…" : "")\""
+            case .binary: return "binary data of \(try reader.readBinary().count) bytes"
+            case .array: return "an array of \(try reader.readArrayHeader())"
+            case .map: return "a map of \(try reader.readMapHeader())"
+            case .extension: return "an extension of type \(try reader.readExtension().type)"
+            }
+        } catch {
+            return error.message
+        }
+    }
+}

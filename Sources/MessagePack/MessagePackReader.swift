@@ -1,0 +1,276 @@
+/// Reads MessagePack values one after the other, straight from the bytes.
+///
+/// ```swift
+/// var reader = MessagePackReader(bytes)
+/// for _ in 0..<(try reader.readMapHeader()) {
+///     let name = try reader.readString()
+///     let count = try reader.readInt()
+/// }
+/// ```
+///
+/// Every encoding of a value is accepted, not only the smallest. Whatever the bytes are, a read ends with a value or with a
+/// ``MessagePackError``; after an error the reader stands where it stood before. Nothing is allocated on the word of a
+/// header: a count is checked against the bytes that remain.
+public struct MessagePackReader: Sendable {
+    @usableFromInline let bytes: ArraySlice<UInt8>
+    /// The index in `bytes` of the next byte.
+    @usableFromInline var next: Int
+    /// Where reading ends: the end of `bytes`, or their start if they are more than the limit.
+    @usableFromInline let end: Int
+    /// How many ``read(_:)`` are under way.
+    @usableFromInline var depth = 0
+
+    public let limits: MessagePackLimits
+
+    /// Whether values are accepted that were transcoded from JSON without knowing their types: an integer for a float,
+    /// a float with an integral value for an integer, base64 text for binary data.
+    public let isLenient: Bool
+
+    @inlinable
+    public init(_ bytes: [UInt8], limits: MessagePackLimits = .default, lenient: Bool = false) {
+        self.init(bytes[...], limits: limits, lenient: lenient)
+    }
+
+    /// Reads a part of an array without copying it. Offsets count from the start of the slice.
+    @inlinable
+    public init(_ bytes: ArraySlice<UInt8>, limits: MessagePackLimits = .default, lenient: Bool = false) {
+        self.bytes = bytes
+        self.limits = limits
+        isLenient = lenient
+        next = bytes.startIndex
+        end = bytes.count <= limits.maximumBytes ? bytes.endIndex : bytes.startIndex
+    }
+
+    /// How many bytes have been read.
+    @inlinable
+    public var position: Int { next - bytes.startIndex }
+
+    /// Whether all bytes have been read.
+    @inlinable
+    public var isAtEnd: Bool { next == bytes.endIndex }
+
+    /// The type of the next value, which is not consumed.
+    @inlinable
+    public func peekType() throws(MessagePackError) -> MessagePackType {
+        let format = try peek()
+        guard let type = MessagePackType(firstByte: format) else { throw neverUsed() }
+        return type
+    }
+
+    // MARK: Scalars
+
+    /// Consumes nil and returns true; consumes nothing and returns false if the next value is another.
+    @inlinable
+    public mutating func readNil() throws(MessagePackError) -> Bool {
+        guard try peek() == Format.nil else { return false }
+        next += 1
+        return true
+    }
+
+    @inlinable
+    public mutating func readBool() throws(MessagePackError) -> Bool {
+        let format = try peek()
+        guard format == Format.true || format == Format.false else { throw mismatch("a boolean") }
+        next += 1
+        return format == Format.true
+    }
+
+    @inlinable
+    public mutating func readInt() throws(MessagePackError) -> Int {
+        try readInteger()
+    }
+
+    @inlinable
+    public mutating func readInt64() throws(MessagePackError) -> Int64 {
+        try readInteger()
+    }
+
+    @inlinable
+    public mutating func readUInt64() throws(MessagePackError) -> UInt64 {
+        try readInteger()
+    }
+
+    /// Reads an integer of any width, exactly or not at all.
+    @inlinable
+    public mutating func readInteger<T: FixedWidthInteger>(as type: T.Type = T.self) throws(MessagePackError) -> T {
+        let format = try peek()
+        if format < Format.fixMap {
+            next += 1
+            return T(truncatingIfNeeded: format)
+        }
+        switch format {
+        case Format.negativeFixInt...: return try convert(Int8(bitPattern: format), width: 0)
+        case Format.uint8: return try convert(load(UInt8.self), width: 1)
+        case Format.uint16: return try convert(load(UInt16.self), width: 2)
+        case Format.uint32: return try convert(load(UInt32.self), width: 4)
+        case Format.uint64: return try convert(load(UInt64.self), width: 8)
+        case Format.int8: return try convert(load(Int8.self), width: 1)
+        case Format.int16: return try convert(load(Int16.self), width: 2)
+        case Format.int32: return try convert(load(Int32.self), width: 4)
+        case Format.int64: return try convert(load(Int64.self), width: 8)
+        default: return try readIntegralFloat()
+        }
+    }
+
+    /// Reads a float of 64 or 32 bits; if lenient, also an integer.
+    @inlinable
+    public mutating func readDouble() throws(MessagePackError) -> Double {
+        switch try peek() {
+        case Format.float64:
+            let value = Double(bitPattern: try load())
+            next += 9
+            return value
+        case Format.float32:
+            let value = Float(bitPattern: try load())
+            next += 5
+            return Double(value)
+        default:
+            return try readIntegerAsDouble()
+        }
+    }
+
+    /// Reads a float of 32 bits, or one of 64 bits with the same value; if lenient, rounds and accepts an integer.
+    @inlinable
+    public mutating func readFloat() throws(MessagePackError) -> Float {
+        if try peek() == Format.float32 {
+            let value = Float(bitPattern: try load())
+            next += 5
+            return value
+        }
+        return try readFloatFromDouble()
+    }
+
+    // MARK: Bytes
+
+    /// Reads a string, which must be UTF-8.
+    @inlinable
+    public mutating func readString() throws(MessagePackError) -> String {
+        let content = try stringContent()
+        guard let value = String(validating: bytes[content], as: UTF8.self) else {
+            throw MessagePackError(.invalidUTF8, "a string is not UTF-8", offset: position)
+        }
+        next = content.upperBound
+        return value
+    }
+
+    /// Reads binary data; if lenient, also base64 text (RFC 4648 §4, padded).
+    @inlinable
+    public mutating func readBinary() throws(MessagePackError) -> [UInt8] {
+        let length: Int
+        let start: Int
+        switch try peek() {
+        case Format.binary8: (length, start) = (Int(try load(UInt8.self)), next + 2)
+        case Format.binary16: (length, start) = (Int(try load(UInt16.self)), next + 3)
+        case Format.binary32: (length, start) = (Int(try load(UInt32.self)), next + 5)
+        default: return try readBase64()
+        }
+        let content = try extent(from: start, count: length)
+        next = content.upperBound
+        return Array(bytes[content])
+    }
+
+    // MARK: Collections
+
+    /// Reads the announcement of an array and returns how many values follow.
+    @inlinable
+    public mutating func readArrayHeader() throws(MessagePackError) -> Int {
+        let format = try peek()
+        let (count, width): (Int, Int)
+        switch format {
+        case Format.fixArray..<Format.fixString: (count, width) = (Int(format & 0x0f), 1)
+        case Format.array16: (count, width) = (Int(try load(UInt16.self)), 3)
+        case Format.array32: (count, width) = (Int(try load(UInt32.self)), 5)
+        default: throw mismatch("an array")
+        }
+        guard count <= end - next - width else { throw truncated() }
+        next += width
+        return count
+    }
+
+    /// Reads the announcement of an array which must have exactly `count` elements, as a type with fixed fields has.
+    @inlinable
+    public mutating func readArrayHeader(of count: Int) throws(MessagePackError) {
+        let start = next
+        let found = try readArrayHeader()
+        guard found == count else {
+            next = start
+            throw MessagePackError(.invalidValue, "expected an array of \(count), found one of \(found)", offset: position)
+        }
+    }
+
+    /// Reads the announcement of a map and returns how many pairs of a key and a value follow.
+    @inlinable
+    public mutating func readMapHeader() throws(MessagePackError) -> Int {
+        let format = try peek()
+        let (count, width): (Int, Int)
+        switch format {
+        case Format.fixMap..<Format.fixArray: (count, width) = (Int(format & 0x0f), 1)
+        case Format.map16: (count, width) = (Int(try load(UInt16.self)), 3)
+        case Format.map32: (count, width) = (Int(try load(UInt32.self)), 5)
+        default: throw mismatch("a map")
+        }
+        guard count <= (end - next - width) / 2 else { throw truncated() }
+        next += width
+        return count
+    }
+
+    /// Reads a value which is part of the one being read, and counts it for the depth limit: a recursive type cannot
+    /// overflow the stack, however deep the bytes are nested.
+    @inlinable
+    public mutating func read<T: MessagePackable>(_ type: T.Type = T.self) throws(MessagePackError) -> T {
+        guard depth < limits.maximumDepth else { throw tooDeep() }
+        depth += 1
+        defer { depth -= 1 }
+        return try T(from: &self)
+    }
+
+    // MARK: Pieces
+
+    @inlinable
+    func peek() throws(MessagePackError) -> UInt8 {
+        guard next < end else { throw truncated() }
+        return bytes[next]
+    }
+
+    /// The big-endian integer after the format byte.
+    @inlinable
+    func load<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(MessagePackError) -> T {
+        guard end - next > MemoryLayout<T>.size else { throw truncated() }
+        return load(at: next + 1)
+    }
+
+    /// The big-endian integer at an index, which lies within the bytes with all its width.
+    @inlinable
+    func load<T: FixedWidthInteger>(at index: Int) -> T {
+        bytes.withUnsafeBytes { T(bigEndian: $0.loadUnaligned(fromByteOffset: index - bytes.startIndex, as: T.self)) }
+    }
+
+    /// The indices of `count` bytes from an index at most one past the end.
+    @inlinable
+    func extent(from start: Int, count: Int) throws(MessagePackError) -> Range<Int> {
+        guard count <= end - start else { throw truncated() }
+        return start..<start + count
+    }
+
+    /// The indices of the next string's content.
+    @inlinable
+    func stringContent() throws(MessagePackError) -> Range<Int> {
+        let format = try peek()
+        switch format {
+        case Format.fixString..<Format.nil: return try extent(from: next + 1, count: Int(format & 0x1f))
+        case Format.string8: return try extent(from: next + 2, count: Int(load(UInt8.self)))
+        case Format.string16: return try extent(from: next + 3, count: Int(load(UInt16.self)))
+        case Format.string32: return try extent(from: next + 5, count: Int(load(UInt32.self)))
+        default: throw mismatch("a string")
+        }
+    }
+
+    @inlinable
+    mutating func convert<T: FixedWidthInteger>(
+        _ value: some FixedWidthInteger, width: Int
+    ) throws(MessagePackError) -> T {
+        guard let result = T(exactly: value) else { throw outOfRange("\(value)", T.self) }
+        next += 1 + width
+        return result
+    }
+}

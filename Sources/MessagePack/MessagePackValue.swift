@@ -1,0 +1,78 @@
+/// Any MessagePack value, for code which does not know the type of what it reads.
+///
+/// Integers are `int` whenever they fit, so that equal numbers are equal values. The pairs of a map keep their order, which
+/// counts for equality, and a key may occur twice: this is what the bytes say, no more.
+public indirect enum MessagePackValue: Hashable, Sendable {
+    case `nil`
+    case bool(Bool)
+    case int(Int64)
+    /// Only for numbers greater than `Int64.max`.
+    case uint(UInt64)
+    case float(Float)
+    case double(Double)
+    case string(String)
+    case binary([UInt8])
+    case array([MessagePackValue])
+    case map([MessagePackPair])
+    case `extension`(type: Int8, bytes: [UInt8])
+
+    /// The value of the first pair with this key, if this is a map which has it.
+    public subscript(key: String) -> MessagePackValue? {
+        guard case .map(let pairs) = self else { return nil }
+        return pairs.first { $0.key == .string(key) }?.value
+    }
+}
+
+/// A key and its value in a ``MessagePackValue/map(_:)``.
+public struct MessagePackPair: Hashable, Sendable {
+    public var key: MessagePackValue
+    public var value: MessagePackValue
+
+    public init(_ key: MessagePackValue, _ value: MessagePackValue) {
+        self.key = key
+        self.value = value
+    }
+}
+
+extension MessagePackValue: MessagePackable {
+    public func write(to writer: inout MessagePackWriter) {
+        switch self {
+        case .nil: writer.writeNil()
+        case .bool(let value): writer.write(value)
+        case .int(let value): writer.write(value)
+        case .uint(let value): writer.write(value)
+        case .float(let value): writer.write(value)
+        case .double(let value): writer.write(value)
+        case .string(let value): writer.write(value)
+        case .binary(let value): writer.writeBinary(value)
+        case .array(let elements):
+            writer.writeArrayHeader(elements.count)
+            for element in elements { element.write(to: &writer) }
+        case .map(let pairs):
+            writer.writeMapHeader(pairs.count)
+            for pair in pairs {
+                pair.key.write(to: &writer)
+                pair.value.write(to: &writer)
+            }
+        case .extension(let type, let bytes): writer.writeExtension(type: type, bytes)
+        }
+    }
+
+    public init(from reader: inout MessagePackReader) throws(MessagePackError) {
+        self = try reader.readValue()
+    }
+}
+
+extension MessagePackValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .nil }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int64) { self = .int(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: MessagePackValue...) { self = .array(elements) }
+    public init(dictionaryLiteral pairs: (MessagePackValue, MessagePackValue)...) {
+        self = .map(pairs.map { MessagePackPair($0.0, $0.1) })
+    }
+}

@@ -1,0 +1,116 @@
+import GRDB
+import Journal
+
+/// The one connection to the file of a journal.
+///
+/// It must stay the only one: SQLite before 3.51.3 can corrupt a write-ahead log that two connections reset at once.
+struct Connection: Sendable {
+    let path: String
+    private let queue: DatabaseQueue
+
+    /// What to do with a file that has nothing in it.
+    enum EmptyFile {
+        /// Lay it out as a new journal.
+        case begin(identity: String)
+        case refuse(JournalError)
+    }
+
+    /// Opens a file and checks that it is a journal, before anything in it is changed.
+    init(path: String, access: SQLiteJournal.Access, emptyFile: EmptyFile) throws(JournalError) {
+        var configuration = Configuration()
+        configuration.label = "SQLiteJournal"
+        configuration.prepareDatabase { db in
+            // The locking mode comes before the first access: then the index of the log lives in this process's memory
+            // and no shared-memory file is made. `mmap_size=0`, since an I/O error in a mapping is a signal.
+            try db.execute(
+                sql: """
+                    PRAGMA page_size = 8192;
+                    PRAGMA locking_mode = EXCLUSIVE;
+                    PRAGMA mmap_size = 0;
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA temp_store = MEMORY;
+                    """)
+            let isEmpty = try Schema.check(db, at: path)
+            if isEmpty, case .refuse(let error) = emptyFile { throw error }
+            if access == .readWrite {
+                guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                    throw JournalError(.inputOutput, "\(path) cannot have a write-ahead log on this file system.")
+                }
+                // `fullfsync` is what macOS needs to write through; elsewhere it does nothing.
+                try db.execute(
+                    sql: """
+                        PRAGMA synchronous = FULL;
+                        PRAGMA fullfsync = ON;
+                        PRAGMA checkpoint_fullfsync = ON;
+                        PRAGMA wal_autocheckpoint = 0;
+                        """)
+            } else {
+                try db.execute(sql: "PRAGMA query_only = ON")
+            }
+            if isEmpty, case .begin(let identity) = emptyFile { try Schema.create(db, identity: identity) }
+        }
+        do {
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+        } catch {
+            throw JournalError(error, "\(path) cannot be opened")
+        }
+        self.path = path
+    }
+
+    /// Runs `work` on the connection. Statements outside of a transaction are one each.
+    ///
+    /// - Parameter failure: The beginning of the sentence that tells what did not happen.
+    func perform<Result>(
+        _ failure: @autoclosure () -> String, _ work: (Database) throws -> Result
+    ) throws(JournalError) -> Result {
+        do {
+            return try queue.writeWithoutTransaction { db in
+                do {
+                    return try work(db)
+                } catch {
+                    // SQLite rolls back by itself after most errors, but a full disk may leave the transaction open.
+                    if db.isInsideTransaction { try db.rollback() }
+                    throw error
+                }
+            }
+        } catch {
+            throw JournalError(error, "\(path): \(failure())")
+        }
+    }
+
+    func close() throws(JournalError) {
+        do {
+            try queue.close()
+        } catch {
+            throw JournalError(error, "\(path) cannot be closed")
+        }
+    }
+}
+
+extension JournalError {
+    /// Tells what an error of SQLite means for the journal. Whatever is not known to be harmless ends the process.
+    fileprivate init(_ error: any Error, _ failure: String) {
+        switch error {
+        case let error as JournalError:
+            self = error
+        case let error as DatabaseError:
+            let (code, reason) = Self.meaning(of: error.resultCode)
+            self.init(code, "\(failure): \(reason).", underlying: error.message)
+        default:
+            self.init(.damaged, "\(failure): a stored value is not of its type.", underlying: "\(error)")
+        }
+    }
+
+    private static func meaning(of code: ResultCode) -> (Code, String) {
+        switch code {
+        case .SQLITE_FULL: (.full, "no space is left")
+        case .SQLITE_BUSY, .SQLITE_LOCKED: (.busy, "another process uses it")
+        case .SQLITE_CORRUPT: (.damaged, "the file is damaged")
+        case .SQLITE_NOTADB: (.damaged, "it is not a database")
+        case .SQLITE_CONSTRAINT: (.damaged, "the file holds what was never written by this journal")
+        case .SQLITE_TOOBIG: (.misuse, "the value is larger than a journal can hold")
+        default: (.inputOutput, "input or output failed")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+public import Journal
+
+/// The names of what a journal keeps in its folder.
+extension DataFolder {
+    static let database = "journal.sqlite"
+    /// The identity of the journal, outside of the journal: it tells a lost journal from one that never was.
+    static let identity = "journal.id"
+
+    /// In the order in which they are archived. The database goes first and the identity last, so that a folder whose
+    /// archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
+    fileprivate static let journalFiles = [database, database + "-wal", database + "-shm", identity]
+}
+
+extension DataFolder {
+    /// Moves the journal into `archive/<time>/` of this folder, so that the next one begins a new timeline. Deletes
+    /// nothing. The journal must be closed.
+    ///
+    /// If it is cut short, the folder is refused until `archive` has moved the rest.
+    ///
+    /// - Returns: The folder that holds the old journal, or `nil` if there was none.
+    /// - Throws: ``JournalError/Code/inputOutput`` or ``JournalError/Code/full``.
+    @discardableResult
+    public func archive() throws(JournalError) -> String? {
+        try requireOpen()
+        let names = Self.journalFiles.filter { FileSystem.exists(file($0)) }
+        if names.isEmpty { return nil }
+
+        let destination = try makeArchiveFolder()
+        for name in names {
+            try FileSystem.move(file(name), to: "\(destination)/\(name)")
+            // Each move is durable before the next: their order is what makes a power failure harmless.
+            try FileSystem.synchronizeFolder(destination)
+            try FileSystem.synchronizeFolder(path)
+        }
+        return destination
+    }
+
+    private func makeArchiveFolder() throws(JournalError) -> String {
+        try FileSystem.makeFolder(file("archive"))
+        let time = FileSystem.timestamp()
+        var destination = file("archive/\(time)")
+        var number = 1
+        while try !FileSystem.makeFolder(destination) {
+            number += 1
+            destination = file("archive/\(time)-\(number)")
+        }
+        return destination
+    }
+}

@@ -1,0 +1,117 @@
+public import Journal
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A folder with a journal in it, locked for this process.
+///
+/// Opening takes an exclusive lock on the file `lock` in the folder before anything else is touched, so two stores, or a
+/// store and an offline command, can never work on one journal. The lock ends with ``close()``, with the last reference
+/// to the folder, or with the process, however that dies. It may be used from any thread.
+///
+/// ```swift
+/// let folder = try DataFolder(at: ".samovar/orders")
+/// let journal = try SQLiteJournal(in: folder)
+/// ```
+public final class DataFolder: Sendable {
+    public let path: String
+    /// The descriptor that holds the lock; -1 after `close()`.
+    private let lock: Mutex<CInt>
+
+    /// Opens a folder and locks it, waiting in this thread for another process to let it go.
+    ///
+    /// - Parameters:
+    ///   - creating: Whether a folder that is not there is created, for its owner alone. Commands that only read pass
+    ///     `false`; they take the same lock.
+    ///   - wait: How long to wait for the lock.
+    /// - Throws: ``JournalError/Code/busy`` naming the process that has the lock, ``JournalError/Code/missing``, or
+    ///   ``JournalError/Code/inputOutput``.
+    public convenience init(
+        at path: String, creating: Bool = true, wait: Duration = .seconds(5)
+    ) throws(JournalError) {
+        let deadline = ContinuousClock.now + wait
+        try self.init(at: path, creating: creating) {
+            guard ContinuousClock.now < deadline else { return false }
+            poll(nil, 0, 20)
+            return true
+        }
+    }
+
+    /// - Parameter pause: Called each time the lock is taken by another; returns whether to try again.
+    init(at path: String, creating: Bool, pause: () -> Bool) throws(JournalError) {
+        if creating {
+            try FileSystem.makeFolder(path)
+        } else if !FileSystem.exists(path) {
+            throw JournalError(.missing, "There is no data folder \(path).")
+        }
+        let file = path + "/lock"
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(file) cannot be opened.") }
+        do throws(JournalError) {
+            try Self.lock(descriptor, at: file, of: path, pause: pause)
+            try FileSystem.overwrite(descriptor, at: file, with: "\(getpid())\n")
+        } catch {
+            _ = Self.closeFile(descriptor)
+            throw error
+        }
+        self.path = path
+        self.lock = Mutex(descriptor)
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Lets the folder go. The file `lock` stays: to remove it would let two processes lock two different files.
+    public func close() {
+        lock.withLock { descriptor in
+            if descriptor >= 0 { _ = Self.closeFile(descriptor) }
+            descriptor = -1
+        }
+    }
+
+    /// Checks that the lock is still held.
+    func requireOpen() throws(JournalError) {
+        guard lock.withLock({ $0 >= 0 }) else { throw JournalError(.misuse, "The data folder \(path) is closed.") }
+    }
+
+    func file(_ name: String) -> String {
+        "\(path)/\(name)"
+    }
+
+    private static func lock(
+        _ descriptor: CInt, at file: String, of path: String, pause: () -> Bool
+    ) throws(JournalError) {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let failure = errno
+            switch failure {
+            case EINTR:
+                continue
+            case EWOULDBLOCK:
+                if pause() { continue }
+                let holder = Int(try FileSystem.contents(of: descriptor, at: file).prefix { $0 != "\n" })
+                throw JournalError(
+                    .busy, "\(path) is in use by \(holder.map { "process \($0)" } ?? "another process").")
+            default:
+                throw JournalError(errno: failure, "\(file) cannot be locked.")
+            }
+        }
+    }
+
+    /// The system's `close`, which the method hides.
+    private static func closeFile(_ descriptor: CInt) -> CInt {
+        #if canImport(Glibc)
+        Glibc.close(descriptor)
+        #elseif canImport(Musl)
+        Musl.close(descriptor)
+        #else
+        Darwin.close(descriptor)
+        #endif
+    }
+}

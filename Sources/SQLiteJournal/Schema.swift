@@ -1,0 +1,55 @@
+import GRDB
+import Journal
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The layout of the file and its version.
+enum Schema {
+    /// `SAMV`: how `file` and SQLite tell a journal from other databases.
+    static let applicationID = 0x5341_4D56
+    static let version = 1
+
+    /// Checks that a file is a journal this build can read, before anything in it is changed.
+    ///
+    /// - Returns: Whether the file is still empty.
+    static func check(_ db: Database, at path: String) throws -> Bool {
+        let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
+        if application == 0, found == 0, tables == 0 { return true }
+        guard application == applicationID else {
+            throw JournalError(.format, "\(path) is an SQLite database but not a Samovar journal.")
+        }
+        guard found == version else {
+            throw JournalError(
+                .format, "\(path) has journal format \(found), and this build knows format \(version) only.")
+        }
+        return false
+    }
+
+    /// Lays out an empty file: all of it or nothing, for a crash may come at any instant.
+    static func create(_ db: Database, identity: String) throws {
+        try db.inTransaction(.immediate) {
+            try db.execute(
+                sql: """
+                    CREATE TABLE batches (
+                        first INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL, digest BLOB NOT NULL
+                    ) STRICT;
+                    CREATE TABLE snapshots (
+                        turn INTEGER PRIMARY KEY, data BLOB NOT NULL, digest BLOB NOT NULL
+                    ) STRICT;
+                    CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+                    PRAGMA application_id = \(applicationID);
+                    PRAGMA user_version = \(version);
+                    """)
+            try db.execute(
+                sql: "INSERT INTO facts (name, value) VALUES (?, ?)",
+                arguments: [DataFolder.identity, Data(identity.utf8)])
+            return .commit
+        }
+    }
+}

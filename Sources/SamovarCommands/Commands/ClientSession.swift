@@ -1,0 +1,57 @@
+import Logging
+import SamovarCore
+import SamovarHost
+
+/// Runs `body` with a client of the store, and ends the client after it.
+///
+/// - Throws: `CommandFailure` if no store answers within `patience`, or if it refuses this client.
+func withClient<Types: ProgramTypes, Result: Sendable>(
+    _ options: StoreOptions, for types: Types.Type, patience: Duration = .seconds(4),
+    _ body: @escaping @Sendable (StoreClient) async throws -> Result
+) async throws -> Result {
+    let settings = try options.settings()
+    let endpoint = try settings.endpoint(for: types)
+    let client = try StoreClient(at: endpoint, schema: Types.schema, logger: settings.logger("client"))
+    return try await withThrowingTaskGroup(of: Result?.self) { group in
+        group.addTask {
+            try await client.run()
+            return nil
+        }
+        group.addTask {
+            try await within(patience) {
+                do {
+                    try await client.waitUntilConnected()
+                } catch {
+                    throw CommandFailure(.configuration, "\(error)")
+                }
+            } else: {
+                CommandFailure(.unavailable, "no store answers at \(endpoint.front); is it running? start one with `up`")
+            }
+            return try await body(client)
+        }
+        defer {
+            client.close()
+            group.cancelAll()
+        }
+        while let result = try await group.next() {
+            if let result { return result }
+        }
+        throw CommandFailure(.internal, "the client ended before it had an answer")
+    }
+}
+
+/// Runs `body`, but no longer than `limit`; then throws what `failure` makes.
+func within<Result: Sendable>(
+    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result, else failure: @escaping @Sendable () -> CommandFailure
+) async throws -> Result {
+    try await withThrowingTaskGroup(of: Result.self) { group in
+        group.addTask { try await body() }
+        group.addTask {
+            try await Task.sleep(for: limit)
+            throw failure()
+        }
+        defer { group.cancelAll() }
+        guard let result = try await group.next() else { throw failure() }
+        return result
+    }
+}

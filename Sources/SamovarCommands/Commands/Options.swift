@@ -1,0 +1,67 @@
+import ArgumentParser
+import Logging
+import SamovarCore
+import SamovarHost
+
+/// Where the store is, shared by all commands.
+struct StoreOptions: ParsableArguments {
+    @Option(name: .long, help: "The data folder of the store.")
+    var data: String?
+
+    @Option(name: .long, help: "Where the store is reached: ipc:///FOLDER or tcp://127.0.0.1:PORT. Default: by the data folder.")
+    var endpoint: String?
+
+    @Option(name: .long, help: "A YAML file with settings; flags and SAMOVAR_* variables win over it.")
+    var config: String?
+
+    @Option(name: .customLong("log-level"), help: "trace, debug, info, notice, warning, error or critical.")
+    var logLevel: String?
+
+    func settings() throws -> ProcessSettings {
+        var flags: [String: String] = [:]
+        flags["data"] = data
+        flags["endpoint"] = endpoint
+        flags["log.level"] = logLevel
+        return try ProcessSettings.read(flags: flags, configFile: config)
+    }
+}
+
+extension ProcessSettings {
+    /// The data folder, or a failure that says how to name one.
+    func dataFolder<Types: ProgramTypes>(for types: Types.Type) throws(CommandFailure) -> String {
+        guard let folder = data ?? Types.defaultDataFolder else {
+            throw CommandFailure(.configuration, "which store? name its data folder with --data or its sockets with --endpoint")
+        }
+        return folder
+    }
+
+    func endpoint<Types: ProgramTypes>(for types: Types.Type) throws -> Endpoint {
+        if let endpoint { return try Endpoint(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".") }
+        return .of(dataFolder: try dataFolder(for: types))
+    }
+
+    /// Logs go to standard error.
+    func logger(_ label: String) -> Logger {
+        var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
+        return logger
+    }
+}
+
+/// A duration on the command line: seconds, or a number with `ms`, `s`, `m`.
+struct Seconds: ExpressibleByArgument {
+    let duration: Duration
+
+    init(_ duration: Duration) {
+        self.duration = duration
+    }
+
+    init?(argument: String) {
+        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60)]
+        let unit = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
+        guard let number = Double(argument.dropLast(unit.0.count)), number >= 0, number < 1e9 else { return nil }
+        duration = .milliseconds(Int64(number * unit.1 * 1_000))
+    }
+
+    var defaultValueDescription: String { "\(duration.components.seconds)s" }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Logging
+import SamovarCore
+import ServiceLifecycle
+import UnixSignals
+
+/// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
+func runProcess(_ service: some Service, lifeline: Bool, logger: Logger, hear: @escaping @Sendable (String) -> Void = { _ in }) async throws {
+    if lifeline { watchLifeline(logger: logger, hear: hear) }
+    var quiet = logger
+    quiet.logLevel = max(logger.logLevel, .error)
+    let group = ServiceGroup(
+        configuration: ServiceGroupConfiguration(
+            services: [
+                .init(service: ImpatientExit()),
+                .init(
+                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+    try await group.run()
+}
+
+/// A second signal ends the process at once: everything is safe at any point, so draining only saves time.
+private struct ImpatientExit: Service {
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            // The first signal begins the drain, during which this service still runs: it was started first, and ends last.
+            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) where Self.count.increment() > 1 {
+                printError("a second \(signal): ending at once")
+                _exit(130)
+            }
+        }
+    }
+
+    private static let count = SignalCount()
+}
+
+/// The lifeline is standard input: while the supervisor lives, it is open. Its end, however the supervisor died, means drain, and
+/// no longer than 5 s. Lines on it are news from the supervisor.
+private func watchLifeline(logger: Logger, hear: @escaping @Sendable (String) -> Void) {
+    let thread = Thread {
+        while let line = readLine() { hear(line) }
+        logger.debug("the supervisor is gone: draining")
+        kill(getpid(), SIGTERM)
+        Thread.sleep(forTimeInterval: 6)
+        _exit(75)
+    }
+    thread.name = "samovar-lifeline"
+    thread.start()
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import MessagePack
+import SamovarCore
+import SamovarHost
+
+struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "replay", abstract: "Prints the state or the view as of a turn, from the journal of a store that is not running.",
+            discussion: "Example: \(executableName) replay --state --turn 100")
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Flag(name: .long, help: "Print the whole state instead of the view.") var state = false
+    @Option(name: .long, help: "text or json.") var format = OutputFormat.json
+    @Option(name: .long, help: "As of this turn. Default: the last.") var turn: Int?
+
+    func validate() throws {
+        if let turn, turn < 1 { throw ValidationError("turns are numbered from 1") }
+    }
+
+    func run() async throws {
+        let settings = try options.settings()
+        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        let logger = settings.logger("replay")
+        let replayed = try await Replay<App.Program>.run(dataFolder: folder, through: turn, logger: logger)
+        if state {
+            let value = try MessagePackValue(encoded: replayed.state)
+            printData(format == .json ? JSONTranscoder.text(of: value) : ViewText.lines(of: value).joined(separator: "\n"))
+        } else {
+            let view = StoreClient.View(timeline: replayed.timeline, turn: replayed.turn, bytes: replayed.view)
+            printData(format == .json ? try viewJSON(view) : try AppViews<App>.screen(of: view.bytes))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+/// Options of a store process, shared with `up`.
+struct SeedOptions: ParsableArguments {
+    @Option(name: .long, help: "What a new timeline starts from, as JSON. A data folder remembers it.")
+    var seed: String?
+
+    @Flag(name: .long, help: "Archive the timeline of the data folder first, and begin another. Nothing is deleted.")
+    var fresh = false
+
+    func seedBytes() throws -> [UInt8]? {
+        guard let seed else { return nil }
+        do {
+            return try JSONTranscoder.parse(seed).encoded
+        } catch {
+            throw CommandFailure(.configuration, "the seed is no JSON: \(error)")
+        }
+    }
+}
+
+struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "store", abstract: "Runs the store process.",
+            discussion: "Example: \(executableName) store --data .samovar/\(executableName)")
+    }
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var seed: SeedOptions
+    @Flag(name: .long, help: .hidden) var lifeline = false
+
+    func run() async throws {
+        let settings = try options.settings()
+        let logger = settings.logger("store")
+        let configuration = StoreConfiguration(
+            dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
+            seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh, settings: settings.store)
+        let store = try Store<App.Program>(configuration, logger: logger)
+        try await runProcess(store, lifeline: lifeline, logger: logger) { line in
+            // “gone ID”: the supervisor saw this worker end.
+            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            guard words.count >= 2, words[0] == "gone", let id = WorkerID(words[1]) else { return }
+            store.workerDied(id, words.count > 2 ? words[2] : "its process ended")
+        }
+    }
+}
+
+/// Names the build in the journal: when the executable was made.
+var executableBuild: String {
+    let path = CommandLine.arguments.first ?? ""
+    guard let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date else {
+        // Called by a name without a path, say: the build is a note for people, and may be unknown.
+        return executableName
+    }
+    return "\(executableName) \(date.ISO8601Format())"
+}
+
+struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "worker", abstract: "Runs a worker process.",
+            discussion: "Example: \(executableName) worker --slots 4 --queue default")
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(name: .long, help: "Jobs at once.")
+    var slots: Int?
+
+    @Option(name: .long, parsing: .upToNextOption, help: "The queues to serve, one or more. Default: default.")
+    var queue: [String] = []
+
+    @Option(name: .customLong("read-ahead"), help: "Jobs that wait in the worker beside the running ones.")
+    var readAhead: Int?
+
+    @Flag(name: .long, help: .hidden) var lifeline = false
+    @Option(name: .long, help: .hidden) var id: String?
+
+    func run() async throws {
+        let settings = try options.settings()
+        let logger = settings.logger("worker")
+        let slots = slots ?? settings.slots ?? App.slots
+        guard (1...65_536).contains(slots) else { throw CommandFailure(.configuration, "--slots \(slots) is not between 1 and 65536") }
+        let names = queue.isEmpty ? settings.queues : queue
+        let configuration = WorkerConfiguration(
+            endpoint: try settings.endpoint(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
+            queues: names.isEmpty ? [.default] : names.map { Queue($0) }, readAhead: readAhead ?? settings.readAhead ?? App.readAhead)
+        let worker = try WorkerHost(App.worker, configuration, logger: logger)
+        try await runProcess(worker, lifeline: lifeline, logger: logger)
+    }
+}

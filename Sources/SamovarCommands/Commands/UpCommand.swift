@@ -1,0 +1,168 @@
+import ArgumentParser
+import Foundation
+import Logging
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SQLiteJournal
+import UnixSignals
+
+struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "up", abstract: "Runs a store and workers under supervision, and shows the live view.",
+            discussion: """
+                Example: \(executableName) up --workers 2
+                It runs until Ctrl-C, or with --until-idle until nothing is left to do; then it prints the final view. Run it again
+                with the same data folder and it goes on where it was.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var seed: SeedOptions
+
+    @Option(name: .long, help: "Worker processes.")
+    var workers: Int?
+
+    @Option(name: .long, help: "Jobs at once in each worker.")
+    var slots: Int?
+
+    @Flag(name: .customLong("until-idle"), help: "End when inbox, effects and timers are empty; exit 70 if effects died.")
+    var untilIdle = false
+
+    func run() async throws {
+        let settings = try options.settings()
+        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        let endpoint = try settings.endpoint(for: AppTypes<App>.self)
+        // The seed is looked at here, too, so that a mistake shows before anything is started.
+        _ = try seed.seedBytes()
+        if seed.fresh { try archive(folder) }
+
+        var logger = settings.logger("up")
+        if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
+        let supervisor = Supervisor(try plan(settings, folder: folder, endpoint: endpoint, logger: logger), logger: logger)
+        let client = try StoreClient(at: endpoint, schema: App.Program.schema, logger: logger)
+        let dead = try await withThrowingTaskGroup(of: [String]?.self) { group in
+            group.addTask {
+                try await supervisor.run()
+                return nil
+            }
+            group.addTask {
+                try await client.run()
+                return nil
+            }
+            group.addTask { [self] in try await watch(client, endpoint) }
+            group.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { return [] }
+                return nil
+            }
+            defer { group.cancelAll() }
+            // The first answer is the watcher's (idle) or the signal's; the supervisor ends before them only by throwing.
+            while let answer = try await group.next() {
+                guard let answer else { continue }
+                client.close()
+                await endPromptly(supervisor)
+                return answer
+            }
+            return []
+        }
+        guard dead.isEmpty else {
+            throw CommandFailure(.internal, "\(dead.count) effects died:\n" + dead.joined(separator: "\n"))
+        }
+    }
+
+    /// Ends the children in order; a second signal ends them at once.
+    private func endPromptly(_ supervisor: Supervisor) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await supervisor.end() }
+            group.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                    supervisor.killAll()
+                    return
+                }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Here and not in the store, which may be started more than once.
+    private func archive(_ folder: String) throws {
+        do {
+            let data = try DataFolder(at: folder)
+            defer { data.close() }
+            if let place = try data.archive() { printError("archived the old timeline in \(place)") }
+        } catch {
+            throw CommandFailure(.tryLater, "\(error)")
+        }
+    }
+
+    private func plan(_ settings: ProcessSettings, folder: String, endpoint: Endpoint, logger: Logger) throws -> Supervisor.Plan {
+        let workers = workers ?? settings.workers ?? 1
+        guard (0...1_024).contains(workers) else {
+            throw CommandFailure(.configuration, "--workers \(workers) is not between 0 and 1024")
+        }
+        var common = ["--lifeline", "--data", folder, "--log-level", "\(logger.logLevel)"]
+        if let endpoint = settings.endpoint { common += ["--endpoint", endpoint] }
+        if let config = options.config { common += ["--config", config] }
+        var store = ["store"] + common
+        if let seed = seed.seed { store += ["--seed", seed] }
+        var worker = ["worker"] + common
+        if let slots { worker += ["--slots", "\(slots)"] }
+        return Supervisor.Plan(
+            executable: try ownExecutable(), storeArguments: store, workerArguments: worker, workers: workers)
+    }
+
+    /// Shows views until nothing is left to do; returns the dead effects then.
+    private func watch(_ client: StoreClient, _ endpoint: Endpoint) async throws -> [String]? {
+        let screen = LiveScreen()
+        var newest: StoreClient.View?
+        var printed = ContinuousClock.now - .seconds(10)
+        for await event in client.views() {
+            switch event {
+            case .view(let view):
+                newest = view
+                let now = ContinuousClock.now
+                if LiveScreen.isTerminal {
+                    screen.draw(try AppViews<App>.screen(of: view.bytes))
+                } else if now - printed >= .seconds(1) {
+                    printed = now
+                    printData(try AppViews<App>.line(of: view.bytes))
+                }
+            case .idle where untilIdle:
+                guard let dead = try await deadEffects(endpoint) else { continue }
+                if let newest {
+                    let text = try AppViews<App>.screen(of: newest.bytes)
+                    if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
+                }
+                return dead
+            case .idle, .live, .stale: continue
+            }
+        }
+        return nil
+    }
+
+    /// Nil if the store has found something to do meanwhile, or is away.
+    private func deadEffects(_ endpoint: Endpoint) async throws -> [String]? {
+        let effects: MessagePackValue
+        do {
+            effects = try await AdminClient(at: endpoint).ask("effects")
+        } catch is AdminError {
+            return nil
+        }
+        guard case .int(0) = effects["openCount"], case .array(let dead) = effects["dead"] else { return nil }
+        return dead.map { "  " + ViewText.line(of: $0) }
+    }
+}
+
+/// The path of this executable, to start it again as a child.
+private func ownExecutable() throws(CommandFailure) -> String {
+    #if os(Linux)
+    if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
+    // No /proc: the name by which we were called may do.
+    #endif
+    guard let path = Bundle.main.executablePath ?? CommandLine.arguments.first else {
+        throw CommandFailure(.internal, "cannot find this executable")
+    }
+    return path
+}

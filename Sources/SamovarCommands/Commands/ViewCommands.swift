@@ -1,0 +1,95 @@
+import ArgumentParser
+import MessagePack
+import SamovarCore
+import SamovarHost
+
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case text, json
+}
+
+/// A view as one line of JSON, with the turn it shows.
+func viewJSON(_ view: StoreClient.View) throws -> String {
+    JSONTranscoder.text(of: [
+        "turn": .int(Int64(view.turn)), "instance": .string(Instance.main.key), "view": try MessagePackValue(encoded: view.bytes),
+    ])
+}
+
+struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "monitor", abstract: "Watches the view and prints each one.",
+            discussion: """
+                Example: \(executableName) monitor --format json
+                JSON is one line per view: {"turn":…,"instance":…,"view":…}. A store that is away is waited for.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(name: .long, help: "text or json.")
+    var format = OutputFormat.text
+
+    @Flag(name: .long, help: "Print the current view and end.")
+    var once = false
+
+    func run() async throws {
+        try await withClient(options, for: Views.self, patience: once ? .seconds(4) : .seconds(86_400 * 365)) { [self] client in
+            if once {
+                guard let view = await client.view() else { return }
+                return try show(view)
+            }
+            let screen = LiveScreen()
+            for await event in client.views() {
+                switch event {
+                case .view(let view): try show(view, on: screen)
+                case .stale: if format == .text { printError("no sign of the store; the last view may be old") }
+                case .live, .idle: break
+                }
+            }
+        }
+    }
+
+    private func show(_ view: StoreClient.View, on screen: LiveScreen? = nil) throws {
+        switch format {
+        case .json: printData(try viewJSON(view))
+        case .text:
+            if let screen, LiveScreen.isTerminal {
+                screen.draw(try Views.screen(of: view.bytes))
+            } else if screen != nil {
+                printData(try Views.line(of: view.bytes))
+            } else {
+                printData(try Views.screen(of: view.bytes))
+            }
+        }
+    }
+}
+
+struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "view", abstract: "Prints the current view.",
+            discussion: "Example: \(executableName) view --format text")
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(name: .long, help: "text or json.")
+    var format = OutputFormat.json
+
+    @Option(name: .customLong("at-least"), help: "Wait for a view of at least this turn.")
+    var atLeast = 0
+
+    @Option(name: .long, help: "How long to wait for it.")
+    var timeout = Seconds(.seconds(30))
+
+    func run() async throws {
+        try await withClient(options, for: Views.self) { [self] client in
+            let turn = atLeast
+            let view = try await within(timeout.duration) { await client.view(atLeast: turn) } else: {
+                CommandFailure(.tryLater, "the store has not reached turn \(turn) in time")
+            }
+            guard let view else { return }
+            printData(format == .json ? try viewJSON(view) : try Views.screen(of: view.bytes))
+        }
+    }
+}

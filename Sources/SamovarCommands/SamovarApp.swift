@@ -1,0 +1,79 @@
+import ArgumentParser
+import MessagePack
+public import SamovarCore
+public import SamovarHost
+
+/// Makes an executable of a program, with every command of Samovar.
+///
+/// ```swift
+/// @main
+/// struct CounterApp: SamovarApp {
+///     static var worker: Worker<Counter> {
+///         Worker { effect, job in … }
+///     }
+/// }
+/// ```
+///
+/// `counter up` starts a store and workers, `counter send '{"increment":{}}'` sends an input, `counter monitor` watches, and
+/// `counter --help` lists the rest.
+public protocol SamovarApp: Sendable {
+    associatedtype Program: SamovarCore.Program
+
+    /// What worker processes do.
+    static var worker: Worker<Program> { get }
+
+    /// Jobs that one worker process runs at once, unless `--slots` says otherwise.
+    static var slots: Int { get }
+    /// Jobs that wait in a worker beside the running ones: what it finishes in about 10 ms, and 0 for long jobs.
+    static var readAhead: Int { get }
+
+    /// A view in one line, for logs and pipes.
+    static func line(of view: Program.ViewState) -> String
+    /// A view in several lines, for a screen and for the summary at the end. What comes from outside must be escaped.
+    static func screen(of view: Program.ViewState) -> String
+}
+
+extension SamovarApp {
+    public static var slots: Int { 1 }
+    public static var readAhead: Int { 0 }
+
+    public static func line(of view: Program.ViewState) -> String { ViewText.line(of: value(of: view)) }
+
+    public static func screen(of view: Program.ViewState) -> String {
+        ViewText.lines(of: value(of: view)).joined(separator: "\n")
+    }
+
+    private static func value(of view: Program.ViewState) -> MessagePackValue {
+        do {
+            var reader = MessagePackReader(try MessagePackEncoder().encode(view))
+            return try reader.readValue()
+        } catch {
+            return .string("the view cannot be encoded: \(error)")
+        }
+    }
+
+    /// Runs the command that the arguments name, and exits.
+    @MainActor
+    public static func main() async {
+        await runAsMain(ProgramCommand<Self>.self)
+    }
+}
+
+/// The root command of a program's executable.
+struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: executableName,
+            abstract: "\(App.Program.schema.name), run by Samovar as a store and workers.",
+            discussion: """
+                Try it:
+                  \(executableName) up --workers 2      a store and two workers, with a live view
+                  \(executableName) status              in another terminal: how it is doing
+                """,
+            subcommands: [
+                UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppViews<App>>.self,
+                SendCommand<AppTypes<App>>.self, ViewCommand<AppViews<App>>.self, InspectCommand<AppTypes<App>>.self,
+                StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, ReplayCommand<App>.self,
+            ])
+    }
+}

@@ -1,0 +1,227 @@
+import Logging
+import SamovarCore
+import SamovarHost
+import Subprocess
+import Synchronization
+
+#if canImport(System)
+import Darwin
+import System
+#else
+import Glibc
+import SystemPackage
+#endif
+
+/// Keeps a store and its workers running, and ends them in order.
+///
+/// Each child has a process group of its own, so a Ctrl-C on the terminal reaches only the supervisor, and a lifeline: its
+/// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
+/// starts that did no work are spaced out.
+final class Supervisor: Sendable {
+    /// What to start.
+    struct Plan: Sendable {
+        var executable: String
+        var storeArguments: [String]
+        var workerArguments: [String]
+        var workers: Int
+    }
+
+    private enum Role: Hashable {
+        case store
+        case worker(Int)
+
+        var name: String {
+            switch self {
+            case .store: "store"
+            case .worker(let number): "worker \(number + 1)"
+            }
+        }
+    }
+
+    private struct State {
+        var lifelines: [Role: StandardInputWriter] = [:]
+        var processes: [Role: ProcessIdentifier] = [:]
+        var isEndingWorkers = false
+        var isEndingStore = false
+        /// Workers that have ended, newest last, for stores that start later.
+        var gone: [String] = []
+    }
+
+    private let plan: Plan
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// Exit codes of a store that a restart cannot mend: usage, bad data, busy folder, configuration.
+    private static let finalCodes: Set<Int32> = [64, 65, 75, 78]
+    private static let goneLimit = 256
+    /// A child that is told to drain ends within 5 s by itself, and is ended after these.
+    private static let drainLimit = Duration.seconds(7)
+    /// A start that lived so long did some work.
+    private static let usefulLife = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(5)
+
+    init(_ plan: Plan, logger: Logger) {
+        self.plan = plan
+        self.logger = logger
+    }
+
+    /// Runs until `end` was called and all children have ended.
+    ///
+    /// - Throws: `CommandFailure` if the store cannot run.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.keepRunning(.store) }
+            for number in 0..<plan.workers {
+                group.addTask { try await self.keepRunning(.worker(number)) }
+            }
+            do {
+                try await group.waitForAll()
+            } catch {
+                killAll()
+                throw error
+            }
+        }
+    }
+
+    /// Lets workers finish what they run and give the rest back, then stops the store.
+    func end() async {
+        let workers = state.withLock { state in
+            state.isEndingWorkers = true
+            return state.lifelines.filter { $0.key != .store }
+        }
+        await finish(Array(workers.values))
+        await waitUntil(Self.drainLimit) { !$0.processes.keys.contains { $0 != .store } }
+        killAll(except: .store)
+        let store = state.withLock { state in
+            state.isEndingStore = true
+            return state.lifelines[.store]
+        }
+        await finish(store.map { [$0] } ?? [])
+        await waitUntil(Self.drainLimit) { $0.processes.isEmpty }
+        killAll()
+    }
+
+    /// Ends every child without any further ado: all is safe on disk.
+    func killAll() {
+        killAll(except: nil)
+    }
+
+    private func killAll(except kept: Role?) {
+        let processes = state.withLock { state in
+            state.isEndingWorkers = true
+            if kept == nil { state.isEndingStore = true }
+            return state.processes.filter { $0.key != kept }
+        }
+        for process in processes.values { kill(process.value, SIGKILL) }
+    }
+
+    private func finish(_ lifelines: [StandardInputWriter]) async {
+        for lifeline in lifelines {
+            do {
+                try await lifeline.finish()
+            } catch {
+                // The child has ended meanwhile, which is what this is for.
+                logger.debug("a lifeline was closed already: \(error)")
+            }
+        }
+    }
+
+    private func waitUntil(_ limit: Duration, _ condition: (borrowing State) -> Bool) async {
+        let end = ContinuousClock.now + limit
+        while ContinuousClock.now < end, !state.withLock({ condition($0) }) {
+            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
+        }
+    }
+
+    // MARK: One child
+
+    private func keepRunning(_ role: Role) async throws {
+        var pause = Duration.zero
+        while !isEnding(role) {
+            let started = ContinuousClock.now
+            let status = try await runOnce(role)
+            guard !isEnding(role) else { return }
+            logger.warning("\(role.name) ended (\(status.words)); starting it again")
+            if case .exited(let code) = status, Self.finalCodes.contains(code), let failure = CommandFailure.Code(rawValue: code) {
+                throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
+            }
+            if ContinuousClock.now - started >= Self.usefulLife { pause = .zero }
+            if pause > .zero { try await Task.sleep(for: pause) }
+            pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)
+        }
+    }
+
+    private func isEnding(_ role: Role) -> Bool {
+        state.withLock { role == .store ? $0.isEndingStore : $0.isEndingWorkers }
+    }
+
+    private func runOnce(_ role: Role) async throws -> TerminationStatus {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        let id = WorkerID.random()
+        let arguments =
+            switch role {
+            case .store: plan.storeArguments
+            case .worker: plan.workerArguments + ["--id", "\(id)"]
+            }
+        let result = try await Subprocess.run(
+            .path(FilePath(plan.executable)), arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
+            output: .sequence, error: .currentStandardError
+        ) { execution in
+            let lifeline = execution.standardInputWriter
+            let isTooLate = self.register(role, lifeline, execution.processIdentifier)
+            if isTooLate { await self.finish([lifeline]) }
+            if role == .store { await self.tellGone(lifeline) }
+            // Nothing is written there: its end is the end of the child.
+            for try await _ in execution.standardOutput {}
+        }
+        state.withLock { state in
+            state.lifelines[role] = nil
+            state.processes[role] = nil
+        }
+        if case .worker = role { await reportGone("\(id) \(result.terminationStatus.words)") }
+        return result.terminationStatus
+    }
+
+    private func register(_ role: Role, _ lifeline: StandardInputWriter, _ process: ProcessIdentifier) -> Bool {
+        state.withLock { state in
+            state.lifelines[role] = lifeline
+            state.processes[role] = process
+            return role == .store ? state.isEndingStore : state.isEndingWorkers
+        }
+    }
+
+    // MARK: News for the store
+
+    /// Tells the store that a worker has ended, so that it need not wait for its silence.
+    private func reportGone(_ line: String) async {
+        let store = state.withLock { state in
+            state.gone.append(line)
+            if state.gone.count > Self.goneLimit { state.gone.removeFirst() }
+            return state.lifelines[.store]
+        }
+        if let store { await write([line], to: store) }
+    }
+
+    private func tellGone(_ store: StandardInputWriter) async {
+        await write(state.withLock(\.gone), to: store)
+    }
+
+    private func write(_ lines: [String], to store: StandardInputWriter) async {
+        do {
+            for line in lines { _ = try await store.write(Array("gone \(line)\n".utf8)) }
+        } catch {
+            // The store has ended; the next one is told from the list.
+            logger.debug("the store's lifeline is closed: \(error)")
+        }
+    }
+}
+
+extension TerminationStatus {
+    fileprivate var words: String {
+        switch self {
+        case .exited(let code): "exit code \(code)"
+        case .signaled(let signal): "signal \(signal)"
+        }
+    }
+}

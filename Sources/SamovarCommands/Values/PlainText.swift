@@ -1,0 +1,28 @@
+import MessagePack
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension MessagePackValue {
+    /// The extension type of points in time.
+    static let timestampType: Int8 = -1
+
+    /// A value as unquoted text: what stands for it where only a string can be, as for the key of an object.
+    var plainText: String {
+        switch self {
+        case .nil: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .int(let value): String(value)
+        case .uint(let value): String(value)
+        case .float(let value): value.description
+        case .double(let value): value.description
+        case .string(let value): value
+        case .binary(let bytes): Data(bytes).base64EncodedString()
+        case .extension(let type, let bytes): instantText(type, bytes) ?? JSONTranscoder.text(of: self)
+        case .array, .map: JSONTranscoder.text(of: self)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// A text that is safe to print: whatever could move the cursor, change colours or reorder the line is shown as its number.
+///
+/// Control characters (C0, DEL and C1, so every escape sequence, too), the separators of lines and paragraphs, and the
+/// marks that change the direction of writing become `\u{1b}` and the like. All else, also a backslash, stays as it is.
+public func escapeForTerminal(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: \.controlsTerminal) else { return text }
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+        if scalar.controlsTerminal {
+            escaped += "\\u{\(String(scalar.value, radix: 16))}"
+        } else {
+            escaped.unicodeScalars.append(scalar)
+        }
+    }
+    return escaped
+}
+
+extension Unicode.Scalar {
+    var controlsTerminal: Bool {
+        switch value {
+        case 0x00...0x1f, 0x7f...0x9f: true
+        case 0x2028, 0x2029: true
+        // Marks, embeddings and overrides, and isolates of direction.
+        case 0x061c, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}
+
+/// An escaped text of at most `limit` Unicode scalars, the last one being “…” if something was cut.
+///
+/// Scalars are counted, not characters, for one character may have any number of accents.
+func shortened(_ text: String, to limit: Int) -> String {
+    let escaped = escapeForTerminal(String(text.unicodeScalars.prefix(limit + 1)))
+    guard escaped.unicodeScalars.count > limit else { return escaped }
+    return String(escaped.unicodeScalars.prefix(limit - 1)) + "…"
+}

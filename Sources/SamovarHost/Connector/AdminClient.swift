@@ -1,0 +1,71 @@
+public import MessagePack
+import SamovarCore
+import SamovarProtocol
+import ZeroMQ
+
+/// Asks a running store over its admin socket. Blocks no thread of Swift's pool.
+public struct AdminClient: Sendable {
+    private let endpoint: Endpoint
+
+    public init(at endpoint: Endpoint) {
+        self.endpoint = endpoint
+    }
+
+    /// - Parameter patience: how long to wait for a store that is away or restarting.
+    /// - Returns: the store's answer.
+    /// - Throws: `AdminError`.
+    public func ask(_ verb: String, _ arguments: MessagePackValue = .nil, patience: Duration = .seconds(4)) async throws -> MessagePackValue {
+        try await onThread("samovar-admin") { try Self.ask(endpoint, verb, arguments, patience) }
+    }
+
+    private static func ask(
+        _ endpoint: Endpoint, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration
+    ) throws -> MessagePackValue {
+        let context = try Context()
+        let deadline = ContinuousClock.now + patience
+        let request = Envelope(.request(AdminRequest(id: 1, verb: verb, arguments: arguments)), timeline: .zero)
+        while ContinuousClock.now < deadline {
+            // A new socket for each attempt, for none of ours reconnects by itself.
+            var poller = Poller()
+            var socket = PeerSocket(context, options: .client, address: endpoint.admin)
+            try socket.connect(&poller)
+            try socket.send(request)
+            let end = min(deadline, ContinuousClock.now + .seconds(2))
+            var reply: AdminReply?
+            while ContinuousClock.now < end, reply == nil {
+                socket.prepare(&poller)
+                try poller.wait(timeoutMilliseconds: 50)
+                try socket.sendWaiting()
+                if try socket.connectionBroke() { break }
+                _ = try socket.receive { if case .reply(let answer) = $0.frame { reply = answer } }
+            }
+            if let reply {
+                if let refusal = reply.refusal { throw AdminError.refused(refusal) }
+                return reply.value
+            }
+            try Poller.pause(milliseconds: 50)
+        }
+        throw AdminError.noStore(endpoint)
+    }
+}
+
+public enum AdminError: Error, Sendable, CustomStringConvertible {
+    /// Nobody listens at this endpoint.
+    case noStore(Endpoint)
+    /// The store will not, and says why.
+    case refused(String)
+
+    public var description: String {
+        switch self {
+        case .noStore(let endpoint): "no store answers at \(endpoint.admin)"
+        case .refused(let reason): reason
+        }
+    }
+}
+
+extension Poller {
+    fileprivate static func pause(milliseconds: Int) throws(ZeroMQError) {
+        var poller = Poller()
+        try poller.wait(timeoutMilliseconds: milliseconds)
+    }
+}

@@ -1,0 +1,171 @@
+import Logging
+import SamovarCore
+import SamovarProtocol
+import ZeroMQ
+
+/// The loop of a client: one connection for inputs and requests, one subscription for views, two machines that decide.
+struct ClientLoop: ~Copyable {
+    private let client: StoreClient
+    private var machine: ClientMachine
+    private var subscriber: SubscriberMachine
+    private let clock = HostClock()
+    private var isStopping = false
+    private var sends: [Int: CheckedContinuation<StoreClient.Result, Never>] = [:]
+    private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] = [:]
+    private var requests: [(turn: Int, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
+    private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
+
+    init(_ client: StoreClient) {
+        self.client = client
+        machine = ClientMachine(session: .random(), schema: client.schema, random: Random(seed: .random(in: .min ... .max)))
+        subscriber = SubscriberMachine(instance: client.instance, random: Random(seed: .random(in: .min ... .max)))
+    }
+
+    mutating func run() throws {
+        let context = try Context()
+        var poller = Poller()
+        let wakeup = poller.add(client.mailbox.wakeup)
+        var front = PeerSocket(context, options: .client, address: client.endpoint.front)
+        var feed = ViewSocket(context, address: client.endpoint.view, instance: client.instance)
+        defer { abandon() }
+        while !isStopping {
+            front.prepare(&poller)
+            try poller.wait(timeoutMilliseconds: clock.milliseconds(until: nextTime))
+            let now = clock.now()
+            if poller.isReadable(wakeup) {
+                for command in client.mailbox.takeAll() { try perform(take(command, now), &front, &feed, &poller, now) }
+            }
+            try front.sendWaiting()
+            var actions: [ClientMachine.Action] = []
+            _ = try front.receive { actions += machine.received($0, now: now) }
+            if try front.connectionBroke() { actions += machine.disconnected(now: now) }
+            actions += machine.ticked(now: now)
+            actions += machine.flush(now: now)
+            try perform(actions, &front, &feed, &poller, now)
+            guard !watchers.isEmpty else { continue }
+            var views: [SubscriberMachine.Action] = []
+            try feed.receive { views += subscriber.received($0, now: now) }
+            if try feed.connectionBroke() { views += subscriber.disconnected(now: now) }
+            views += subscriber.ticked(now: now)
+            try perform(views, &front, &feed, &poller, now)
+        }
+    }
+
+    private var nextTime: Timestamp? {
+        let times = [machine.deadline, watchers.isEmpty ? nil : subscriber.deadline]
+        return times.compactMap { $0 }.min()
+    }
+
+    private mutating func take(_ command: StoreClient.Command, _ now: Timestamp) throws -> [ClientMachine.Action] {
+        switch command {
+        case .send(let input, let instance, let continuation):
+            do throws(ClientMachine.SubmitError) {
+                sends[try machine.submit(input, to: instance)] = continuation
+            } catch {
+                continuation.resume(returning: .rejected("\(error)"))
+            }
+            return []
+        case .settle(let turn, let onWaiting, let continuation):
+            do throws(ClientMachine.SubmitError) {
+                settlements[turn, default: []].append((onWaiting, continuation))
+                return try machine.settle(turn: turn, now: now)
+            } catch {
+                finish(turn, .unknown("\(error)"))
+                return []
+            }
+        case .view(let turn, let continuation):
+            do throws(ClientMachine.SubmitError) {
+                let actions = try machine.requestView(of: client.instance, atLeast: turn, now: now)
+                requests.append((turn, continuation))
+                return actions
+            } catch {
+                continuation.resume(returning: nil)
+                return []
+            }
+        case .watch(let continuation):
+            watchers.append(continuation)
+            return []
+        case .close: return machine.close(now: now)
+        }
+    }
+
+    private mutating func finish(_ turn: Int, _ settlement: StoreClient.Settlement) {
+        for (_, continuation) in settlements.removeValue(forKey: turn) ?? [] { continuation.resume(returning: settlement) }
+    }
+
+    private mutating func perform(
+        _ actions: [ClientMachine.Action], _ front: inout PeerSocket, _ feed: inout ViewSocket, _ poller: inout Poller,
+        _ now: Timestamp
+    ) throws {
+        for action in actions {
+            switch action {
+            case .connect: try front.connect(&poller)
+            case .disconnect: front.disconnect(&poller)
+            case .send(let envelope): try front.send(envelope)
+            case .welcomed(_, let timeline): client.connectedContinuation.yield(.success(timeline))
+            case .answered(let outcome): sends.removeValue(forKey: outcome.sequence)?.resume(returning: .answered(outcome))
+            case .unknown(let sequence, let reason): sends.removeValue(forKey: sequence)?.resume(returning: .unknown("\(reason)"))
+            case .settled(let turn, let dead): finish(turn, .settled(dead: dead))
+            case .unsettled(let turn, let reason): finish(turn, .unknown("\(reason)"))
+            case .waiting(let turn, let reason):
+                for (onWaiting, _) in settlements[turn] ?? [] { onWaiting(reason) }
+            case .view(let instance, let turn, let bytes):
+                let view = StoreClient.View(timeline: machine.timeline, turn: turn, bytes: bytes)
+                for request in requests where request.turn <= turn { request.continuation.resume(returning: view) }
+                requests.removeAll { $0.turn <= turn }
+                guard !watchers.isEmpty, instance == client.instance else { continue }
+                let shown = subscriber.answered(turn: turn, bytes: bytes, timeline: machine.timeline, now: now)
+                try perform(shown, &front, &feed, &poller, now)
+            case .refused(let error): client.connectedContinuation.yield(.failure(error))
+            case .stop:
+                // LINGER is 0: a goodbye of a moment ago still has to leave.
+                try poller.wait(timeoutMilliseconds: 5)
+                isStopping = true
+            case .note(let text): client.logger.debug("\(text)")
+            }
+        }
+    }
+
+    private mutating func perform(
+        _ actions: [SubscriberMachine.Action], _ front: inout PeerSocket, _ feed: inout ViewSocket, _ poller: inout Poller,
+        _ now: Timestamp
+    ) throws {
+        for action in actions {
+            switch action {
+            case .reconnect: try feed.connect(&poller)
+            case .show(let turn, let bytes, let timeline):
+                tell(.view(StoreClient.View(timeline: timeline, turn: turn, bytes: bytes)))
+            case .requestView(let turn):
+                try perform(ask(for: turn, now), &front, &feed, &poller, now)
+            case .stale: tell(.stale)
+            case .live: tell(.live)
+            case .idle(let turn): tell(.idle(turn: turn))
+            case .note(let text): client.logger.debug("\(text)")
+            }
+        }
+    }
+
+    private mutating func ask(for turn: Int, _ now: Timestamp) -> [ClientMachine.Action] {
+        do throws(ClientMachine.SubmitError) {
+            return try machine.requestView(of: client.instance, atLeast: turn, now: now)
+        } catch {
+            client.logger.debug("\(error)")
+            return []
+        }
+    }
+
+    private func tell(_ event: StoreClient.ViewEvent) {
+        for watcher in watchers { watcher.yield(event) }
+    }
+
+    /// Nobody waits for ever: whoever still waits is told that nobody can tell any more.
+    private mutating func abandon() {
+        for continuation in sends.values { continuation.resume(returning: .unknown("the client has ended")) }
+        sends.removeAll()
+        for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
+        for request in requests { request.continuation.resume(returning: nil) }
+        requests.removeAll()
+        for watcher in watchers { watcher.finish() }
+        client.connectedContinuation.finish()
+    }
+}

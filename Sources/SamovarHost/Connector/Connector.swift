@@ -1,0 +1,131 @@
+public import Logging
+import MessagePack
+public import SamovarCore
+import SamovarProtocol
+public import ServiceLifecycle
+
+/// A client of a running program, with its types.
+///
+/// ```swift
+/// let connector = try Connector(Counter.self, at: .of(dataFolder: ".samovar/counter"), logger: logger)
+/// async let running: Void = connector.run()
+/// let receipt = await connector.send(.incrementAsync, wait: .settled)
+/// for await view in connector.views { print(view.state.async) }
+/// ```
+///
+/// May be used from any task; `run` must be running, and waits for a store that is away. What was sent is applied once or not
+/// at all, however often connection or store break meanwhile.
+public final class Connector<P: Program>: Service {
+    /// What a `send` waits for.
+    public enum Wait: Sendable {
+        /// The turn is on disk.
+        case applied
+        /// No effect that it caused, directly or through others, is open.
+        case settled
+    }
+
+    /// A view, and the turn it shows.
+    public struct View: Sendable, Equatable {
+        public let turn: Int
+        public let state: P.ViewState
+    }
+
+    private let client: StoreClient
+
+    public init(_ program: P.Type = P.self, at endpoint: Endpoint, instance: Instance = .main, logger: Logger) throws {
+        client = try StoreClient(at: endpoint, schema: P.schema, instance: instance, logger: logger)
+    }
+
+    public func run() async throws {
+        try await client.run()
+    }
+
+    /// Ends the session and `run`.
+    public func close() {
+        client.close()
+    }
+
+    /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back.
+    @discardableResult
+    public func send(_ input: P.Input, wait: Wait = .applied) async -> Receipt<P> {
+        let bytes: [UInt8]
+        do {
+            bytes = try MessagePackEncoder().encode(input)
+        } catch {
+            return .rejected("the input cannot be encoded: \(error)")
+        }
+        switch await client.send(bytes) {
+        case .rejected(let reason): return .rejected(reason)
+        case .unknown(let reason): return .unknown(reason: reason)
+        case .answered(let outcome):
+            switch outcome.verdict {
+            case .rejected(let reason): return .rejected(reason)
+            case .refused(let refusal): return Self.refused(refusal, turn: outcome.turn)
+            case .applied: break
+            }
+            guard case .settled = wait else { return .applied(turn: outcome.turn, dead: []) }
+            switch await client.settle(outcome.turn) {
+            case .settled(let dead): return .applied(turn: outcome.turn, dead: dead)
+            case .unknown(let reason): return .unknown(reason: reason)
+            }
+        }
+    }
+
+    private static func refused(_ bytes: [UInt8], turn: Int) -> Receipt<P> {
+        do {
+            return .refused(try MessagePackDecoder().decode(P.Refusal.self, from: bytes), turn: turn)
+        } catch {
+            return .rejected("refused, with a reason that this build cannot read: \(error)")
+        }
+    }
+
+    /// The current view and those that follow; newest wins, so a slow reader misses some.
+    public var views: Views<P> { Views(events: client.views()) }
+
+    /// A view of at least this turn, so that a client sees its own writes; nil if the client ends before.
+    ///
+    /// - Throws: what decoding the view throws.
+    public func view(atLeast turn: Int = 0) async throws -> View? {
+        guard let view = await client.view(atLeast: turn) else { return nil }
+        return View(turn: view.turn, state: try MessagePackDecoder().decode(P.ViewState.self, from: view.bytes))
+    }
+}
+
+/// What became of an input.
+public enum Receipt<P: Program>: Equatable, Sendable {
+    /// Its turn is on disk. After a wait for `settled`, dead effects are listed.
+    case applied(turn: Int, dead: [String])
+    /// The program turned it away.
+    case refused(P.Refusal, turn: Int)
+    /// It was not taken, and will never be: in words.
+    case rejected(String)
+    /// Nobody can tell whether it was applied.
+    case unknown(reason: String)
+}
+
+/// The views of a program, newest first to come. It ends with the client, or at a view that this build cannot read: then the
+/// store and this process were built from different sources under one schema version.
+public struct Views<P: Program>: AsyncSequence, Sendable {
+    public typealias Element = Connector<P>.View
+    public typealias Failure = Never
+
+    let events: AsyncStream<StoreClient.ViewEvent>
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        var events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator
+
+        public mutating func next() async -> Element? {
+            while let event = await events.next() {
+                guard case .view(let view) = event else { continue }
+                // Documented above: an unreadable view ends the sequence.
+                guard let state = try? MessagePackDecoder().decode(P.ViewState.self, from: view.bytes) else { return nil }
+                return Element(turn: view.turn, state: state)
+            }
+            return nil
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(events: events.makeAsyncIterator())
+    }
+}

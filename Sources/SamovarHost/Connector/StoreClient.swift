@@ -1,0 +1,132 @@
+public import Logging
+public import SamovarCore
+public import SamovarProtocol
+public import ServiceLifecycle
+import Synchronization
+import ZeroMQ
+
+/// A client of a running store that does not know the program's types: inputs and views are MessagePack. `Connector` is this
+/// with types; generic tools use it as it is.
+///
+/// `run` must be running for the other calls to get answers. It waits for a store that is away.
+public final class StoreClient: Service {
+    /// What became of an input.
+    public enum Result: Sendable, Equatable {
+        case answered(Outcome)
+        /// Not taken, and never applied: too much is unanswered, or it is too large.
+        case rejected(String)
+        /// Nobody can tell any more.
+        case unknown(String)
+    }
+
+    /// A view and where it stands.
+    public struct View: Sendable, Equatable {
+        public let timeline: Timeline
+        public let turn: Int
+        public let bytes: [UInt8]
+
+        public init(timeline: Timeline, turn: Int, bytes: [UInt8]) {
+            self.timeline = timeline
+            self.turn = turn
+            self.bytes = bytes
+        }
+    }
+
+    /// What is heard of the views of a store.
+    public enum ViewEvent: Sendable, Equatable {
+        case view(View)
+        /// Nothing was heard for a while; the last view may be old.
+        case stale
+        case live
+        /// The store has nothing left to do, and this is its view.
+        case idle(turn: Int)
+    }
+
+    /// The end of all effects of a turn.
+    public enum Settlement: Sendable, Equatable {
+        /// All are closed; these are dead.
+        case settled(dead: [String])
+        case unknown(String)
+    }
+
+    enum Command: Sendable {
+        case send([UInt8], Instance, CheckedContinuation<Result, Never>)
+        case settle(Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
+        case view(atLeast: Int, CheckedContinuation<View?, Never>)
+        case watch(AsyncStream<ViewEvent>.Continuation)
+        case close
+    }
+
+    let endpoint: Endpoint
+    let schema: Schema?
+    let instance: Instance
+    let logger: Logger
+    let mailbox: Mailbox<Command>
+    private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
+    let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
+
+    /// - Parameter schema: what the caller's types are; nil to take the store as it is.
+    public init(at endpoint: Endpoint, schema: Schema? = nil, instance: Instance = .main, logger: Logger) throws {
+        self.endpoint = endpoint
+        self.schema = schema
+        self.instance = instance
+        self.logger = logger
+        mailbox = try Mailbox()
+        (connected, connectedContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Runs the connection until graceful shutdown, cancellation, or `close`.
+    public func run() async throws {
+        try await withTaskCancellationHandler {
+            try await withGracefulShutdownHandler {
+                try await onThread("samovar-client") { [self] in
+                    var loop = ClientLoop(self)
+                    try loop.run()
+                }
+            } onGracefulShutdown: {
+                self.close()
+            }
+        } onCancel: {
+            self.close()
+        }
+    }
+
+    /// Ends the session and `run`.
+    public func close() {
+        mailbox.post(.close)
+    }
+
+    /// Waits until the store has answered for the first time.
+    ///
+    /// - Throws: `PeerError` if the store refuses this client.
+    public func waitUntilConnected() async throws {
+        for await result in connected {
+            _ = try result.get()
+            return
+        }
+    }
+
+    /// Sends an input and waits until its turn is on disk.
+    public func send(_ input: [UInt8]) async -> Result {
+        await withCheckedContinuation { mailbox.post(.send(input, instance, $0)) }
+    }
+
+    /// Waits until no effect whose root is this turn is open.
+    ///
+    /// - Parameter onWaiting: called about once a second, on the client's thread, with what is waited for.
+    public func settle(_ turn: Int, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> Settlement {
+        await withCheckedContinuation { mailbox.post(.settle(turn, onWaiting: onWaiting, $0)) }
+    }
+
+    /// A view of at least this turn; nil if the client ends before.
+    public func view(atLeast turn: Int = 0) async -> View? {
+        await withCheckedContinuation { mailbox.post(.view(atLeast: turn, $0)) }
+    }
+
+    /// The current view and those that follow. A slow reader misses views, never the newest.
+    public func views() -> AsyncStream<ViewEvent> {
+        let (stream, continuation) = AsyncStream<ViewEvent>.makeStream(bufferingPolicy: .bufferingNewest(8))
+        mailbox.post(.watch(continuation))
+        return stream
+    }
+}

@@ -1,3 +1,0 @@
-import ServiceLifecycle
-import Logging
-import Metrics

@@ -1,0 +1,135 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Where a store is reached: a folder of `ipc` sockets, or a range of TCP ports on loopback.
+///
+/// `ipc:///run/user/1000/samovar/6f1c0d528f5e4b0e` stands for the four sockets in that folder; `tcp://127.0.0.1:7700` for
+/// ports 7700 (front), 7701 (work) and 7702 (view). The admin socket is always `ipc`.
+public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
+    case local(folder: String)
+    case tcp(host: String, port: Int, adminFolder: String)
+
+    /// The endpoint of the store that uses this data folder, with nothing configured: a folder that only this user can enter.
+    public static func of(dataFolder: String) -> Endpoint {
+        .local(folder: runtimeFolder(of: dataFolder))
+    }
+
+    /// - Parameter dataFolder: names the folder of the admin socket of a store on TCP.
+    /// - Throws: `EndpointError` for a text that is no endpoint, or for TCP beyond loopback.
+    public init(_ text: String, dataFolder: String) throws(EndpointError) {
+        if text.hasPrefix("ipc://") {
+            let folder = String(text.dropFirst("ipc://".count))
+            guard folder.hasPrefix("/") else { throw EndpointError("\(text) is no endpoint: ipc:// needs an absolute folder") }
+            self = .local(folder: folder)
+            return
+        }
+        guard text.hasPrefix("tcp://"), let colon = text.lastIndex(of: ":") else {
+            throw EndpointError("\(text) is no endpoint: write ipc:///FOLDER or tcp://HOST:PORT")
+        }
+        let host = String(text[text.index(text.startIndex, offsetBy: 6)..<colon])
+        guard let port = Int(text[text.index(after: colon)...]), (1...65_533).contains(port) else {
+            throw EndpointError("\(text) has no port between 1 and 65533")
+        }
+        guard host == "localhost" || host == "[::1]" || host.hasPrefix("127.") else {
+            throw EndpointError(
+                "\(text) is beyond loopback, where anybody could send: Samovar does not listen or connect there without keys")
+        }
+        self = .tcp(host: host == "localhost" ? "127.0.0.1" : host, port: port, adminFolder: Self.runtimeFolder(of: dataFolder))
+    }
+
+    public var front: String { address("front", offset: 0) }
+    public var work: String { address("work", offset: 1) }
+    public var view: String { address("view", offset: 2) }
+
+    public var admin: String { "ipc://\(folder)/admin" }
+
+    /// The folder of the `ipc` sockets.
+    public var folder: String {
+        switch self {
+        case .local(let folder), .tcp(_, _, let folder): folder
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .local(let folder): "ipc://\(folder)"
+        case .tcp(let host, let port, _): "tcp://\(host):\(port)"
+        }
+    }
+
+    private func address(_ name: String, offset: Int) -> String {
+        switch self {
+        case .local(let folder): "ipc://\(folder)/\(name)"
+        case .tcp(let host, let port, _): "tcp://\(host):\(port + offset)"
+        }
+    }
+
+    /// A short name, since the path of an `ipc` socket has at most 107 bytes: a hash over the data folder's absolute path.
+    private static func runtimeFolder(of dataFolder: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in absolute(dataFolder).utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        let name = String(hash, radix: 16)
+        return runtimeBase + "/" + String(repeating: "0", count: 16 - name.count) + name
+    }
+
+    private static var runtimeBase: String {
+        if let folder = environment("SAMOVAR_RUNTIME_DIR") { return folder }
+        if let folder = environment("XDG_RUNTIME_DIR") { return folder + "/samovar" }
+        return "/tmp/samovar-\(getuid())"
+    }
+
+    private static func environment(_ name: String) -> String? {
+        guard let value = getenv(name) else { return nil }
+        let text = String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The absolute path without `.`, `..` and symbolic links, as far as the folder exists.
+    private static func absolute(_ path: String) -> String {
+        if let resolved = realpath(path, nil) {
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        var parts = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+        guard let last = parts.popLast() else { return "/" }
+        let parent = parts.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+        return absolute(parent) + "/" + last
+    }
+
+    /// Makes the folder of the sockets, for this user alone.
+    ///
+    /// - Throws: `EndpointError` if it cannot be made, or belongs to somebody else.
+    func makeFolder() throws(EndpointError) {
+        var path = ""
+        for part in folder.split(separator: "/") {
+            path += "/" + part
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw EndpointError("cannot make the folder \(path) for sockets: \(String(cString: strerror(errno)))")
+            }
+        }
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_uid == getuid() else {
+            throw EndpointError("the folder \(folder) for sockets belongs to another user")
+        }
+        guard chmod(folder, 0o700) == 0 else {
+            throw EndpointError("cannot protect the folder \(folder): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Removes the socket files of a store that ends.
+    func removeFiles() {
+        for name in ["front", "work", "view", "admin"] { unlink("\(folder)/\(name)") }
+        rmdir(folder)
+    }
+}
+
+public struct EndpointError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,95 @@
+import DequeModule
+import Foundation
+import Journal
+import Synchronization
+
+/// The journal's own thread: commits batches in order, one at a time, while the loop computes the next.
+///
+/// Never more than a few entries wait: the store machine hands out a batch only when the one before it is on disk, and a
+/// snapshot beside it.
+final class JournalThread: Sendable {
+    enum Work: Sendable {
+        case append(Batch)
+        case save(Snapshot)
+        case end
+    }
+
+    enum News: Sendable {
+        case committed(through: Int)
+        /// The disk is full; the batch is tried again until there is space.
+        case full(JournalError)
+        case freed
+        /// The journal cannot be used any more.
+        case failed(JournalError)
+        case snapshotFailed(JournalError)
+        case ended
+    }
+
+    private let queue = Mutex<Deque<Work>>([])
+    private let available = DispatchSemaphore(value: 0)
+    private let stopping = Atomic<Bool>(false)
+    private let report: @Sendable (News) -> Void
+
+    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (News) -> Void) {
+        self.report = report
+        let thread = Thread { [self] in run(journal) }
+        thread.name = "samovar-journal"
+        thread.start()
+    }
+
+    func post(_ work: Work) {
+        queue.withLock { $0.append(work) }
+        available.signal()
+    }
+
+    /// Ends the thread once it has done what waits; a full disk is not waited for any more.
+    func end() {
+        stopping.store(true, ordering: .releasing)
+        post(.end)
+    }
+
+    private func run(_ journal: any Journal & Sendable) {
+        var journal = journal
+        while true {
+            available.wait()
+            guard let work = queue.withLock({ $0.popFirst() }) else { continue }
+            do throws(JournalError) {
+                switch work {
+                case .append(let batch): try append(batch, to: &journal)
+                case .save(let snapshot): save(snapshot, in: &journal)
+                case .end:
+                    try journal.close()
+                    return report(.ended)
+                }
+            } catch {
+                report(.failed(error))
+                return
+            }
+        }
+    }
+
+    private func append(_ batch: Batch, to journal: inout any Journal & Sendable) throws(JournalError) {
+        var isFull = false
+        while true {
+            do {
+                try journal.append(batch)
+                if isFull { report(.freed) }
+                return report(.committed(through: batch.last))
+            } catch {
+                guard error.code == .full, !stopping.load(ordering: .acquiring) else { throw error }
+                if !isFull { report(.full(error)) }
+                isFull = true
+                Thread.sleep(forTimeInterval: 1)
+            }
+        }
+    }
+
+    /// A snapshot is a cache: the store goes on without it.
+    private func save(_ snapshot: Snapshot, in journal: inout any Journal & Sendable) {
+        do {
+            try journal.save(snapshot)
+        } catch {
+            report(error.code == .full ? .snapshotFailed(error) : .failed(error))
+        }
+    }
+}

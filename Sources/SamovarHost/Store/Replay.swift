@@ -1,0 +1,34 @@
+public import Logging
+public import SamovarCore
+import SamovarProtocol
+import SQLiteJournal
+
+/// What a journal says a program's state was, as of a turn. Works offline: it takes the data folder's lock, so no store may
+/// be running on it, and it changes nothing.
+public struct Replay<P: Program>: Sendable {
+    public let timeline: Timeline
+    public let turn: Int
+    /// In MessagePack.
+    public let state: [UInt8]
+    /// In MessagePack.
+    public let view: [UInt8]
+
+    /// - Parameter turn: nil for the last.
+    /// - Throws: `StoreError` if the journal cannot be read, names the program of another folder, or ends before the turn.
+    public static func run(_ program: P.Type = P.self, dataFolder: String, through turn: Int?, logger: Logger) async throws -> Replay {
+        try await onThread("samovar-replay") {
+            let opened = try OpenedJournal(reading: dataFolder)
+            defer { opened.folder.close() }
+            guard turn ?? 0 <= opened.journal.last else {
+                throw StoreError(.configuration, "the journal in \(dataFolder) ends at turn \(opened.journal.last)")
+            }
+            let machine = try opened.recover(through: turn ?? .max) {
+                StoreMachine(
+                    settings: StoreSettings(), engine: TypedEngine(P.self, secret: opened.secret), timeline: opened.timeline,
+                    secret: opened.secret, build: "")
+            } note: { logger.warning("\($0)") }
+            return Replay(
+                timeline: opened.timeline, turn: machine.head, state: try machine.stateBytes(), view: try machine.viewBytes())
+        }
+    }
+}

@@ -1,0 +1,57 @@
+public import Logging
+import MessagePack
+public import SamovarCore
+import SamovarProtocol
+public import ServiceLifecycle
+
+/// The store process of a program: owns its state, its journal and the sockets through which everybody reaches it.
+///
+/// ```swift
+/// let store = Store<Counter>(StoreConfiguration(dataFolder: "data", endpoint: .of(dataFolder: "data")), logger: logger)
+/// try await store.run()
+/// ```
+///
+/// `run` starts two threads of its own and blocks none of Swift's. It ends after a graceful shutdown with everything on disk,
+/// or with a `StoreError`. It may be killed at any instant: nothing that it has told anybody is lost.
+public struct Store<P: Program>: Service {
+    private let configuration: StoreConfiguration
+    private let loop: StoreLoop
+
+    public init(_ configuration: StoreConfiguration, logger: Logger) throws {
+        self.configuration = configuration
+        loop = try StoreLoop(configuration, logger: logger)
+    }
+
+    /// - Throws: `StoreError`, with a sentence for a person.
+    public func run() async throws {
+        let seed = try Self.canonicalSeed(configuration.seed)
+        try await withGracefulShutdownHandler {
+            try await onThread("samovar-loop") { [loop] in
+                try loop.run(seed: seed) { secret, limits in TypedEngine(P.self, secret: secret, limits: limits) }
+            }
+        } onGracefulShutdown: {
+            loop.drain()
+        }
+    }
+
+    /// Told by a supervisor that saw a worker process end, so that nobody has to wait for its silence.
+    public func workerDied(_ id: WorkerID, _ evidence: String) {
+        loop.workerDied(id, evidence)
+    }
+
+    /// Stops in order, as a graceful shutdown does.
+    public func drain() {
+        loop.drain()
+    }
+
+    /// The seed in the one encoding that two equal seeds share, whatever order of keys they came in.
+    private static func canonicalSeed(_ bytes: [UInt8]?) throws(StoreError) -> [UInt8]? {
+        guard let bytes else { return nil }
+        do {
+            let seed = try MessagePackDecoder(lenient: true).decode(P.Seed.self, from: bytes)
+            return try MessagePackEncoder(canonical: true).encode(seed)
+        } catch {
+            throw StoreError(.configuration, "the seed cannot be read: \(describe(decodingFailure: error, of: P.Seed.self))")
+        }
+    }
+}

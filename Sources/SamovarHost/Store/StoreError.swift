@@ -1,0 +1,24 @@
+/// Why a store did not start or had to end, in one sentence for a person.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+    /// What kind of trouble it is, from which commands take their exit code.
+    public enum Code: Sendable {
+        /// A setting or a seed that does not fit.
+        case configuration
+        /// Another store has the data folder.
+        case busy
+        /// The journal is damaged, or tells another story than the program.
+        case damaged
+        /// The disk or the sockets failed.
+        case inputOutput
+        /// The program broke a limit, or the journal lost its tail.
+        case program
+    }
+
+    public let code: Code
+    public let description: String
+
+    public init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}

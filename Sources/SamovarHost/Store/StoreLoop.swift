@@ -1,0 +1,171 @@
+import Journal
+import Logging
+import SamovarCore
+import SamovarProtocol
+import SQLiteJournal
+import ZeroMQ
+
+/// The loop of a store: waits for sockets, journal and time, hands them to the machine, and carries out what it says.
+///
+/// It decides nothing: there is no `if` here about peers, turns or effects.
+final class StoreLoop: Sendable {
+    enum News: Sendable {
+        case journal(JournalThread.News)
+        case drain
+        case workerDied(WorkerID, String)
+    }
+
+    private let configuration: StoreConfiguration
+    private let logger: Logger
+    private let mailbox: Mailbox<News>
+
+    init(_ configuration: StoreConfiguration, logger: Logger) throws {
+        self.configuration = configuration
+        self.logger = logger
+        mailbox = try Mailbox()
+    }
+
+    func drain() { mailbox.post(.drain) }
+
+    func workerDied(_ id: WorkerID, _ evidence: String) { mailbox.post(.workerDied(id, evidence)) }
+
+    // MARK: Start
+
+    /// Runs the store on this thread until it has stopped.
+    func run(seed: [UInt8]?, engine: @escaping (Secret, GroupLimits) -> any ProgramEngine) throws {
+        let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh)
+        if let seed, let known = opened.seed, seed != known {
+            throw StoreError(
+                .configuration,
+                "\(configuration.dataFolder) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data")
+        }
+        let clock = HostClock()
+        var machine = try opened.recover {
+            StoreMachine(
+                settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
+                timeline: opened.timeline, secret: opened.secret, build: configuration.build)
+        } note: { logger.warning("\($0)") }
+        try start(&machine, opened, seed: seed, now: clock.now())
+
+        _ = try raiseDescriptorLimit()
+        let context = try Context(maximumSockets: 64)
+        let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
+        var poller = Poller()
+        let wakeup = poller.add(mailbox.wakeup)
+        var sockets = try StoreSockets(context, at: configuration.endpoint, poller: &poller)
+        logger.info("serving", metadata: [
+            "endpoint": "\(configuration.endpoint)", "data": "\(configuration.dataFolder)", "turn": "\(machine.head)",
+            "start": "\(machine.starts)",
+        ])
+        let end = Result { try serve(&machine, journal, &sockets, &poller, wakeup, clock) }
+        // Nobody shall wait at a socket that nobody reads.
+        configuration.endpoint.removeFiles()
+        journal.end()
+        waitForEnd(of: journal, &poller)
+        opened.folder.close()
+        try end.get()
+    }
+
+    private func start(_ machine: inout StoreMachine, _ opened: OpenedJournal, seed: [UInt8]?, now: Timestamp) throws {
+        let isNew = machine.head == 0
+        // An empty map: what a seed without fields looks like.
+        let seed = seed ?? opened.seed ?? [0x80]
+        do {
+            try machine.start(seed: seed, now: now)
+        } catch {
+            throw StoreError(.configuration, "cannot begin: \(error)")
+        }
+        if isNew { try opened.establish(program: machine.program, seed: seed) }
+    }
+
+    // MARK: Service
+
+    private func serve(
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ sockets: inout StoreSockets, _ poller: inout Poller,
+        _ wakeup: Poller.Slot, _ clock: HostClock
+    ) throws {
+        var mayHaveMore = false
+        while true {
+            let isBusy = mayHaveMore || machine.hasWork
+            let timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
+            try poller.wait(timeoutMilliseconds: timeout)
+            let now = clock.now()
+            if poller.isReadable(wakeup) { try takeNews(&machine, now) }
+            mayHaveMore = try sockets.receive { route, frames, isTruncated in
+                if isTruncated {
+                    machine.receivedNoise("more than two frames", from: route)
+                } else {
+                    machine.received(frames, from: route, now: now)
+                }
+            }
+            machine.advance(now: now)
+            if machine.viewIsDue(now: now) {
+                let begun = clock.now()
+                machine.publishView(now: now)
+                machine.viewTook(clock.now() - begun)
+            }
+            machine.flush(now: now)
+            for action in machine.takeActions() {
+                guard try perform(action, journal, &sockets) else { return }
+            }
+        }
+    }
+
+    private func takeNews(_ machine: inout StoreMachine, _ now: Timestamp) throws {
+        for news in mailbox.takeAll() {
+            switch news {
+            case .drain: machine.drain(now: now)
+            case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
+            case .journal(.committed(let turn)): machine.committed(through: turn, now: now)
+            case .journal(.full(let error)): logger.error("the disk is full, nothing is taken until there is space: \(error)")
+            case .journal(.freed): logger.notice("there is space again, the store goes on")
+            case .journal(.snapshotFailed(let error)): logger.error("no snapshot: \(error)")
+            case .journal(.failed(let error)): throw StoreError(error)
+            case .journal(.ended): break
+            }
+        }
+    }
+
+    /// False at the end.
+    private func perform(_ action: StoreAction, _ journal: JournalThread, _ sockets: inout StoreSockets) throws -> Bool {
+        switch action {
+        case .send(let envelope, let route): try sockets.send(envelope, to: route)
+        case .publish(let envelope, let instance): try sockets.publish(envelope, of: instance)
+        case .append(let first, let last, let bytes): journal.post(.append(Batch(first: first, last: last, bytes: bytes)))
+        case .save(let turn, let bytes): journal.post(.save(Snapshot(turn: turn, bytes: bytes)))
+        case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
+        case .stop(.drained):
+            logger.info("stopped")
+            return false
+        case .stop(let reason): throw StoreError(.program, "\(reason)")
+        }
+        return true
+    }
+
+    /// The last frames leave meanwhile.
+    private func waitForEnd(of journal: JournalThread, _ poller: inout Poller) {
+        while true {
+            for case .journal(let news) in mailbox.takeAll() {
+                switch news {
+                case .ended: return
+                case .failed(let error):
+                    logger.error("the journal failed at the end: \(error)")
+                    return
+                default: break
+                }
+            }
+            // A poller that fails is no reason to leave the journal unfinished.
+            do { try poller.wait(timeoutMilliseconds: 20) } catch { logger.debug("\(error)") }
+        }
+    }
+}
+
+extension Note {
+    fileprivate var loggerLevel: Logger.Level {
+        switch level {
+        case .info: .info
+        case .warning: .warning
+        case .error: .error
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import SamovarCore
+import SamovarProtocol
+import ZeroMQ
+
+/// The four bound sockets of a store. Made and used on the loop's thread.
+struct StoreSockets: ~Copyable {
+    private var front: Socket
+    private var work: Socket
+    private var admin: Socket
+    private var view: Socket
+    private let frontSlot: Poller.Slot
+    private let workSlot: Poller.Slot
+    private let adminSlot: Poller.Slot
+    private(set) var unroutable = 0
+
+    /// Messages taken from one socket before the others are looked at again.
+    private static let messagesPerTurn = 256
+
+    init(_ context: Context, at endpoint: Endpoint, poller: inout Poller) throws {
+        try endpoint.makeFolder()
+        let front = try Self.bound(context, .router, .front, endpoint.front)
+        let work = try Self.bound(context, .router, .work, endpoint.work)
+        let admin = try Self.bound(context, .router, .admin, endpoint.admin)
+        let view = try Self.bound(context, .publisher, .view, endpoint.view)
+        frontSlot = poller.add(front)
+        workSlot = poller.add(work)
+        adminSlot = poller.add(admin)
+        self.front = front
+        self.work = work
+        self.admin = admin
+        self.view = view
+    }
+
+    private static func bound(
+        _ context: Context, _ kind: Socket.Kind, _ options: SocketOptions, _ address: String
+    ) throws(ZeroMQError) -> Socket {
+        var socket = try Socket(context, kind, options: options)
+        try socket.bind(address)
+        return socket
+    }
+
+    /// Hands over what has arrived; the flag says that there may be more.
+    mutating func receive(_ body: (Route, [[UInt8]], _ isTruncated: Bool) -> Void) throws(ZeroMQError) -> Bool {
+        let more = [
+            try Self.receive(from: &work, .work, body), try Self.receive(from: &admin, .admin, body),
+            try Self.receive(from: &front, .front, body),
+        ]
+        return more.contains(true)
+    }
+
+    private static func receive(
+        from socket: inout Socket, _ door: Door, _ body: (Route, [[UInt8]], Bool) -> Void
+    ) throws(ZeroMQError) -> Bool {
+        for _ in 0..<messagesPerTurn {
+            guard let message = try socket.receive() else { return false }
+            let frames = message.frames
+            body(Route(door: door, id: frames[0]), Array(frames.dropFirst()), message.isTruncated)
+        }
+        return true
+    }
+
+    /// A peer that is gone or too slow loses the frame; its own resending or the next view repairs that.
+    mutating func send(_ envelope: Envelope, to route: Route) throws(ZeroMQError) {
+        let frames = [route.id] + envelope.parts
+        let result =
+            switch route.door {
+            case .front: try front.send(frames)
+            case .work: try work.send(frames)
+            case .admin: try admin.send(frames)
+            }
+        if result != .sent { unroutable += 1 }
+    }
+
+    mutating func publish(_ envelope: Envelope, of instance: Instance) throws(ZeroMQError) {
+        _ = try view.send([viewTopic(of: instance)] + envelope.parts)
+    }
+}

@@ -1,0 +1,100 @@
+public import SamovarCore
+
+extension ClientMachine {
+    public struct Settings: Equatable, Sendable {
+        public var connection: ConnectionSettings
+        /// Inputs that are sent and not answered.
+        public var window: Int
+        /// Bytes of them.
+        public var windowBytes: Int
+        /// Inputs that are not answered, sent or not; `submit` refuses more.
+        public var backlog: Int
+        /// Bytes of them.
+        public var backlogBytes: Int
+        /// One input.
+        public var inputBytes: Int
+        /// A frame of several inputs.
+        public var frameBytes: Int
+        /// Requests for a settled turn or for a view that are not answered.
+        public var requests: Int
+
+        public init(
+            connection: ConnectionSettings = .client, window: Int = 4_096, windowBytes: Int = 1 << 20,
+            backlog: Int = 16_384, backlogBytes: Int = 16 << 20, inputBytes: Int = 1 << 20, frameBytes: Int = 1 << 20,
+            requests: Int = 4_096
+        ) {
+            self.connection = connection
+            self.window = window
+            self.windowBytes = windowBytes
+            self.backlog = backlog
+            self.backlogBytes = backlogBytes
+            self.inputBytes = inputBytes
+            self.frameBytes = frameBytes
+            self.requests = requests
+        }
+    }
+
+    public enum Action: Equatable, Sendable {
+        /// Open a new socket; frames follow. What it cannot take yet is kept in order until it can, or until the next
+        /// `disconnect`.
+        case connect
+        /// Close the socket at once; what it has not sent is dropped.
+        case disconnect
+        case send(Envelope)
+        /// The store knows this client: its newest turn on disk, and the timeline it lives in.
+        case welcomed(head: Int, timeline: Timeline)
+        /// What became of an input. Each has exactly one `answered` or `unknown`.
+        case answered(Outcome)
+        /// Nobody can tell any more whether this input was applied.
+        case unknown(sequence: Int, UnknownReason)
+        /// No effect whose root is this turn is open; the dead ones are listed.
+        case settled(turn: Int, dead: [String])
+        /// What a settle request waits for.
+        case waiting(turn: Int, on: String)
+        /// Nobody can tell any more whether the effects of this turn are closed.
+        case unsettled(turn: Int, UnknownReason)
+        /// A view that was asked for; its timeline is the machine's.
+        case view(instance: Instance, turn: Int, bytes: [UInt8])
+        /// The store will not have this client, for good. Only another session can go on.
+        case refused(PeerError)
+        /// Give the socket a moment to send what it has, and close it.
+        case stop
+        /// For the log.
+        case note(String)
+    }
+
+    /// Why an outcome will never be known.
+    public enum UnknownReason: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The store has another journal now.
+        case timelineChanged
+        /// The store has ended the session or refuses this client; in its words.
+        case refused(String)
+        /// This client left before the answer came.
+        case closed
+
+        public var description: String {
+            switch self {
+            case .timelineChanged: "the store has another journal now"
+            case .refused(let text): text
+            case .closed: "the client left before the answer came"
+            }
+        }
+    }
+
+    /// Why something was not taken. It can never have been applied.
+    public enum SubmitError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Too much is unanswered; try again when answers have come.
+        case backlogFull
+        case tooLarge(bytes: Int, limit: Int)
+        /// The store refuses this client for good, or it was closed.
+        case closed
+
+        public var description: String {
+            switch self {
+            case .backlogFull: "too many inputs are unanswered"
+            case .tooLarge(let bytes, let limit): "an input of \(bytes) bytes; \(limit) at most"
+            case .closed: "this client is closed"
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+public import SamovarCore
+
+/// What a client does with its inputs: numbers them, sends what the credit allows, sends again what a lost connection may have
+/// lost, and tells each outcome exactly once.
+///
+/// The idea: go-back-N. The numbers of a session have no holes, so the store needs one number to know what it has, and the
+/// client one to know what is answered. After every WELCOME the client sends again from the oldest input without an outcome;
+/// the store applies what is new and repeats the outcome of what is not. Selective repetition was rejected: it saves bytes
+/// only when a connection is lost, and both sides would keep sets in place of numbers.
+///
+/// | | open | closed |
+/// |---|---|---|
+/// | submit | numbered and kept; backlog full: throws | throws |
+/// | settle, requestView | kept; sent if welcomed | throws |
+/// | flush | SEND within credit and window; blocked by credit: PING confirms | – |
+/// | WELCOME | welcomed; goes back to the oldest unanswered, requests again | – |
+/// | WELCOME, another timeline | everything unanswered is unknown; numbers start again on the wire | – |
+/// | WELCOME that expects an impossible number | as ERROR sessionExpired | – |
+/// | PONG | credit | – |
+/// | RECEIPT | each new outcome is answered, a known one ignored; credit | – |
+/// | ERROR resync | goes back to its number | – |
+/// | SETTLED, WAITING, VIEW | told if it was asked for | – |
+/// | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
+/// | close | unanswered is unknown, goodbye, stop, closed | – |
+/// | refused | unanswered is unknown, closed | – |
+///
+/// The connection itself follows the table of ``Connection``.
+///
+/// A host calls, in each round of its loop: `received` for every frame, `submit` for every new input, `ticked`, and last
+/// `flush`; it carries the actions out in order.
+public struct ClientMachine: ~Copyable {
+    enum State: Equatable {
+        case open
+        case closed
+    }
+
+    private(set) var state = State.open
+    private var connection: Connection
+    /// Its numbers are those of the wire.
+    private var backlog = Backlog()
+    /// The caller's number of an input is its number on the wire plus this: the inputs of earlier timelines.
+    private var base = 0
+    private var credit = 0
+    /// The confirmation that the store was told last.
+    private var toldConfirmed = 0
+    /// The newest turn that the store told of, in its timeline.
+    private var witness = 0
+    /// When inputs in flight are sent again.
+    private var repeatAt: Timestamp?
+    private var requests = ClientRequests()
+    /// Where the last ERROR resync led: each frame that was under way then gives another, which says nothing new.
+    private var resynced: Int?
+
+    private let session: SessionID
+    private let schema: Schema?
+    private let settings: Settings
+
+    /// - Parameters:
+    ///   - session: drawn by the client, and never used by another.
+    ///   - schema: the program whose inputs it sends; nil for a tool that sends what it was given.
+    ///   - random: seeds the pauses between connections.
+    public init(session: SessionID, schema: Schema?, settings: Settings = Settings(), random: Random) {
+        self.session = session
+        self.schema = schema
+        self.settings = settings
+        connection = Connection(settings.connection, random: random)
+    }
+
+    /// The store's timeline; zero before the first WELCOME.
+    public var timeline: Timeline { connection.timeline }
+    public var isConnected: Bool { connection.isWelcomed }
+    /// The number of the newest input.
+    public var submitted: Int { base + backlog.next - 1 }
+    /// Inputs without an outcome.
+    public var unanswered: Int { backlog.count }
+
+    /// When `ticked` is to be called at the latest; nil for never.
+    public var deadline: Timestamp? {
+        [connection.deadline, repeatAt, requests.repeatAt].compactMap { $0 }.min()
+    }
+}
+
+// MARK: - Events of the host
+
+extension ClientMachine {
+    /// Takes an input, to be sent by the next `flush`, and gives its number: 1, 2, 3 …
+    public mutating func submit(_ input: [UInt8], to instance: Instance = .main) throws(SubmitError) -> Int {
+        switch state {
+        case .open: break
+        case .closed: throw .closed
+        }
+        guard input.count <= settings.inputBytes else { throw .tooLarge(bytes: input.count, limit: settings.inputBytes) }
+        guard backlog.count < settings.backlog, backlog.bytes + input.count <= settings.backlogBytes else {
+            throw .backlogFull
+        }
+        return base + backlog.append(input, to: instance)
+    }
+
+    /// Asks to be told when no effect whose root is `turn` is open.
+    public mutating func settle(turn: Int, now: Timestamp) throws(SubmitError) -> [Action] {
+        try request(.settle(turn: turn), now)
+    }
+
+    /// Asks for a view of at least turn `atLeast`; 0 for the current one.
+    public mutating func requestView(
+        of instance: Instance = .main, atLeast turn: Int = 0, now: Timestamp
+    ) throws(SubmitError) -> [Action] {
+        try request(.viewRequest(instance: instance, atLeast: turn), now)
+    }
+
+    private mutating func request(_ frame: Frame, _ now: Timestamp) throws(SubmitError) -> [Action] {
+        switch state {
+        case .open: break
+        case .closed: throw .closed
+        }
+        guard requests.count < settings.requests else { throw .backlogFull }
+        requests.add(frame)
+        guard connection.isWelcomed else { return [] }
+        requests.asked(now, again: connection.silence)
+        var actions: [Action] = []
+        send(frame, now, &actions)
+        return actions
+    }
+
+    /// Sends what credit and window allow.
+    public mutating func flush(now: Timestamp) -> [Action] {
+        guard connection.isWelcomed else { return [] }
+        var actions: [Action] = []
+        while true {
+            let frame = backlog.takeFrame(credit: credit, settings: settings)
+            if frame.isEmpty { break }
+            send(.send(frame, confirmed: backlog.confirmed), now, &actions)
+        }
+        // The store's credit follows our confirmations, which otherwise travel with inputs.
+        if backlog.hasUnsent, backlog.cursor > credit, backlog.confirmed > toldConfirmed {
+            send(.ping(backlog.confirmed), now, &actions)
+        }
+        if backlog.hasInFlight, repeatAt == nil { repeatAt = now + connection.silence }
+        return actions
+    }
+
+    /// Time has passed.
+    public mutating func ticked(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        apply(connection.ticked(now: now), now, &actions)
+        if let due = repeatAt, now >= due {
+            goBackToOldest()
+            repeatAt = nil
+        }
+        if let due = requests.repeatAt, now >= due { askAgain(now, &actions) }
+        return actions
+    }
+
+    /// The transport knows that the connection is gone. Without this event, silence tells.
+    public mutating func disconnected(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        apply(connection.disconnected(now: now), now, &actions)
+        return actions
+    }
+
+    /// Ends the session. What is not answered yet stays unknown.
+    public mutating func close(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .open:
+            forgetUnanswered(.closed, &actions)
+            if connection.isWelcomed { send(.goodbye, now, &actions) }
+            connection.close()
+            end()
+            actions.append(.stop)
+        case .closed: break
+        }
+        return actions
+    }
+}
+
+// MARK: - Frames of the store
+
+extension ClientMachine {
+    /// A frame came from the store.
+    public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch connection.received(envelope, now: now) {
+        case .none: break
+        case .note(let text): actions.append(.note(text))
+        case .welcomed(let welcome, let left): welcomed(welcome, left: left, now, &actions)
+        case .greet: greet(now, &actions)
+        case .answer(let frame): send(frame, now, &actions)
+        case .deliver(let frame): take(frame, now, &actions)
+        case .lost(let reason): apply(.lost(reason), now, &actions)
+        case .refused(let error): refused(error, &actions)
+        }
+        return actions
+    }
+
+    private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
+        actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
+        if let left {
+            actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
+            changeTimeline(&actions)
+        }
+        guard isPossible(expected: welcome.expected, &actions) else { return }
+        witness = max(witness, welcome.head)
+        credit = welcome.credit
+        goBackToOldest()
+        askAgain(now, &actions)
+    }
+
+    private mutating func resync(_ expected: Int, _ actions: inout [Action]) {
+        guard isPossible(expected: expected, &actions), resynced != expected else { return }
+        resynced = expected
+        backlog.goBack(to: expected)
+    }
+
+    /// A store that expects a number that was answered has forgotten the session; one that expects a number that was never
+    /// used has met another client with its identity. Neither can be mended.
+    private mutating func isPossible(expected: Int, _ actions: inout [Action]) -> Bool {
+        if (backlog.oldest...backlog.next).contains(expected) { return true }
+        let text = "the store expects input \(expected) of this session, which is at \(backlog.oldest)"
+        connection.close()
+        refused(PeerError(.sessionExpired, text), &actions)
+        return false
+    }
+
+    private mutating func changeTimeline(_ actions: inout [Action]) {
+        let last = base + backlog.next - 1
+        for sequence in backlog.unanswered { actions.append(.unknown(sequence: base + sequence, .timelineChanged)) }
+        for turn in requests.dropTurns() { actions.append(.unsettled(turn: turn, .timelineChanged)) }
+        base = last
+        backlog = Backlog()
+        toldConfirmed = 0
+        witness = 0
+    }
+
+    private mutating func take(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
+        switch frame {
+        case .pong(let credit): self.credit = max(self.credit, credit)
+        case .receipt(let outcomes, let credit):
+            self.credit = max(self.credit, credit)
+            for outcome in outcomes { take(outcome, now, &actions) }
+        case .settled(let turn, let dead):
+            guard requests.settled(turn) else { break }
+            actions.append(.settled(turn: turn, dead: dead))
+        case .waiting(let turn, let reason):
+            guard requests.isWaiting(for: turn) else { break }
+            actions.append(.waiting(turn: turn, on: reason))
+        case .view(let instance, let turn, let bytes):
+            witness = max(witness, turn)
+            guard requests.viewed(instance, turn) else { break }
+            actions.append(.view(instance: instance, turn: turn, bytes: bytes))
+        case .error(let error): resync(error.expected, &actions)
+        case .drain: actions.append(.note("the store is about to stop"))
+        default: actions.append(.note("dropped a \(frame.kind), which is not for clients"))
+        }
+    }
+
+    private mutating func take(_ outcome: Outcome, _ now: Timestamp, _ actions: inout [Action]) {
+        guard backlog.answer(outcome.sequence) else { return }
+        resynced = nil
+        witness = max(witness, outcome.turn)
+        repeatAt = backlog.hasInFlight ? now + connection.silence : nil
+        var outcome = outcome
+        outcome.sequence += base
+        actions.append(.answered(outcome))
+    }
+
+    private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
+        forgetUnanswered(.refused(error.text), &actions)
+        end()
+        actions += [.disconnect, .refused(error)]
+    }
+}
+
+// MARK: - Decisions
+
+extension ClientMachine {
+    private mutating func apply(_ action: Connection.TickAction, _ now: Timestamp, _ actions: inout [Action]) {
+        switch action {
+        case .none: break
+        case .open:
+            actions.append(.connect)
+            greet(now, &actions)
+        case .ping: send(.ping(backlog.confirmed), now, &actions)
+        case .lost(let reason):
+            repeatAt = nil
+            requests.pause()
+            actions.append(.disconnect)
+            if let reason { actions.append(.note("lost the store: \(reason)")) }
+        }
+    }
+
+    private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
+        repeatAt = nil
+        requests.pause()
+        toldConfirmed = 0
+        let role = Hello.Role.client(session: session)
+        send(.hello(Hello(role: role, schema: schema, witness: witness, attempt: connection.attempt)), now, &actions)
+    }
+
+    private mutating func goBackToOldest() {
+        resynced = nil
+        backlog.goBack(to: backlog.oldest)
+    }
+
+    private mutating func askAgain(_ now: Timestamp, _ actions: inout [Action]) {
+        for frame in requests.frames { send(frame, now, &actions) }
+        requests.asked(now, again: connection.silence)
+    }
+
+    private mutating func forgetUnanswered(_ reason: UnknownReason, _ actions: inout [Action]) {
+        for sequence in backlog.unanswered { actions.append(.unknown(sequence: base + sequence, reason)) }
+        for turn in requests.dropTurns() { actions.append(.unsettled(turn: turn, reason)) }
+    }
+
+    private mutating func end() {
+        base += backlog.next - 1
+        backlog = Backlog()
+        requests = ClientRequests()
+        repeatAt = nil
+        state = .closed
+    }
+
+    private mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
+        switch frame {
+        case .send(_, let confirmed), .ping(let confirmed): toldConfirmed = confirmed
+        default: break
+        }
+        connection.sent(now: now)
+        actions.append(.send(Envelope(frame, timeline: connection.timeline)))
+    }
+}

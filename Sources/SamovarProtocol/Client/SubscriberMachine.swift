@@ -1,0 +1,239 @@
+public import SamovarCore
+
+/// What a subscriber shows of one instance: always the newest view it has, and whether that may be out of date.
+///
+/// The idea: views are whole and newest wins, so a lost one needs no repair unless none follows it. The tick of each second
+/// tells which view is the newest; only a subscriber that is behind it for a while asks, through the front socket. Rejected:
+/// asking for a view after every new subscription that already has one, for then a restart of the store is answered by a
+/// thousand identical views.
+///
+/// | | idle | subscribing | live | lost |
+/// |---|---|---|---|---|
+/// | ticked | reconnect, ask; subscribing | 3 s: reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
+/// | VIEW by the SUB socket | – | live; shown if newer | shown if newer | – |
+/// | TICK | – | live; asks if behind | asks if behind; idle | – |
+/// | GOODBYE | – | lost | stale, lost | – |
+/// | answered (from the front) | shown if newer | shown if newer | same timeline: shown if newer | shown if newer |
+/// | disconnected | – | lost | stale, lost | – |
+///
+/// Behind is: nothing is shown, another timeline than that of the view shown, or a newer view than it for more than 200 ms. It
+/// asks at most once a second.
+public struct SubscriberMachine: ~Copyable {
+    public struct Settings: Equatable, Sendable {
+        /// Silence of the SUB socket after which another is opened; ticks come every second.
+        public var silence: Duration
+        /// How long a published view may take to arrive before it is asked for.
+        public var patience: Duration
+        /// The least time between two requests.
+        public var between: Duration
+        public var firstPause: Duration
+        public var longestPause: Duration
+
+        public init(
+            silence: Duration = .seconds(3), patience: Duration = .milliseconds(200), between: Duration = .seconds(1),
+            firstPause: Duration = .milliseconds(100), longestPause: Duration = .seconds(3)
+        ) {
+            self.silence = silence
+            self.patience = patience
+            self.between = between
+            self.firstPause = firstPause
+            self.longestPause = longestPause
+        }
+    }
+
+    public enum Action: Equatable, Sendable {
+        /// Close the SUB socket if there is one, open another, and subscribe to the topic of the instance.
+        case reconnect
+        /// This is the view now; none older follows, unless the timeline changed.
+        case show(turn: Int, bytes: [UInt8], timeline: Timeline)
+        /// Ask through the front socket for a view of at least this turn.
+        case requestView(atLeast: Int)
+        /// What is shown is kept up to date.
+        case live
+        /// What is shown may be out of date.
+        case stale
+        /// The store has nothing to do, and its newest view is the one shown.
+        case idle(turn: Int)
+        /// For the log.
+        case note(String)
+    }
+
+    enum State: Equatable {
+        case idle
+        case subscribing(since: Timestamp)
+        case live(heard: Timestamp)
+        case lost(until: Timestamp)
+    }
+
+    /// The view that is shown.
+    private struct Shown: Equatable {
+        let timeline: Timeline
+        let turn: Int
+    }
+
+    /// A view that the store has published and that is not here.
+    private struct Missing: Equatable {
+        let turn: Int
+        let due: Timestamp
+    }
+
+    private(set) var state = State.idle
+    private var shown: Shown?
+    /// The timeline of the newest frame from the SUB socket.
+    private var timeline = Timeline.zero
+    private var missing: Missing?
+    /// No request before this time.
+    private var nextRequest = Timestamp(microseconds: .min)
+    private var isIdle = false
+
+    private let instance: Instance
+    private let settings: Settings
+    private var backoff: Backoff
+    private var random: Random
+
+    /// - Parameter random: seeds the pauses between connections.
+    public init(instance: Instance = .main, settings: Settings = Settings(), random: Random) {
+        self.instance = instance
+        self.settings = settings
+        self.random = random
+        backoff = Backoff(first: settings.firstPause, maximum: settings.longestPause)
+    }
+
+    /// The turn of the view that is shown.
+    public var turn: Int? { shown?.turn }
+
+    /// When `ticked` is to be called at the latest.
+    public var deadline: Timestamp {
+        let own =
+            switch state {
+            case .idle: Timestamp(microseconds: .min)
+            case .subscribing(let since): since + settings.silence
+            case .live(let heard): heard + settings.silence
+            case .lost(let until): until
+            }
+        return missing.map { min(own, max($0.due, nextRequest)) } ?? own
+    }
+}
+
+// MARK: - Events
+
+extension SubscriberMachine {
+    /// Time has passed.
+    public mutating func ticked(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .idle:
+            missing = Missing(turn: 0, due: now)
+            subscribe(now, &actions)
+        case .subscribing(let since):
+            if now >= since + settings.silence { subscribe(now, &actions) }
+        case .live(let heard):
+            if now >= heard + settings.silence {
+                actions += [.stale, .note("no tick for \(settings.silence)")]
+                subscribe(now, &actions)
+            }
+        case .lost(let until):
+            if now >= until { subscribe(now, &actions) }
+        }
+        if let missing, now >= missing.due, now >= nextRequest {
+            nextRequest = now + settings.between
+            actions.append(.requestView(atLeast: missing.turn))
+        }
+        return actions
+    }
+
+    /// A frame came through the SUB socket.
+    public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
+        switch state {
+        case .idle, .lost: return []
+        case .subscribing, .live: break
+        }
+        var actions: [Action] = []
+        switch envelope.frame {
+        case .view(instance, let turn, let bytes):
+            heard(envelope.timeline, now, &actions)
+            show(turn, bytes, of: envelope.timeline, &actions)
+        case .tick(instance, _, let view, let idle):
+            heard(envelope.timeline, now, &actions)
+            compare(view, idle: idle, now, &actions)
+        case .goodbye: lose("the store closes", now, &actions)
+        default: actions.append(.note("dropped a \(envelope.frame.kind), which is not for subscribers of \(instance)"))
+        }
+        return actions
+    }
+
+    /// A view came through the front socket.
+    public mutating func answered(turn: Int, bytes: [UInt8], timeline: Timeline, now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .live:
+            // The front socket may belong to a store that is no more; the SUB socket has just spoken.
+            guard timeline == self.timeline else { return [] }
+        case .idle, .subscribing, .lost: break
+        }
+        show(turn, bytes, of: timeline, &actions)
+        return actions
+    }
+
+    /// The transport knows that the SUB socket's connection is gone. Without this event, silence tells.
+    public mutating func disconnected(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        lose("the connection broke", now, &actions)
+        return actions
+    }
+}
+
+// MARK: - Decisions
+
+extension SubscriberMachine {
+    private mutating func subscribe(_ now: Timestamp, _ actions: inout [Action]) {
+        state = .subscribing(since: now)
+        isIdle = false
+        actions.append(.reconnect)
+    }
+
+    private mutating func heard(_ timeline: Timeline, _ now: Timestamp, _ actions: inout [Action]) {
+        self.timeline = timeline
+        if case .live = state {} else { actions.append(.live) }
+        state = .live(heard: now)
+        backoff.reset()
+    }
+
+    private mutating func show(_ turn: Int, _ bytes: [UInt8], of timeline: Timeline, _ actions: inout [Action]) {
+        if let shown, shown.timeline == timeline, shown.turn >= turn { return }
+        if let shown, shown.timeline != timeline {
+            actions.append(.note("the timeline is \(timeline) and no more \(shown.timeline)"))
+            missing = nil
+        }
+        shown = Shown(timeline: timeline, turn: turn)
+        isIdle = false
+        if let wanted = missing, turn >= wanted.turn { missing = nil }
+        actions.append(.show(turn: turn, bytes: bytes, timeline: timeline))
+    }
+
+    /// Compares the newest view of the store with the one that is shown.
+    private mutating func compare(_ view: Int, idle: Bool, _ now: Timestamp, _ actions: inout [Action]) {
+        guard let shown, shown.timeline == timeline else {
+            isIdle = false
+            missing = Missing(turn: view, due: min(now, missing?.due ?? now))
+            return
+        }
+        if view > shown.turn {
+            isIdle = false
+            missing = Missing(turn: view, due: missing?.due ?? now + settings.patience)
+            return
+        }
+        missing = nil
+        if idle, view == shown.turn, !isIdle { actions.append(.idle(turn: view)) }
+        isIdle = idle && view == shown.turn
+    }
+
+    private mutating func lose(_ reason: String, _ now: Timestamp, _ actions: inout [Action]) {
+        switch state {
+        case .idle, .lost: return
+        case .subscribing: break
+        case .live: actions += [.stale, .note(reason)]
+        }
+        state = .lost(until: now + backoff.next(&random))
+    }
+}

@@ -1,0 +1,308 @@
+import DequeModule
+import MessagePack
+public import SamovarCore
+
+/// The engine of one program: the turn engine with the codec around it.
+///
+/// Effects and follow-ups are encoded once, at the turn that orders them: the bytes go into the command's hash, and the same
+/// bytes then become the effect's payload or the follow-up's record.
+public final class TypedEngine<P: Program>: ProgramEngine {
+    private var turns: TurnEngine<P>?
+    private var started = 0
+    private let secret: Secret
+    private let limits: GroupLimits
+    private let decoder = MessagePackDecoder(lenient: true)
+    private let encoder = MessagePackEncoder(canonical: true)
+    /// While replaying: follow-ups that later records must repeat.
+    private var announced: Deque<(bytes: [UInt8], of: Int, root: Int)> = []
+
+    public init(_ program: P.Type = P.self, secret: Secret, limits: GroupLimits = .default) {
+        self.secret = secret
+        self.limits = limits
+    }
+
+    public var schema: Schema { P.schema }
+    public var head: Int { turns?.head ?? started }
+
+    public func skip() -> Int {
+        if turns == nil { started += 1 } else { turns?.skip() }
+        return head
+    }
+
+    public func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
+        let turn = Turn(number: head, now: now, origin: .store, secret: secret)
+        let first = try begin(seed: seed, turn: turn)
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: turn.number, closing: false)
+        sink.take(orders: first.command, of: turn)
+        try turns?.follow(first.command, of: turn, into: &sink)
+        try sink.check(limits)
+    }
+
+    private func begin(seed: [UInt8], turn: Turn) throws(SeedError) -> Next<P> {
+        let value: P.Seed
+        do {
+            value = try decoder.decode(P.Seed.self, from: seed)
+        } catch {
+            throw SeedError(text: describe(decodingFailure: error, of: P.Seed.self))
+        }
+        do {
+            let next = try P.start(value, turn)
+            turns = TurnEngine(state: next.state, head: turn.number, secret: secret, limits: limits)
+            return next
+        } catch {
+            throw SeedError(text: "\(P.schema.name) refuses this seed: \(error)")
+        }
+    }
+
+    public func take(
+        _ input: [UInt8], now: Timestamp, origin: Origin, log: TurnLog
+    ) throws(GroupLimit) -> Outcome.Verdict {
+        guard let turn = turns?.next(now: now, origin: origin) else { return .rejected("the program has not started") }
+        let verdict: Outcome.Verdict
+        switch admit(input, turn: turn) {
+        case .success(let message):
+            try run([message], bytes: nil, origins: { _ in origin }, root: turn.number, now: now, closing: false, log: log)
+            return .applied
+        case .failure(let refusal): verdict = refusal.verdict
+        }
+        log.batch.append(Record(turn: skip(), time: now, origin: origin, event: .refused(verdict)))
+        return verdict
+    }
+
+    private struct Refused: Error {
+        let verdict: Outcome.Verdict
+    }
+
+    private func admit(_ input: [UInt8], turn: Turn) -> Result<P.Message, Refused> {
+        let value: P.Input
+        do {
+            value = try decoder.decode(P.Input.self, from: input)
+        } catch {
+            return .failure(Refused(verdict: .rejected(describe(decodingFailure: error, of: P.Input.self))))
+        }
+        guard let state = turns?.state else { return .failure(Refused(verdict: .rejected("the program has not started"))) }
+        do throws(P.Refusal) {
+            return .success(try P.accept(value, state, turn))
+        } catch {
+            do {
+                return .failure(Refused(verdict: .refused(try encoder.encode(error))))
+            } catch let failure {
+                return .failure(Refused(verdict: .rejected("refused, with a reason that cannot be encoded: \(failure)")))
+            }
+        }
+    }
+
+    public func take(
+        answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
+        var decoded: [P.Message] = []
+        decoded.reserveCapacity(messages.count)
+        for bytes in messages {
+            do {
+                decoded.append(try decoder.decode(P.Message.self, from: bytes))
+            } catch {
+                throw UnreadableAnswer(text: describe(decodingFailure: error, of: P.Message.self))
+            }
+        }
+        try run(
+            decoded, bytes: messages, origins: { .effect(effect, lease: lease, index: $0) }, root: root, now: now, closing: true,
+            log: log)
+    }
+
+    public func take(
+        failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog
+    ) throws(GroupLimit) -> Bool {
+        let order: P.Effect
+        do {
+            order = try decoder.decode(P.Effect.self, from: payload)
+        } catch {
+            // An effect of an older build that this one cannot read stays with the operator.
+            return false
+        }
+        guard let message = P.failed(order, failure) else { return false }
+        try run([message], bytes: nil, origins: { _ in .failure(effect) }, root: root, now: now, closing: true, log: log)
+        return true
+    }
+
+    /// Applies messages that arrived together as one group; `closing` marks the record of the last.
+    private func run(
+        _ messages: [P.Message], bytes: [[UInt8]]?, origins: (Int) -> Origin, root: Int, now: Timestamp, closing: Bool,
+        log: TurnLog
+    ) throws(GroupLimit) {
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: root, closing: false)
+        for (index, message) in messages.enumerated() {
+            sink.given = bytes?[index]
+            sink.closing = closing && index == messages.count - 1
+            try turns?.run(message, now: now, origin: origins(index), into: &sink)
+            try sink.check(limits)
+        }
+    }
+
+    public func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
+        guard record.turn == head + 1 else { throw ReplayError(turn: record.turn, "turn \(head + 1) is missing before it") }
+        switch record.event {
+        case .started(let number, _, _, let seed) where number == 1: try replayStart(record, seed: seed, log: log)
+        case .applied(let message, let hash, let closes):
+            try replay(record, message: message, hash: hash, closes: closes, log: log)
+        default:
+            try expectNothingAnnounced(before: record)
+            log.batch.append(record)
+            _ = skip()
+        }
+    }
+
+    /// Follow-ups come before anything else, so nothing may be owed when a record begins something new.
+    private func expectNothingAnnounced(before record: Record) throws(ReplayError) {
+        if let missing = announced.first {
+            throw ReplayError(turn: record.turn, "a follow-up of turn \(missing.of) is missing before it")
+        }
+    }
+
+    private func replayStart(_ record: Record, seed: [UInt8], log: TurnLog) throws(ReplayError) {
+        let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: secret)
+        let next: Next<P>
+        do {
+            next = try begin(seed: seed, turn: turn)
+        } catch {
+            throw ReplayError(turn: record.turn, "\(error)")
+        }
+        log.batch.append(record)
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root, closing: false)
+        sink.take(orders: next.command, of: turn)
+        announced.append(contentsOf: sink.followUps.map { ($0.bytes, $0.of, record.root) })
+    }
+
+    private func replay(
+        _ record: Record, message bytes: [UInt8], hash: UInt64, closes: Bool, log: TurnLog
+    ) throws(ReplayError) {
+        if case .followUp(let cause) = record.origin {
+            guard let expected = announced.popFirst(), expected.of == cause, expected.bytes == bytes else {
+                throw ReplayError(turn: record.turn, "this follow-up is not what turn \(cause) orders now: `update` has changed or is not deterministic")
+            }
+        } else {
+            try expectNothingAnnounced(before: record)
+        }
+        let message: P.Message
+        do {
+            message = try decoder.decode(P.Message.self, from: bytes)
+        } catch {
+            throw ReplayError(turn: record.turn, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
+        }
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root, closing: closes)
+        sink.given = bytes
+        guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
+            throw ReplayError(turn: record.turn, "a message before the program has started")
+        }
+        sink.took(taken.turn, message, taken.command)
+        guard sink.lastHash == hash else {
+            throw ReplayError(turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic")
+        }
+        announced.append(contentsOf: sink.followUps.map { ($0.bytes, $0.of, record.root) })
+    }
+
+    public func view() throws -> [UInt8] {
+        guard let state = turns?.state else { throw SeedError(text: "the program has not started") }
+        return try encoder.encode(P.view(state))
+    }
+
+    public func state() throws -> [UInt8] {
+        guard let state = turns?.state else { throw SeedError(text: "the program has not started") }
+        return try encoder.encode(state)
+    }
+
+    public func restore(state: [UInt8], head: Int) throws {
+        turns = TurnEngine(state: try decoder.decode(P.State.self, from: state), head: head, secret: secret, limits: limits)
+    }
+}
+
+/// Writes the record of each turn of a group, and collects its effects.
+private struct GroupSink<P: Program>: TurnSink {
+    let log: TurnLog
+    let encoder: MessagePackEncoder
+    let root: Int
+    /// Whether the next message from outside closes the effect of its origin.
+    var closing: Bool
+    /// The next message as it arrived; nil if it has to be encoded.
+    var given: [UInt8]?
+    /// Follow-ups in the order in which the engine takes them.
+    var followUps: Deque<(bytes: [UInt8], of: Int)> = []
+    var lastHash: UInt64 = 0
+    private var start: Int
+    private var failure: GroupLimit?
+
+    init(log: TurnLog, encoder: MessagePackEncoder, root: Int, closing: Bool) {
+        self.log = log
+        self.encoder = encoder
+        self.root = root
+        self.closing = closing
+        start = log.batch.byteCount
+    }
+
+    mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
+        let bytes: [UInt8]
+        var closes = false
+        if case .followUp = turn.origin, let next = followUps.popFirst() {
+            bytes = next.bytes
+        } else {
+            bytes = given ?? encode(message, root: turn.number)
+            given = nil
+            closes = closing
+        }
+        let hash = take(orders: command, of: turn)
+        let event = Record.Event.applied(message: bytes, hash: hash, closes: closes)
+        log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
+    }
+
+    @discardableResult
+    mutating func take(orders: Command<P>, of turn: Turn) -> UInt64 {
+        lastHash = 0
+        guard !orders.isEmpty else { return 0 }
+        var hash = KeyedHash(Secret(high: 0, low: 0))
+        for (ordinal, order) in orders.enumerated() {
+            switch order {
+            case .run(let effect, let options):
+                let payload = encode(effect, root: turn.number)
+                hash.combine(UInt8(1))
+                hash.combine(payload)
+                hash.combine(options)
+                log.opened.append(
+                    OpenEffect(
+                        id: EffectID(turn: turn.number, ordinal: ordinal), root: root, options: options, payload: payload, now: turn.now))
+            case .then(let message):
+                let bytes = encode(message, root: turn.number)
+                hash.combine(UInt8(2))
+                hash.combine(bytes)
+                followUps.append((bytes, turn.number))
+            }
+        }
+        lastHash = hash.finish()
+        return lastHash
+    }
+
+    func check(_ limits: GroupLimits) throws(GroupLimit) {
+        if let failure { throw failure }
+        if log.batch.byteCount - start > limits.bytes { throw .bytes(limits.bytes, root: root) }
+    }
+
+    /// A value that its own `encode(to:)` refuses cannot be journalled, so the group fails as a whole.
+    private mutating func encode(_ value: some Encodable, root: Int) -> [UInt8] {
+        do {
+            return try encoder.encode(value)
+        } catch {
+            failure = .unencodable("\(error)", root: root)
+            return []
+        }
+    }
+}
+
+extension KeyedHash {
+    mutating func combine(_ options: RunOptions) {
+        combine(Array(options.queue.name.utf8))
+        combine(options.retry.attempts)
+        combine(UInt64(bitPattern: options.retry.first.microseconds))
+        combine(options.retry.factor.bitPattern)
+        combine(UInt64(bitPattern: options.retry.maximum.microseconds))
+        combine(UInt64(bitPattern: options.timeout?.microseconds ?? -1))
+        combine(UInt64(bitPattern: options.delay.microseconds))
+    }
+}

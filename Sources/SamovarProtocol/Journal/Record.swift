@@ -1,0 +1,63 @@
+import MessagePack
+public import SamovarCore
+
+/// One entry of the journal: a turn.
+///
+/// Only `applied` calls `update`; the others keep what else the store must know after a restart. A replay consumes all of
+/// them, in order, without a hole in the numbers.
+public struct Record: Equatable, Sendable {
+    public enum Event: Equatable, Sendable {
+        /// The store started for the `number`th time; the first one calls `Program.start`.
+        case started(number: Int, build: String, schema: Schema, seed: [UInt8])
+        /// `update` took a message; `hash` is over the command that it returned. If it `closes`, the effect of its origin is done.
+        case applied(message: [UInt8], hash: UInt64, closes: Bool)
+        /// An input was turned away, by the program or because it could not be read.
+        case refused(Outcome.Verdict)
+        /// An attempt failed; the effect is tried again, not before the given time.
+        case attemptFailed(EffectID, Failure.Reason, String, notBefore: Timestamp)
+        /// An effect closed without a message.
+        case done(EffectID)
+        /// An effect failed for good, and the program made no message of it.
+        case dead(EffectID, Failure)
+        case requeued(EffectID)
+        case dropped(EffectID)
+        case workerJoined(WorkerID)
+        case workerLeft(WorkerID)
+        case sessionExpired(SessionID)
+        /// The store stopped in order; no job was left with a worker.
+        case drained
+    }
+
+    public var turn: Int
+    public var time: Timestamp
+    public var instance: Instance
+    public var origin: Origin
+    /// The turn that began the chain of which this is a link.
+    public var root: Int
+    public var event: Event
+
+    public init(
+        turn: Int, time: Timestamp, instance: Instance = .main, origin: Origin = .store, root: Int? = nil, event: Event
+    ) {
+        self.turn = turn
+        self.time = time
+        self.instance = instance
+        self.origin = origin
+        self.root = root ?? turn
+        self.event = event
+    }
+}
+
+/// A record or a snapshot that could not be read, or that tells another story than the program does now.
+public struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The turn at which reading stopped.
+    public var turn: Int
+    public var text: String
+
+    public init(turn: Int, _ text: String) {
+        self.turn = turn
+        self.text = text
+    }
+
+    public var description: String { "turn \(turn): \(text)" }
+}

@@ -1,0 +1,229 @@
+import MessagePack
+import SamovarCore
+
+/// Records are MessagePack arrays, one after the other. The turn is not written: a batch knows its first number, and there are
+/// no holes. The time is written as the difference to the record before, for most turns of a batch share one.
+extension Record {
+    func write(to writer: inout MessagePackWriter, after previous: Timestamp) {
+        writer.writeArrayHeader(6)
+        writer.write(event.code)
+        writer.write(time.microseconds &- previous.microseconds)
+        writer.write(instance)
+        origin.write(to: &writer)
+        writer.write(root)
+        event.write(to: &writer)
+    }
+
+    init(from reader: inout MessagePackReader, turn: Int, after previous: Timestamp) throws {
+        try reader.readFields(6, of: "a record")
+        let code = try reader.readInt()
+        self.turn = turn
+        time = Timestamp(microseconds: previous.microseconds &+ (try reader.readInt64()))
+        instance = try reader.readInstance()
+        origin = try Origin(from: &reader)
+        root = try reader.readInt()
+        event = try Event(code: code, from: &reader)
+    }
+}
+
+extension Record.Event {
+    var code: Int {
+        switch self {
+        case .started: 1
+        case .applied: 2
+        case .refused: 3
+        case .attemptFailed: 4
+        case .done: 5
+        case .dead: 6
+        case .requeued: 7
+        case .dropped: 8
+        case .workerJoined: 9
+        case .workerLeft: 10
+        case .sessionExpired: 11
+        case .drained: 12
+        }
+    }
+
+    func write(to writer: inout MessagePackWriter) {
+        switch self {
+        case .started(let number, let build, let schema, let seed):
+            writer.writeArrayHeader(5)
+            writer.write(number)
+            writer.write(build)
+            writer.write(schema)
+            writer.writeBinary(seed)
+        case .applied(let message, let hash, let closes):
+            writer.writeArrayHeader(3)
+            writer.writeBinary(message)
+            writer.write(hash)
+            writer.write(closes)
+        case .refused(let verdict):
+            writer.writeArrayHeader(2)
+            verdict.write(to: &writer)
+        case .attemptFailed(let effect, let reason, let text, let notBefore):
+            writer.writeArrayHeader(5)
+            writer.write(effect)
+            writer.write(reason.rawValue)
+            writer.write(text)
+            writer.write(notBefore.microseconds)
+        case .dead(let effect, let failure):
+            writer.writeArrayHeader(5)
+            writer.write(effect)
+            failure.write(to: &writer)
+        case .done(let effect), .requeued(let effect), .dropped(let effect):
+            writer.writeArrayHeader(2)
+            writer.write(effect)
+        case .workerJoined(let id), .workerLeft(let id), .sessionExpired(let id): writer.write(id)
+        case .drained: writer.writeNil()
+        }
+    }
+
+    init(code: Int, from reader: inout MessagePackReader) throws {
+        switch code {
+        case 1:
+            try reader.readFields(5, of: "started")
+            self = .started(
+                number: try reader.readInt(), build: try reader.readString(), schema: try reader.readSchema(),
+                seed: try reader.readBinary())
+        case 2:
+            try reader.readFields(3, of: "applied")
+            self = .applied(message: try reader.readBinary(), hash: try reader.readUInt64(), closes: try reader.readBool())
+        case 3:
+            try reader.readFields(2, of: "refused")
+            self = .refused(try Outcome.Verdict(from: &reader))
+        case 4:
+            try reader.readFields(5, of: "attemptFailed")
+            self = .attemptFailed(
+                try reader.readEffect(), try reader.readReason(), try reader.readString(),
+                notBefore: Timestamp(microseconds: try reader.readInt64()))
+        case 6:
+            try reader.readFields(5, of: "dead")
+            self = .dead(try reader.readEffect(), try Failure(from: &reader))
+        case 5, 7, 8:
+            try reader.readFields(2, of: "an effect's record")
+            let effect = try reader.readEffect()
+            self = code == 5 ? .done(effect) : code == 7 ? .requeued(effect) : .dropped(effect)
+        case 9: self = .workerJoined(try reader.readID())
+        case 10: self = .workerLeft(try reader.readID())
+        case 11: self = .sessionExpired(try reader.readID())
+        case 12:
+            guard try reader.readNil() else { throw WireError.malformed("drained carries nothing") }
+            self = .drained
+        default: throw WireError.malformed("unknown kind of record \(code)")
+        }
+    }
+}
+
+extension Failure {
+    /// Three values.
+    func write(to writer: inout MessagePackWriter) {
+        writer.write(reason.rawValue)
+        writer.write(text)
+        writer.write(attempts)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        self.init(reason: try reader.readReason(), text: try reader.readString(), attempts: try reader.readInt())
+    }
+}
+
+extension MessagePackReader {
+    mutating func readReason() throws -> Failure.Reason {
+        let name = try readString()
+        guard let reason = Failure.Reason(rawValue: name) else { throw WireError.malformed("unknown reason \(name)") }
+        return reason
+    }
+}
+
+extension Origin {
+    func write(to writer: inout MessagePackWriter) {
+        switch self {
+        case .store: writer.writeNil()
+        case .client(let session, let sequence):
+            writer.writeArrayHeader(3)
+            writer.write(1)
+            writer.write(session)
+            writer.write(sequence)
+        case .effect(let effect, let lease, let index):
+            writer.writeArrayHeader(5)
+            writer.write(2)
+            writer.write(effect)
+            writer.write(lease)
+            writer.write(index)
+        case .failure(let effect):
+            writer.writeArrayHeader(3)
+            writer.write(3)
+            writer.write(effect)
+        case .followUp(let turn):
+            writer.writeArrayHeader(2)
+            writer.write(4)
+            writer.write(turn)
+        case .operator:
+            writer.writeArrayHeader(1)
+            writer.write(5)
+        }
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        if try reader.readNil() {
+            self = .store
+            return
+        }
+        let fields = try reader.readArrayHeader()
+        let code = try reader.readInt()
+        switch (code, fields) {
+        case (1, 3): self = .client(session: try reader.readID(), sequence: try reader.readInt())
+        case (2, 5):
+            self = .effect(try reader.readEffect(), lease: try reader.readLease(), index: try reader.readInt())
+        case (3, 3): self = .failure(try reader.readEffect())
+        case (4, 2): self = .followUp(of: try reader.readInt())
+        case (5, 1): self = .operator
+        default: throw WireError.malformed("unknown origin \(code) of \(fields) fields")
+        }
+    }
+}
+
+/// The records of one batch, written one by one and read one by one.
+public struct RecordBatch: Sendable {
+    public let first: Int
+    public private(set) var last: Int
+    private var time = Timestamp(microseconds: 0)
+    private var writer: MessagePackWriter
+
+    public init(after turn: Int) {
+        first = turn + 1
+        last = turn
+        writer = MessagePackWriter()
+    }
+
+    public var isEmpty: Bool { last < first }
+    public var turns: Int { last - first + 1 }
+    public var bytes: [UInt8] { writer.bytes }
+    public var byteCount: Int { writer.bytes.count }
+
+    public mutating func append(_ record: Record) {
+        precondition(record.turn == last + 1, "turn \(record.turn) does not follow \(last)")
+        record.write(to: &writer, after: time)
+        time = record.time
+        last = record.turn
+    }
+
+    /// Reads the records of a stored batch in order.
+    ///
+    /// - Throws: `ReplayError` naming the turn that could not be read; what `body` throws.
+    public static func read(first: Int, last: Int, bytes: [UInt8], _ body: (Record) throws -> Void) throws {
+        var reader = MessagePackReader(bytes)
+        var time = Timestamp(microseconds: 0)
+        for turn in first...max(first, last) {
+            let record: Record
+            do {
+                record = try Record(from: &reader, turn: turn, after: time)
+            } catch {
+                throw ReplayError(turn: turn, "the record cannot be read: \(error)")
+            }
+            time = record.time
+            try body(record)
+        }
+        guard reader.isAtEnd else { throw ReplayError(turn: last, "the batch has bytes after its last record") }
+    }
+}

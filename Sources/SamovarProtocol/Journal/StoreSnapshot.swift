@@ -1,0 +1,101 @@
+import MessagePack
+import SamovarCore
+
+/// A snapshot holds what a replay up to its turn would give, so that a start need not replay everything. It is a cache: the
+/// journal is the truth.
+extension StoreState {
+    static let snapshotVersion = 1
+
+    /// Encoded between two batches, on the engine's thread.
+    func snapshot() throws -> [UInt8] {
+        var writer = MessagePackWriter()
+        writer.writeArrayHeader(10)
+        writer.write(Self.snapshotVersion)
+        writer.write(head)
+        writer.write(time.microseconds)
+        writer.write(starts)
+        writer.writeBinary(seed)
+        writer.writeBinary(try engine.state())
+        writer.writeList(ledger.open.values.sorted { $0.id < $1.id }) { $0.write(to: &$1) }
+        writer.writeList(ledger.dead.values.sorted { $0.effect.id < $1.effect.id }) { dead, writer in
+            writer.writeArrayHeader(4)
+            dead.effect.write(to: &writer)
+            dead.failure.write(to: &writer)
+        }
+        writer.writeList(sessions.sessions.sorted { $0.key < $1.key }) { entry, writer in
+            writer.writeArrayHeader(3)
+            writer.write(entry.key)
+            writer.write(entry.value.last)
+            writer.writeList(Array(entry.value.outcomes)) { $0.write(to: &$1) }
+        }
+        writer.writeList(joined.sorted()) { $1.write($0) }
+        return writer.bytes
+    }
+
+    mutating func restore(_ bytes: [UInt8]) throws {
+        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
+        try reader.readFields(10, of: "a snapshot")
+        let version = try reader.readInt()
+        guard version == Self.snapshotVersion else {
+            throw WireError.malformed("a snapshot of format \(version); this build reads \(Self.snapshotVersion)")
+        }
+        let head = try reader.readInt()
+        time = Timestamp(microseconds: try reader.readInt64())
+        starts = try reader.readInt()
+        seed = try reader.readBinary()
+        try engine.restore(state: try reader.readBinary(), head: head)
+        for effect in try reader.readList({ try OpenEffect(from: &$0) }) { ledger.open(effect) }
+        _ = try reader.readList { reader in
+            try reader.readFields(4, of: "a dead effect")
+            let effect = try OpenEffect(from: &reader)
+            let failure = try Failure(from: &reader)
+            ledger.open(effect)
+            ledger.bury(effect.id, failure)
+        }
+        _ = try reader.readList { reader in
+            try reader.readFields(3, of: "a session")
+            let id = try reader.readID()
+            let last = try reader.readInt()
+            sessions.restore(id, last: last, outcomes: try reader.readList { try Outcome(from: &$0) })
+        }
+        joined = Set(try reader.readList { try $0.readID() })
+    }
+}
+
+extension OpenEffect {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(14)
+        writer.write(id)
+        writer.write(root)
+        writer.write(instance)
+        writer.write(queue.name)
+        writer.write(retry.attempts)
+        writer.write(retry.first.microseconds)
+        writer.write(retry.factor)
+        writer.write(retry.maximum.microseconds)
+        if let timeout { writer.write(timeout.microseconds) } else { writer.writeNil() }
+        writer.writeBinary(payload)
+        writer.write(failures)
+        writer.write(deaths)
+        writer.write(notBefore.microseconds)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(14, of: "an effect")
+        let id = try reader.readEffect()
+        let root = try reader.readInt()
+        let instance = try reader.readInstance()
+        let queue = Queue(try reader.readString())
+        let retry = Retry(
+            attempts: try reader.readInt(), first: .microseconds(try reader.readInt64()), factor: try reader.readDouble(),
+            maximum: .microseconds(try reader.readInt64()))
+        let timeout: Duration? = try reader.readNil() ? nil : .microseconds(try reader.readInt64())
+        let payload = try reader.readBinary()
+        self.init(
+            id: id, root: root, instance: instance, options: RunOptions(queue: queue, retry: retry, timeout: timeout),
+            payload: payload, now: Timestamp(microseconds: 0))
+        failures = try reader.readInt()
+        deaths = try reader.readInt()
+        notBefore = Timestamp(microseconds: try reader.readInt64())
+    }
+}

@@ -1,0 +1,268 @@
+import DequeModule
+import HeapModule
+import SamovarCore
+
+/// Who runs what: queues of effects that wait, workers with room, and the leases between them.
+///
+/// All of it is memory. After a restart it is built anew from the ledger and from what workers say they hold. Effects wait in
+/// their queue, first in, first out; workers with credit are served in turn, one job each, so that load spreads.
+struct Dispatcher {
+    struct Assignment: Equatable {
+        let lease: Lease
+        let worker: WorkerID
+        /// The place among everything handed out: a worker starts its jobs in this order.
+        let order: Int
+    }
+
+    struct WorkerDesk: Equatable {
+        var route: Route
+        var slots: Int
+        var queues: [Queue]
+        /// Tasks that it may have been sent since its HELLO.
+        var credit = 0
+        /// Tasks that it was sent since its HELLO.
+        var sent = 0
+        var jobs: Set<EffectID> = []
+        var heard: Timestamp
+        /// It holds one suspected effect, and gets nothing else.
+        var isIsolated = false
+        /// It is about to leave.
+        var isLeaving = false
+    }
+
+    private struct Due: Comparable {
+        let time: Timestamp
+        let effect: EffectID
+
+        static func < (a: Due, b: Due) -> Bool { (a.time, a.effect) < (b.time, b.effect) }
+    }
+
+    private struct Expiry: Comparable {
+        let time: Timestamp
+        let lease: Lease
+        let effect: EffectID
+
+        static func < (a: Expiry, b: Expiry) -> Bool { (a.time, a.lease) < (b.time, b.lease) }
+    }
+
+    private(set) var workers: [WorkerID: WorkerDesk] = [:]
+    private(set) var assignments: [EffectID: Assignment] = [:]
+    private var ready: [Queue: Deque<EffectID>] = [:]
+    private var suspects: Deque<EffectID> = []
+    /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
+    private var reserved: WorkerID?
+    /// Everything in `ready` or `suspects`; entries there that are missing here are stale.
+    private var waiting: Set<EffectID> = []
+    private var delayed = Heap<Due>()
+    private var expiries = Heap<Expiry>()
+    /// The order in which workers are served next.
+    private var rotation: Deque<WorkerID> = []
+    private let start: Int
+    private var leases = 0
+    private let suspectDeaths: Int
+
+    init(start: Int, suspectDeaths: Int) {
+        self.start = start
+        self.suspectDeaths = suspectDeaths
+    }
+
+    // MARK: Effects
+
+    /// Lets an open effect wait for its turn; without effect if it waits or runs already.
+    mutating func enqueue(_ effect: OpenEffect, now: Timestamp) {
+        guard assignments[effect.id] == nil else { return }
+        guard effect.notBefore <= now else {
+            delayed.insert(Due(time: effect.notBefore, effect: effect.id))
+            return
+        }
+        guard waiting.insert(effect.id).inserted else { return }
+        if effect.deaths >= suspectDeaths {
+            suspects.append(effect.id)
+        } else {
+            ready[effect.queue, default: []].append(effect.id)
+        }
+    }
+
+    /// Forgets an effect that is closed; returns who still holds it.
+    mutating func forget(_ id: EffectID) -> Assignment? {
+        waiting.remove(id)
+        return release(id)
+    }
+
+    /// Takes an effect back from its worker.
+    @discardableResult
+    mutating func release(_ id: EffectID) -> Assignment? {
+        guard let assignment = assignments.removeValue(forKey: id) else { return nil }
+        workers[assignment.worker]?.jobs.remove(id)
+        if workers[assignment.worker]?.jobs.isEmpty == true { workers[assignment.worker]?.isIsolated = false }
+        return assignment
+    }
+
+    /// Effects whose delay is over.
+    mutating func takeDue(now: Timestamp) -> [EffectID] {
+        var due: [EffectID] = []
+        while let first = delayed.min, first.time <= now {
+            due.append(first.effect)
+            delayed.removeMin()
+        }
+        return due
+    }
+
+    /// Jobs that overran their timeout so far that their worker will not see to it.
+    mutating func takeExpired(now: Timestamp) -> [EffectID] {
+        var expired: [EffectID] = []
+        while let first = expiries.min, first.time <= now {
+            expiries.removeMin()
+            if assignments[first.effect]?.lease == first.lease { expired.append(first.effect) }
+        }
+        return expired
+    }
+
+    /// The earliest time at which `takeDue` or `takeExpired` gives something.
+    var nextTime: Timestamp? {
+        switch (delayed.min?.time, expiries.min?.time) {
+        case (let due?, let expiry?): min(due, expiry)
+        case (let due, let expiry): due ?? expiry
+        }
+    }
+
+    // MARK: Workers
+
+    mutating func join(_ id: WorkerID, route: Route, slots: Int, queues: [Queue], now: Timestamp) {
+        if workers[id] == nil { rotation.append(id) }
+        let jobs = workers[id]?.jobs ?? []
+        workers[id] = WorkerDesk(route: route, slots: slots, queues: queues, jobs: jobs, heard: now)
+    }
+
+    /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
+    mutating func adopt(_ effect: EffectID, lease: Lease, worker: WorkerID) -> Bool {
+        if let held = assignments[effect] {
+            guard held.lease <= lease else { return false }
+            release(effect)
+        }
+        waiting.remove(effect)
+        assignments[effect] = Assignment(lease: lease, worker: worker, order: nextOrder())
+        workers[worker]?.jobs.insert(effect)
+        return true
+    }
+
+    /// Removes a worker; returns its jobs in the order in which it was given them, and how many of them it may have started.
+    mutating func leave(_ id: WorkerID) -> (jobs: [EffectID], started: Int) {
+        guard let desk = workers.removeValue(forKey: id) else { return ([], 0) }
+        rotation.removeAll { $0 == id }
+        let jobs = desk.jobs.sorted { (assignments[$0]?.order ?? 0) < (assignments[$1]?.order ?? 0) }
+        for job in jobs { assignments[job] = nil }
+        return (jobs, min(desk.slots, jobs.count))
+    }
+
+    mutating func heard(_ id: WorkerID, credit: Int?, now: Timestamp) {
+        guard var desk = workers[id] else { return }
+        desk.heard = now
+        if let credit { desk.credit = max(desk.credit, credit) }
+        workers[id] = desk
+    }
+
+    mutating func setLeaving(_ id: WorkerID) {
+        workers[id]?.isLeaving = true
+    }
+
+    func isServed(_ queue: Queue) -> Bool {
+        workers.values.contains { !$0.isLeaving && $0.queues.contains(queue) }
+    }
+
+    /// How many effects wait in each queue, suspects included.
+    func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
+        var counts: [Queue: Int] = [:]
+        for id in waiting {
+            if let queue = ledger.open[id]?.queue { counts[queue, default: 0] += 1 }
+        }
+        return counts
+    }
+
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    // MARK: Assigning
+
+    /// Hands waiting effects to workers with room.
+    mutating func assign(
+        from ledger: EffectLedger, now: Timestamp, grace: Duration, token: (EffectID, Lease) -> UInt64
+    ) -> [(worker: WorkerID, task: JobTask)] {
+        guard !waiting.isEmpty else { return [] }
+        var tasks: [(worker: WorkerID, task: JobTask)] = []
+        isolateSuspects(ledger, now: now, grace: grace, token: token, into: &tasks)
+        var passes = rotation.count
+        while passes > 0, let id = rotation.popFirst() {
+            rotation.append(id)
+            passes -= 1
+            guard let effect = nextReady(for: id, in: ledger) else { continue }
+            tasks.append((id, give(effect, to: id, now: now, grace: grace, token: token)))
+            passes = rotation.count
+        }
+        return tasks
+    }
+
+    private mutating func isolateSuspects(
+        _ ledger: EffectLedger, now: Timestamp, grace: Duration, token: (EffectID, Lease) -> UInt64,
+        into tasks: inout [(worker: WorkerID, task: JobTask)]
+    ) {
+        var kept: Deque<EffectID> = []
+        while let id = suspects.popFirst() {
+            guard waiting.contains(id), let effect = ledger.open[id] else { continue }
+            let empty = rotation.first { worker in
+                guard let desk = workers[worker] else { return false }
+                return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue)
+            }
+            if let empty {
+                tasks.append((empty, give(effect, to: empty, now: now, grace: grace, token: token)))
+                workers[empty]?.isIsolated = true
+            } else {
+                kept.append(id)
+            }
+        }
+        suspects = kept
+        let queue = kept.first.flatMap { ledger.open[$0]?.queue }
+        reserved = queue.flatMap { queue in
+            workers.filter { !$0.value.isLeaving && $0.value.queues.contains(queue) }.keys.min()
+        }
+    }
+
+    private func hasRoom(_ desk: WorkerDesk) -> Bool {
+        desk.sent < desk.credit && !desk.isLeaving && !desk.isIsolated
+    }
+
+    private mutating func nextReady(for id: WorkerID, in ledger: EffectLedger) -> OpenEffect? {
+        guard let desk = workers[id], hasRoom(desk) else { return nil }
+        guard id != reserved else { return nil }
+        for queue in desk.queues {
+            while let first = ready[queue]?.popFirst() {
+                guard waiting.contains(first), let effect = ledger.open[first], effect.deaths < suspectDeaths else { continue }
+                return effect
+            }
+        }
+        return nil
+    }
+
+    private mutating func give(
+        _ effect: OpenEffect, to worker: WorkerID, now: Timestamp, grace: Duration, token: (EffectID, Lease) -> UInt64
+    ) -> JobTask {
+        leases += 1
+        let lease = Lease(start: start, counter: leases)
+        waiting.remove(effect.id)
+        assignments[effect.id] = Assignment(lease: lease, worker: worker, order: nextOrder())
+        workers[worker]?.jobs.insert(effect.id)
+        workers[worker]?.sent += 1
+        if let timeout = effect.timeout {
+            expiries.insert(Expiry(time: now + timeout + grace, lease: lease, effect: effect.id))
+        }
+        return JobTask(
+            effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
+            instance: effect.instance, queue: effect.queue, timeout: effect.timeout, payload: effect.payload)
+    }
+
+    private var orders = 0
+
+    private mutating func nextOrder() -> Int {
+        orders += 1
+        return orders
+    }
+}

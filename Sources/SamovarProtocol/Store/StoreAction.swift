@@ -1,0 +1,70 @@
+public import SamovarCore
+
+/// The sockets through which peers reach the store. Today the socket decides the role of a peer.
+public enum Door: Int, Hashable, Sendable, CaseIterable {
+    case front
+    case work
+    case admin
+}
+
+/// The way back to one connection of one peer. It dies with the connection, and is never an identity.
+public struct Route: Hashable, Comparable, Sendable {
+    public let door: Door
+    /// The routing id that the ROUTER socket gave.
+    public let id: [UInt8]
+
+    public init(door: Door, id: [UInt8]) {
+        self.door = door
+        self.id = id
+    }
+
+    public static func < (a: Route, b: Route) -> Bool {
+        a.door == b.door ? a.id.lexicographicallyPrecedes(b.id) : a.door.rawValue < b.door.rawValue
+    }
+}
+
+/// What the host of a store shall do; it decides nothing.
+public enum StoreAction: Equatable, Sendable {
+    case send(Envelope, to: Route)
+    /// On the view socket, under the topic of the frame's instance.
+    case publish(Envelope, of: Instance)
+    /// Give this batch to the journal; `committed(through:now:)` follows when it is on disk.
+    case append(first: Int, last: Int, bytes: [UInt8])
+    /// Keep this snapshot, once the journal holds its turn.
+    case save(turn: Int, bytes: [UInt8])
+    case stop(StopReason)
+    case note(Note)
+}
+
+/// A line for the log.
+public struct Note: Equatable, Sendable {
+    public enum Level: Sendable { case info, warning, error }
+    public var level: Level
+    public var text: String
+
+    public init(_ level: Level, _ text: String) {
+        self.level = level
+        self.text = text
+    }
+}
+
+/// Why a store ends.
+public enum StopReason: Error, Equatable, Sendable, CustomStringConvertible {
+    /// It was asked to, and everything is on disk.
+    case drained
+    /// A peer proves that turns are missing from the end of the journal.
+    case lostTail(String)
+    /// A group of turns passed a limit; nothing of it was kept.
+    case groupLimit(GroupLimit)
+    /// The view or the state cannot be encoded.
+    case unencodable(String)
+
+    public var description: String {
+        switch self {
+        case .drained: "stopped in order"
+        case .lostTail(let evidence): "the journal has lost its tail: \(evidence)"
+        case .groupLimit(let limit): "\(limit)"
+        case .unencodable(let what): what
+        }
+    }
+}

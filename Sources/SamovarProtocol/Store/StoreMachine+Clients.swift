@@ -1,0 +1,161 @@
+import SamovarCore
+
+/// Clients: sessions, inputs, outcomes, requests.
+extension StoreMachine {
+    mutating func greet(_ hello: Hello, session: SessionID, of seen: Timeline, at route: Route, now: Timestamp) {
+        if let mismatch = mismatch(hello.schema, what: "client") {
+            return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
+        }
+        if hasLostTail(hello.witness, of: seen, what: "a client") { return }
+        guard isNewest(hello.attempt, of: session, at: route, desks[session]?.route) else { return }
+        if let old = desks[session]?.route, old != route {
+            send(.error(PeerError(.superseded, "another connection uses this session")), to: old, floor: .none)
+            forget(old)
+        }
+        if desks[session] == nil, desks.count >= settings.sessions {
+            return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
+        }
+        clearInbox(of: session)
+        let last = state.sessions.last(of: session)
+        var desk = desks[session] ?? Desk(route: route, received: last, heard: now)
+        desk.route = route
+        desk.received = last
+        desk.heard = now
+        desks[session] = desk
+        peers[route] = .client(session)
+        let welcome = Welcome(
+            schema: state.engine.schema, expected: last + 1, credit: credit(of: route), head: gate.durable, silence: settings.silence)
+        send(.welcome(welcome), to: route, floor: .turn(head))
+    }
+
+    mutating func clientSent(_ frame: Frame, _ session: SessionID, at route: Route, now: Timestamp) {
+        switch frame {
+        case .ping(let confirmed):
+            confirm(confirmed, of: session)
+            send(.pong(credit(of: route)), to: route, floor: .none)
+        case .send(let submissions, let confirmed):
+            confirm(confirmed, of: session)
+            take(submissions, of: session, at: route)
+        case .settle(let turn): settle(turn, for: route)
+        case .viewRequest(let wanted, let turn):
+            guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
+            guard turn > head else { return sendView(to: route) }
+            guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
+            waiters.view(turn, route: route)
+        case .goodbye:
+            forget(route)
+            clearInbox(of: session)
+            desks[session] = nil
+            attempts[session] = nil
+            if state.sessions.last(of: session) > 0 { write(.sessionExpired(session), now: now) }
+        default: misuse("\(frame.kind) is not for clients to send", route)
+        }
+    }
+
+    /// The number up to which a client may send: a window beyond what it has confirmed.
+    func credit(of route: Route) -> Int {
+        guard case .client(let session) = peers[route], let desk = desks[session] else { return 0 }
+        // Before the first confirmation after a restart, the client's own numbers tell how far it was.
+        let confirmed = max(desk.confirmed, state.sessions.last(of: session) - settings.window)
+        return confirmed + settings.window
+    }
+
+    private mutating func confirm(_ sequence: Int, of session: SessionID) {
+        let confirmed = min(sequence, state.sessions.last(of: session))
+        guard let desk = desks[session], confirmed > desk.confirmed else { return }
+        desks[session]?.confirmed = confirmed
+        state.sessions.confirm(confirmed, in: session)
+    }
+
+    private mutating func take(_ submissions: [Submission], of session: SessionID, at route: Route) {
+        let last = state.sessions.last(of: session)
+        for submission in submissions {
+            guard let received = desks[session]?.received else { return }
+            if submission.sequence <= last {
+                // Sent again: the same answer again, when the turn that it tells of is on disk.
+                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) {
+                    outcomes.append(outcome, for: route)
+                }
+            } else if submission.sequence > received {
+                guard submission.sequence == received + 1 else {
+                    let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
+                    return send(.error(error), to: route, floor: .none)
+                }
+                if let reason = reasonToRefuse(submission, credit: credit(of: route)) { return refuse(route, reason) }
+                enqueue(submission, of: session)
+            }
+        }
+    }
+
+    /// Refused at the door, nothing is lost: the client keeps it and comes again. What is in the inbox is taken for certain.
+    private func reasonToRefuse(_ submission: Submission, credit: Int) -> String? {
+        if phase != .serving { return "the store is about to stop" }
+        if submission.sequence > credit { return "the session's window is full" }
+        if inboxCount >= settings.inbox || inboxBytes + submission.input.count > settings.inboxBytes {
+            return "the store's inbox is full"
+        }
+        if state.ledger.open.count >= settings.openEffectsAtDoor {
+            return "\(state.ledger.open.count) effects are open; inputs are taken again when fewer are"
+        }
+        return nil
+    }
+
+    private mutating func enqueue(_ submission: Submission, of session: SessionID) {
+        if desks[session]?.inbox.isEmpty == true { rotation.append(session) }
+        desks[session]?.received = submission.sequence
+        desks[session]?.inbox.append(submission)
+        inboxCount += 1
+        inboxBytes += submission.input.count
+    }
+
+    mutating func refuse(_ route: Route, _ reason: String) {
+        send(.error(PeerError(.retryLater, reason, wait: .seconds(1))), to: route, floor: .none)
+    }
+
+    private mutating func clearInbox(of session: SessionID) {
+        guard let inbox = desks[session]?.inbox, !inbox.isEmpty else { return }
+        inboxCount -= inbox.count
+        inboxBytes -= inbox.reduce(0) { $0 + $1.input.count }
+        desks[session]?.inbox.removeAll()
+        rotation.removeAll { $0 == session }
+    }
+
+    private mutating func settle(_ turn: Int, for route: Route) {
+        guard turn > 0, turn <= head else { return misuse("there is no turn \(turn) yet", route) }
+        if state.ledger.isSettled(turn) {
+            let frame = Frame.settled(turn: turn, dead: state.ledger.deadReport(of: turn))
+            return send(frame, to: route, floor: .turn(head))
+        }
+        guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
+        waiters.settle(turn, route: route)
+    }
+
+    /// A connection is gone; what it asked for is not answered any more.
+    mutating func forget(_ route: Route) {
+        if case .client(let session) = peers.removeValue(forKey: route), desks[session]?.route == route {
+            desks[session]?.route = nil
+        }
+        waiters.forget(route)
+        outcomes.remove(route)
+        acknowledgements.remove(route)
+        cancellations.remove(route)
+    }
+
+    /// What a root still waits for, in one sentence.
+    func waitReport(of root: Int) -> String {
+        let open = state.ledger.open.values.filter { $0.root == root }
+        var parts: [String] = []
+        for (queue, effects) in Dictionary(grouping: open, by: \.queue).sorted(by: { $0.key < $1.key }) {
+            let running = effects.count { dispatcher.assignments[$0.id] != nil }
+            let waiting = effects.count - running
+            if running > 0 { parts.append("\(count(running, "effect")) running in queue \(queue)") }
+            if waiting > 0 {
+                let why = dispatcher.isServed(queue) ? "" : ", no worker serves it"
+                parts.append("\(count(waiting, "effect")) \(waiting == 1 ? "waits" : "wait") in queue \(queue)\(why)")
+            }
+        }
+        return parts.joined(separator: "; ")
+    }
+}
+
+func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

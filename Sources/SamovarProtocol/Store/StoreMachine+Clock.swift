@@ -1,0 +1,80 @@
+public import SamovarCore
+
+/// What time brings: ticks, silence, and the end of a drain.
+extension StoreMachine {
+    mutating func tickIfDue(now: Timestamp) {
+        guard now >= nextTick else { return }
+        nextTick = now + settings.tickInterval
+        publishTick()
+        buryTheSilent(now: now)
+        expireSessions(now: now)
+        warnOfUnservedQueues(now: now)
+        for (root, routes) in waiters.settling.sorted(by: { $0.key < $1.key }) {
+            let frame = Frame.waiting(turn: root, on: waitReport(of: root))
+            for route in routes { send(frame, to: route, floor: .turn(head)) }
+        }
+    }
+
+    private mutating func buryTheSilent(now: Timestamp) {
+        let silent = dispatcher.workers.filter { now - $0.value.heard > settings.silence }.keys.sorted()
+        for id in silent { workerDied(id, "silent for \(settings.silence.components.seconds) s", now: now) }
+        for (session, desk) in desks where now - desk.heard > settings.silence {
+            if let route = desk.route { forget(route) }
+            // A session without a record is nothing to keep.
+            if state.sessions.last(of: session) == 0, desk.inbox.isEmpty {
+                desks[session] = nil
+                attempts[session] = nil
+            }
+        }
+    }
+
+    private mutating func expireSessions(now: Timestamp) {
+        let expired = desks.filter { $0.value.inbox.isEmpty && now - $0.value.heard > settings.sessionIdle }.keys.sorted()
+        for session in expired {
+            desks[session] = nil
+            attempts[session] = nil
+            if state.sessions.last(of: session) > 0 { write(.sessionExpired(session), now: now) }
+        }
+    }
+
+    private mutating func warnOfUnservedQueues(now: Timestamp) {
+        let waiting = dispatcher.waitingByQueue(in: state.ledger)
+        for queue in unserved.keys where waiting[queue] == nil { unserved[queue] = nil }
+        for (queue, number) in waiting.sorted(by: { $0.key < $1.key }) where !dispatcher.isServed(queue) {
+            let entry = unserved[queue] ?? (since: now, isWarned: false)
+            let isDue = !entry.isWarned && now - entry.since >= settings.unservedWarning
+            if isDue { note(.warning, "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue), and no worker serves it") }
+            unserved[queue] = (entry.since, entry.isWarned || isDue)
+        }
+    }
+
+    // MARK: Drain
+
+    /// Stops in order: no further inputs and jobs, running jobs may finish, then a snapshot and a goodbye.
+    public mutating func drain(now: Timestamp) {
+        guard phase == .serving else { return }
+        let now = max(now, state.time)
+        phase = .draining(until: now + settings.drain)
+        note(.info, "draining: \(count(dispatcher.assignments.count, "job")) running")
+        for (_, desk) in dispatcher.workers.sorted(by: { $0.key < $1.key }) { send(.drain, to: desk.route, floor: .none) }
+    }
+
+    mutating func finishDrain(now: Timestamp) {
+        guard case .draining(let end) = phase, answers.isEmpty else { return }
+        let isQuiet = dispatcher.assignments.isEmpty && awaited.isEmpty
+        guard isQuiet || now >= end else { return }
+        if isQuiet {
+            write(.drained, now: now)
+        } else {
+            note(.warning, "\(count(dispatcher.assignments.count, "job")) did not end in time; workers will answer after the restart")
+        }
+        phase = .stopped
+        let batch = log.batch
+        if !batch.isEmpty { emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
+        log.batch = RecordBatch(after: batch.last)
+        saveSnapshot()
+        for route in peers.keys.sorted() { send(.goodbye, to: route, floor: .turn(head)) }
+        emit(.publish(Envelope(.goodbye, timeline: timeline), of: instance), floor: .turn(head))
+        emit(.stop(.drained), floor: .turn(head))
+    }
+}

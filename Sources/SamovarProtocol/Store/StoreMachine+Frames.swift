@@ -1,0 +1,93 @@
+public import SamovarCore
+
+/// What arrives: decoding, and who may say what at which door.
+extension StoreMachine {
+    /// A message on one of the bound sockets, without the routing id. Whatever it holds, it cannot do more than be counted.
+    public mutating func received(_ parts: [[UInt8]], from route: Route, now: Timestamp) {
+        guard phase != .stopped, phase != .recovering else { return }
+        let envelope: Envelope
+        do {
+            envelope = try Envelope(parts: parts)
+        } catch {
+            return drop("\(error)", from: route)
+        }
+        let now = max(now, state.time)
+        switch route.door {
+        case .front: receivedAtFront(envelope, from: route, now: now)
+        case .work: receivedAtWork(envelope, from: route, now: now)
+        case .admin: receivedAtAdmin(envelope, from: route, now: now)
+        }
+    }
+
+    /// A message that the socket itself found to be no frame of ours: too many parts, say.
+    public mutating func receivedNoise(_ what: String, from route: Route) {
+        drop(what, from: route)
+    }
+
+    mutating func drop(_ what: String, from route: Route) {
+        counters.droppedFrames += 1
+        // The first of them, and then fewer and fewer: a flood of noise must not become a flood of log lines.
+        if counters.droppedFrames.nonzeroBitCount == 1 {
+            note(.warning, "dropped a message at \(route.door): \(what) (\(counters.droppedFrames) so far)")
+        }
+    }
+
+    private mutating func receivedAtFront(_ envelope: Envelope, from route: Route, now: Timestamp) {
+        switch (envelope.frame, peers[route]) {
+        case (.hello(let hello), _):
+            guard case .client(let session) = hello.role else { return misuse("a worker belongs to the work socket", route) }
+            greet(hello, session: session, of: envelope.timeline, at: route, now: now)
+        case (_, .none), (_, .worker):
+            send(.error(PeerError(.unknownPeer, "say HELLO first")), to: route, floor: .none)
+        case (let frame, .client(let session)):
+            guard envelope.timeline == timeline else { return wrongTimeline(route) }
+            desks[session]?.heard = now
+            clientSent(frame, session, at: route, now: now)
+        }
+    }
+
+    private mutating func receivedAtWork(_ envelope: Envelope, from route: Route, now: Timestamp) {
+        switch (envelope.frame, peers[route]) {
+        case (.hello(let hello), _):
+            guard case .worker(let offer) = hello.role else { return misuse("a client belongs to the front socket", route) }
+            greet(hello, offer: offer, of: envelope.timeline, at: route, now: now)
+        case (_, .none), (_, .client):
+            send(.error(PeerError(.unknownPeer, "say HELLO first")), to: route, floor: .none)
+        case (let frame, .worker(let id)):
+            guard envelope.timeline == timeline else { return wrongTimeline(route) }
+            workerSent(frame, id, at: route, now: now)
+        }
+    }
+
+    private mutating func wrongTimeline(_ route: Route) {
+        send(.error(PeerError(.unknownPeer, "this is timeline \(timeline): say HELLO")), to: route, floor: .none)
+    }
+
+    mutating func misuse(_ what: String, _ route: Route) {
+        drop(what, from: route)
+        send(.error(PeerError(.misuse, what)), to: route, floor: .none)
+    }
+
+    /// After a pause, the HELLO of a peer's newest socket may be read before that of an older one, which then must not win.
+    mutating func isNewest(_ attempt: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
+        if let current, current != route, attempt < attempts[peer, default: 0] {
+            send(.error(PeerError(.superseded, "a newer connection uses this identity")), to: route, floor: .none)
+            return false
+        }
+        attempts[peer] = attempt
+        return true
+    }
+
+    /// Says in one sentence why the two builds do not fit; nil if they do.
+    func mismatch(_ schema: Schema?, what: String) -> String? {
+        guard let schema, schema != state.engine.schema else { return nil }
+        return "this store runs \(state.engine.schema); the \(what) is built for \(schema)"
+    }
+
+    /// A peer that saw turns which the journal does not hold proves that its end is lost: going on would use their numbers again.
+    mutating func hasLostTail(_ witness: Int, of seen: Timeline, what: String) -> Bool {
+        guard seen == timeline, witness > gate.durable, witness > head else { return false }
+        stop(.lostTail("\(what) has seen turn \(witness), the journal ends at \(gate.durable)"))
+        return true
+    }
+}

@@ -1,0 +1,109 @@
+public import SamovarCore
+
+/// From the journal to service: newest readable snapshot, later batches, then the record of this start.
+extension StoreMachine {
+    /// Sets the state from a snapshot. The machine must not have replayed anything yet.
+    ///
+    /// - Throws: what reading it throws; the machine is then unusable, and a new one shall try an older snapshot.
+    public mutating func restore(snapshot: [UInt8]) throws {
+        precondition(phase == .recovering, "a snapshot is restored before the start")
+        try state.restore(snapshot)
+        lastSnapshotBytes = snapshot.count
+        log = TurnLog(after: head)
+    }
+
+    /// Applies a stored batch again. Records that the snapshot holds already are passed over.
+    ///
+    /// - Parameter limit: the last turn to apply.
+    /// - Throws: `ReplayError`, naming the turn.
+    public mutating func replay(first: Int, last: Int, bytes: [UInt8], through limit: Int = .max) throws {
+        precondition(phase == .recovering, "batches are replayed before the start")
+        journalBytes += bytes.count
+        let known = head
+        try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
+            guard record.turn > known, record.turn <= limit else { return }
+            try replay(record)
+        }
+        // What replay writes is in the journal already.
+        log = TurnLog(after: head)
+    }
+
+    private mutating func replay(_ record: Record) throws(ReplayError) {
+        try state.replay(record, log: log)
+    }
+
+    /// The state after the newest turn, in MessagePack.
+    public func stateBytes() throws -> [UInt8] { try state.engine.state() }
+
+    /// The view of the newest turn, in MessagePack.
+    public func viewBytes() throws -> [UInt8] { try state.engine.view() }
+
+    /// Begins service with a `started` record, and on an empty journal with `Program.start`.
+    ///
+    /// - Parameter seed: for a new timeline; an old one has its own.
+    /// - Throws: `SeedError`, `GroupLimit`: nothing was created.
+    public mutating func start(seed: [UInt8], now: Timestamp) throws {
+        precondition(phase == .recovering, "a store starts once")
+        let now = max(now, state.time)
+        startTime = now
+        gate = Gate(durable: head)
+        awaited = state.joined
+        heldUntil = now + settings.silence
+        held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
+        dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
+
+        let isNew = head == 0
+        let event = Record.Event.started(
+            number: state.starts + 1, build: build, schema: state.engine.schema, seed: isNew ? seed : [])
+        write(event, now: now)
+        if isNew {
+            try state.engine.start(seed: seed, now: now, log: log)
+            openLogged(now: now)
+        } else if awaited.isEmpty {
+            for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { dispatcher.enqueue(effect, now: now) }
+        }
+        for id in state.sessions.sessions.keys {
+            desks[id] = Desk(route: nil, received: state.sessions.last(of: id), heard: now)
+        }
+        phase = .serving
+        nextTick = now
+    }
+
+    /// Writes a record that calls no `update`, and brings the books up to date.
+    mutating func write(
+        _ event: Record.Event, origin: Origin = .store, root: Int? = nil, now: Timestamp
+    ) {
+        let record = Record(turn: state.engine.skip(), time: now, origin: origin, root: root, event: event)
+        log.batch.append(record)
+        state.absorb(record)
+    }
+
+    /// Enters the effects that the last group ordered.
+    mutating func openLogged(now: Timestamp) {
+        for effect in log.opened {
+            state.ledger.open(effect)
+            dispatcher.enqueue(effect, now: now)
+        }
+        log.opened.removeAll(keepingCapacity: true)
+    }
+
+    /// Lets the effects of before go, once nobody can be running them unseen.
+    mutating func releaseHeld(now: Timestamp) {
+        guard !held.isEmpty, awaited.isEmpty || now >= heldUntil else { return }
+        for id in awaited.sorted() {
+            note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
+            write(.workerLeft(id), now: now)
+        }
+        awaited.removeAll()
+        for id in held {
+            if let effect = state.ledger.open[id] { dispatcher.enqueue(effect, now: now) }
+        }
+        held.removeAll()
+    }
+
+    /// A worker of before has spoken, or is known to be gone.
+    mutating func noLongerAwaited(_ id: WorkerID, now: Timestamp) {
+        guard awaited.remove(id) != nil else { return }
+        releaseHeld(now: now)
+    }
+}

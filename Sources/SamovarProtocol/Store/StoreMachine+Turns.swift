@@ -1,0 +1,195 @@
+import DequeModule
+public import SamovarCore
+
+/// Taking turns, closing batches, and what leaves at the end of a round.
+extension StoreMachine {
+    /// While the journal is busy, one further batch may fill up; then the engine waits.
+    var canTakeTurns: Bool {
+        !isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
+    }
+
+    /// Takes what time has brought and what waits in the inbox, at most `turnsPerRound` items.
+    ///
+    /// Call it after each event or group of events, then `publishView` if `viewIsDue`, then `flush`; and all three again at
+    /// once while `hasWork`.
+    public mutating func advance(now: Timestamp) {
+        guard phase != .stopped, phase != .recovering else { return }
+        let now = max(now, state.time)
+        tickIfDue(now: now)
+        releaseHeld(now: now)
+        for id in dispatcher.takeDue(now: now) {
+            if let effect = state.ledger.open[id] { dispatcher.enqueue(effect, now: now) }
+        }
+        for id in dispatcher.takeExpired(now: now) { expire(id, now: now) }
+        takeItems(now: now)
+    }
+
+    /// Answers first: they free what inputs would bind.
+    private mutating func takeItems(now: Timestamp) {
+        var budget = settings.turnsPerRound
+        while budget > 0, phase != .stopped, canTakeTurns {
+            budget -= 1
+            if let answer = answers.popFirst() {
+                take(answer, now: now)
+            } else if phase == .serving, let id = rotation.popFirst() {
+                takeInput(of: id, now: now)
+            } else {
+                break
+            }
+        }
+    }
+
+    private mutating func takeInput(of id: SessionID, now: Timestamp) {
+        guard let submission = desks[id]?.inbox.popFirst() else { return }
+        inboxCount -= 1
+        inboxBytes -= submission.input.count
+        if desks[id]?.inbox.isEmpty == false { rotation.append(id) }
+        let turn = head + 1
+        let origin = Origin.client(session: id, sequence: submission.sequence)
+        var verdict = Outcome.Verdict.rejected("there is no instance \(submission.instance)")
+        if submission.instance == instance {
+            do throws(GroupLimit) {
+                verdict = try state.engine.take(submission.input, now: now, origin: origin, log: log)
+            } catch {
+                return stop(.groupLimit(error))
+            }
+        } else {
+            log.batch.append(Record(turn: state.engine.skip(), time: now, origin: origin, event: .refused(verdict)))
+        }
+        state.time = now
+        let outcome = Outcome(sequence: submission.sequence, turn: turn, verdict: verdict)
+        state.sessions.answer(id, outcome)
+        if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
+        openLogged(now: now)
+        if let route = desks[id]?.route { outcomes.append(outcome, for: route) }
+    }
+
+    /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.
+    public mutating func flush(now: Timestamp) {
+        guard phase != .stopped, phase != .recovering else { return }
+        let now = max(now, state.time)
+        assign(now: now)
+        for (route, leases) in cancellations.takeAll() { send(.cancel(leases), to: route, floor: .turn(head)) }
+        for (route, leases) in acknowledgements.takeAll() { send(.acknowledge(leases), to: route, floor: .turn(head)) }
+        for (route, list) in outcomes.takeAll() { send(.receipt(list, credit: credit(of: route)), to: route, floor: .turn(head)) }
+        answerWaiters(now: now)
+        announceIdle()
+        closeBatch()
+        finishDrain(now: now)
+    }
+
+    private mutating func assign(now: Timestamp) {
+        guard phase == .serving, dispatcher.hasWaiting else { return }
+        var lists = RouteBatches<JobTask>()
+        let secret = secret
+        let timeline = timeline
+        let tasks = dispatcher.assign(from: state.ledger, now: now, grace: settings.timeoutGrace) {
+            jobToken(effect: $0, lease: $1, timeline: timeline, secret: secret)
+        }
+        var numbers: [Route: Int] = [:]
+        for (worker, task) in tasks {
+            guard let desk = dispatcher.workers[worker] else { continue }
+            lists.append(task, for: desk.route)
+            numbers[desk.route] = desk.sent
+        }
+        for (route, list) in lists.takeAll() { send(.task(list, number: numbers[route] ?? 0), to: route, floor: .turn(head)) }
+    }
+
+    private mutating func closeBatch() {
+        guard !isCommitting, !log.batch.isEmpty else { return }
+        let batch = log.batch
+        log.batch = RecordBatch(after: batch.last)
+        isCommitting = true
+        counters.batches += 1
+        journalBytes += batch.byteCount
+        emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
+        if journalBytes > max(settings.snapshotBytes, 2 * lastSnapshotBytes) { saveSnapshot() }
+    }
+
+    /// Taken between two batches: the open one is empty, so the state is that of its last turn.
+    mutating func saveSnapshot() {
+        do {
+            let bytes = try state.snapshot()
+            lastSnapshotBytes = bytes.count
+            journalBytes = 0
+            emit(.save(turn: head, bytes: bytes), floor: .none)
+        } catch {
+            stop(.unencodable("the state cannot be encoded: \(error)"))
+        }
+    }
+
+    /// The journal holds every turn up to this one.
+    public mutating func committed(through turn: Int, now: Timestamp) {
+        isCommitting = false
+        actions.append(contentsOf: gate.open(to: turn))
+    }
+
+    // MARK: Views
+
+    /// Whether `publishView` shall be called now. The host times that call and tells the cost, for the machine has no clock.
+    public func viewIsDue(now: Timestamp) -> Bool {
+        phase != .stopped && phase != .recovering && views.isDue(head: head, now: now, settings: settings)
+    }
+
+    public mutating func publishView(now: Timestamp) {
+        do {
+            let bytes = try state.engine.view()
+            guard views.take(bytes, turn: head, now: now) else { return }
+            counters.views += 1
+            let frame = Frame.view(instance: instance, turn: head, bytes: bytes)
+            emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+        } catch {
+            stop(.unencodable("the view cannot be encoded: \(error)"))
+        }
+    }
+
+    public mutating func viewTook(_ cost: Duration) {
+        views.note(cost: cost)
+    }
+
+    mutating func sendView(to route: Route) {
+        do {
+            let frame = Frame.view(instance: instance, turn: head, bytes: try state.engine.view())
+            send(frame, to: route, floor: .turn(head))
+        } catch {
+            stop(.unencodable("the view cannot be encoded: \(error)"))
+        }
+    }
+
+    private mutating func answerWaiters(now: Timestamp) {
+        for route in waiters.takeViews(upTo: head) { sendView(to: route) }
+        for root in waiters.settling.keys.sorted() where state.ledger.isSettled(root) {
+            let frame = Frame.settled(turn: root, dead: state.ledger.deadReport(of: root))
+            for route in waiters.takeSettled(root) { send(frame, to: route, floor: .turn(head)) }
+        }
+    }
+
+    // MARK: Idleness
+
+    /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
+    var isIdle: Bool { state.ledger.open.isEmpty && inboxCount == 0 && answers.isEmpty }
+
+    private mutating func announceIdle() {
+        let isIdle = isIdle && views.isCurrent(head: head)
+        if isIdle && !wasIdle { publishTick() }
+        wasIdle = isIdle
+    }
+
+    mutating func publishTick() {
+        let idle = isIdle && views.isCurrent(head: head)
+        let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: idle)
+        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+    }
+}
+
+/// Proof that the store handed out this job: only it can make one.
+func jobToken(effect: EffectID, lease: Lease, timeline: Timeline, secret: Secret) -> UInt64 {
+    var hash = KeyedHash(secret)
+    hash.combine(timeline.high)
+    hash.combine(timeline.low)
+    hash.combine(effect.turn)
+    hash.combine(effect.ordinal)
+    hash.combine(lease.start)
+    hash.combine(lease.counter)
+    return hash.finish()
+}

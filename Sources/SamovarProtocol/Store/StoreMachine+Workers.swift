@@ -1,0 +1,209 @@
+public import SamovarCore
+
+/// Workers: their jobs, their answers, and their deaths.
+extension StoreMachine {
+    mutating func greet(_ hello: Hello, offer: WorkerOffer, of seen: Timeline, at route: Route, now: Timestamp) {
+        let schema = hello.schema ?? Schema(name: "no program", version: 0)
+        if let mismatch = mismatch(schema, what: "worker") {
+            note(.warning, "refused worker \(offer.id): \(mismatch)")
+            return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
+        }
+        if hasLostTail(hello.witness, of: seen, what: "worker \(offer.id)") { return }
+        guard phase == .serving else { return refuse(route, "the store is about to stop") }
+        guard isNewest(hello.attempt, of: offer.id, at: route, dispatcher.workers[offer.id]?.route) else { return }
+        if let old = dispatcher.workers[offer.id]?.route, old != route {
+            send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: old, floor: .none)
+            forget(old)
+        }
+        if state.joined.contains(offer.id) == false { write(.workerJoined(offer.id), now: now) }
+        peers[route] = .worker(offer.id)
+        let before = dispatcher.workers[offer.id]?.jobs ?? []
+        dispatcher.join(offer.id, route: route, slots: offer.slots, queues: offer.queues, now: now)
+        for queue in offer.queues { unserved[queue] = nil }
+        let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
+        send(.welcome(welcome), to: route, floor: .turn(head))
+        let claimed = seen == timeline ? adopt(offer.running, of: offer.id, at: route) : []
+        guard phase != .stopped else { return }
+        // Handed out, and never arrived: the frame was lost with the connection.
+        for effect in before.subtracting(claimed).sorted() { giveBack(effect, now: now) }
+        noLongerAwaited(offer.id, now: now)
+    }
+
+    /// Believes what a worker says it holds, if it can prove it.
+    private mutating func adopt(_ claims: [JobClaim], of id: WorkerID, at route: Route) -> Set<EffectID> {
+        var claimed: Set<EffectID> = []
+        for claim in claims {
+            guard isGenuine(claim.effect, claim.lease, claim.token) else {
+                drop("worker \(id) claims a job that this store never gave", from: route)
+                continue
+            }
+            if hasLostTail(claim.effect.turn, of: timeline, what: "worker \(id)") { return [] }
+            let isOpen = state.ledger.open[claim.effect] != nil
+            if isOpen, dispatcher.adopt(claim.effect, lease: claim.lease, worker: id) {
+                claimed.insert(claim.effect)
+            } else {
+                cancellations.append(claim.lease, for: route)
+            }
+        }
+        return claimed
+    }
+
+    private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
+        token == jobToken(effect: effect, lease: lease, timeline: timeline, secret: secret)
+    }
+
+    mutating func workerSent(_ frame: Frame, _ id: WorkerID, at route: Route, now: Timestamp) {
+        switch frame {
+        case .ping(let credit):
+            dispatcher.heard(id, credit: credit, now: now)
+            send(.pong(credit), to: route, floor: .none)
+        case .credit(let credit): dispatcher.heard(id, credit: credit, now: now)
+        case .result(let results, let credit):
+            dispatcher.heard(id, credit: credit, now: now)
+            for result in results { receive(result, of: id, at: route) }
+        case .drain: dispatcher.setLeaving(id)
+        case .goodbye:
+            // Its last answers may still wait for their turn; whatever it holds beyond them is free at once.
+            let answered = Set(answers.filter { $0.worker == id }.map(\.result.effect))
+            let jobs = dispatcher.leave(id).jobs
+            attempts[id] = nil
+            if state.joined.contains(id) { write(.workerLeft(id), now: now) }
+            for effect in jobs where !answered.contains(effect) { giveBack(effect, now: now) }
+            forget(route)
+            noLongerAwaited(id, now: now)
+        default: misuse("\(frame.kind) is not for workers to send", route)
+        }
+    }
+
+    private mutating func receive(_ result: JobResult, of id: WorkerID, at route: Route) {
+        guard isGenuine(result.effect, result.lease, result.token) else {
+            return drop("worker \(id) answers a job that this store never gave", from: route)
+        }
+        if hasLostTail(result.effect.turn, of: timeline, what: "worker \(id)") { return }
+        answers.append(Answer(worker: id, route: route, result: result))
+    }
+
+    /// The turn of an answer. An effect that is closed already was answered before: the worker may forget it.
+    mutating func take(_ answer: Answer, now: Timestamp) {
+        let result = answer.result
+        counters.results += 1
+        acknowledgements.append(result.lease, for: answer.route)
+        guard let effect = state.ledger.open[result.effect] else {
+            counters.lateResults += 1
+            return
+        }
+        let holder = dispatcher.assignments[effect.id]
+        switch result.answer {
+        case .done(let messages): complete(effect, messages: messages, lease: result.lease, now: now)
+        case .failed(let reason, let text, let permanent):
+            // The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next.
+            guard holder == nil || holder?.lease == result.lease else { return }
+            attemptFailed(effect, reason, text, isPermanent: permanent, now: now)
+        case .returned:
+            if holder?.lease == result.lease { giveBack(effect.id, now: now) }
+        }
+    }
+
+    private mutating func complete(_ effect: OpenEffect, messages: [[UInt8]], lease: Lease, now: Timestamp) {
+        if messages.isEmpty {
+            close(effect.id, answered: lease)
+            return write(.done(effect.id), root: effect.root, now: now)
+        }
+        do {
+            let first = head + 1
+            try state.engine.take(answer: messages, effect: effect.id, lease: lease, root: effect.root, now: now, log: log)
+            counters.applied += head - first + 1
+            state.time = now
+            close(effect.id, answered: lease)
+            state.ledger.close(effect.id)
+            openLogged(now: now)
+        } catch let limit as GroupLimit {
+            stop(.groupLimit(limit))
+        } catch {
+            attemptFailed(effect, .unhandled, "the answer is not a message of this program: \(error)", isPermanent: true, now: now)
+        }
+    }
+
+    /// Ends all work on an effect; whoever runs it in vain is told.
+    private mutating func close(_ effect: EffectID, answered lease: Lease?) {
+        guard let holder = dispatcher.forget(effect), holder.lease != lease else { return }
+        guard let route = dispatcher.workers[holder.worker]?.route else { return }
+        cancellations.append(holder.lease, for: route)
+    }
+
+    private mutating func giveBack(_ effect: EffectID, now: Timestamp) {
+        dispatcher.release(effect)
+        if let effect = state.ledger.open[effect] { dispatcher.enqueue(effect, now: now) }
+    }
+
+    private mutating func attemptFailed(
+        _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, isPermanent: Bool, now: Timestamp
+    ) {
+        let isDeath = reason == .workerDied
+        let failures = effect.failures + (isDeath ? 0 : 1)
+        let deaths = effect.deaths + (isDeath ? 1 : 0)
+        let text = String(text.prefix(1_000))
+        let pause: Duration? =
+            if isPermanent { nil } else if isDeath {
+                // Two deaths may be bad luck; one more, alone on an empty worker, is evidence.
+                deaths > settings.suspectDeaths ? nil : .zero
+            } else {
+                effect.retry.pause(after: failures, of: effect.id, secret: secret)
+            }
+        guard let pause else {
+            return fail(effect, Failure(reason: reason, text: text, attempts: failures + deaths), now: now)
+        }
+        note(.warning, "effect \(effect.id) in queue \(effect.queue): attempt \(failures + deaths) failed (\(reason)): \(text)")
+        dispatcher.release(effect.id)
+        write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), root: effect.root, now: now)
+        if let effect = state.ledger.open[effect.id] { dispatcher.enqueue(effect, now: now) }
+    }
+
+    /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
+    private mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
+        note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
+        close(effect.id, answered: nil)
+        do throws(GroupLimit) {
+            let isTaken = try state.engine.take(
+                failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
+            guard isTaken else { return write(.dead(effect.id, failure), root: effect.root, now: now) }
+            state.time = now
+            state.ledger.close(effect.id)
+            openLogged(now: now)
+        } catch {
+            stop(.groupLimit(error))
+        }
+    }
+
+    /// A job overran its timeout, and its worker did not see to it.
+    mutating func expire(_ id: EffectID, now: Timestamp) {
+        guard let effect = state.ledger.open[id], let holder = dispatcher.assignments[id] else { return }
+        if let route = dispatcher.workers[holder.worker]?.route { cancellations.append(holder.lease, for: route) }
+        attemptFailed(effect, .timedOut, "no answer within its timeout", isPermanent: false, now: now)
+    }
+
+    /// A worker is known to be dead: by its silence, or by its supervisor. Its jobs go to others at once.
+    public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
+        guard phase != .stopped, phase != .recovering else { return }
+        let now = max(now, state.time)
+        if state.joined.contains(id) { write(.workerLeft(id), now: now) }
+        if let desk = dispatcher.workers[id] {
+            counters.deadWorkers += 1
+            note(.warning, "worker \(id) is dead: \(evidence); \(count(desk.jobs.count, "job")) taken back")
+            let answered = Set(answers.filter { $0.worker == id }.map(\.result.effect))
+            let (jobs, started) = dispatcher.leave(id)
+            attempts[id] = nil
+            forget(desk.route)
+            for (index, job) in jobs.enumerated() where !answered.contains(job) {
+                guard let effect = state.ledger.open[job] else { continue }
+                // Only what it had started can have killed it.
+                if index < started {
+                    attemptFailed(effect, .workerDied, evidence, isPermanent: false, now: now)
+                } else {
+                    giveBack(job, now: now)
+                }
+            }
+        }
+        noLongerAwaited(id, now: now)
+    }
+}

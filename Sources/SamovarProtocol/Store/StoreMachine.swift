@@ -1,0 +1,188 @@
+import DequeModule
+import MessagePack
+public import SamovarCore
+
+/// The store, without sockets, files and clocks.
+///
+/// The idea: one sequence of turns, and a gate. Items (inputs, answers of jobs) are taken one at a time; each gives records,
+/// which gather in an open batch; the batch goes to the journal when the one before it is on disk; and whatever the turns
+/// caused waits at the gate until then. So the engine computes ahead of the disk by one batch, and nobody hears of it.
+/// Rejected: a thread for the engine (two hand-overs per turn cost more than they saved), and undoing turns whose commit
+/// failed (nothing of them was visible, so the commit is simply repeated).
+///
+/// The host calls an event for what happened, then `advance(now:)`, then carries out `takeActions()`. All of it on one thread.
+///
+/// | phase | input | answer of a job | commit | tick | drain |
+/// |---|---|---|---|---|---|
+/// | recovering | – | – | – | – | – |
+/// | serving | inbox | inbox | opens the gate | liveness, views, timers | draining |
+/// | draining | retry later | inbox | opens the gate | liveness; ends at the deadline | – |
+/// | stopped | – | – | – | – | – |
+public struct StoreMachine: ~Copyable {
+    enum Phase: Equatable {
+        case recovering
+        case serving
+        case draining(until: Timestamp)
+        case stopped
+    }
+
+    /// What is known of one connection.
+    enum Peer: Equatable {
+        case client(SessionID)
+        case worker(WorkerID)
+    }
+
+    /// A client's session as far as it is only in memory.
+    struct Desk {
+        var route: Route?
+        /// The newest number taken into the inbox.
+        var received: Int
+        var confirmed = 0
+        var inbox: Deque<Submission> = []
+        var heard: Timestamp
+    }
+
+    struct Answer {
+        let worker: WorkerID
+        let route: Route
+        let result: JobResult
+    }
+
+    let settings: StoreSettings
+    let timeline: Timeline
+    let secret: Secret
+    let build: String
+    let instance = Instance.main
+
+    var phase = Phase.recovering
+    var state: StoreState
+    var log: TurnLog
+    var gate: Gate<StoreAction>
+    var dispatcher: Dispatcher
+    /// A batch is with the journal.
+    var isCommitting = false
+
+    var peers: [Route: Peer] = [:]
+    var desks: [SessionID: Desk] = [:]
+    /// The newest connection of each session and worker, by the count in its HELLO.
+    var attempts: [UniqueID: Int] = [:]
+    /// Sessions with something in their inbox, in the order in which they are served.
+    var rotation: Deque<SessionID> = []
+    var inboxCount = 0
+    var inboxBytes = 0
+    var answers: Deque<Answer> = []
+    /// Workers of earlier starts that may still hold jobs; until they have spoken, open effects of before wait.
+    var awaited: Set<WorkerID> = []
+    var held: [EffectID] = []
+    var heldUntil = Timestamp(microseconds: 0)
+
+    // What one round of turns gave, sent together at its end.
+    var outcomes = RouteBatches<Outcome>()
+    var acknowledgements = RouteBatches<Lease>()
+    var cancellations = RouteBatches<Lease>()
+
+    var views = ViewPublisher()
+    var waiters = Waiters()
+    var journalBytes = 0
+    var lastSnapshotBytes = 0
+    var nextTick = Timestamp(microseconds: 0)
+    var wasIdle = false
+    var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
+    var counters = StoreCounters()
+    var startTime = Timestamp(microseconds: 0)
+
+    var actions: [StoreAction] = []
+
+    /// - Parameters:
+    ///   - build: names the build of the program, for the journal.
+    public init(settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String) {
+        self.settings = settings
+        self.timeline = timeline
+        self.secret = secret
+        self.build = build
+        state = StoreState(engine: engine, window: settings.window)
+        log = TurnLog(after: 0)
+        gate = Gate(durable: 0)
+        dispatcher = Dispatcher(start: 0, suspectDeaths: settings.suspectDeaths)
+    }
+
+    // MARK: What the host reads
+
+    /// What is to be done now, in order. Empty until the next event.
+    public mutating func takeActions() -> [StoreAction] {
+        let taken = actions
+        actions.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    /// The number of the newest turn, on disk or not.
+    public var head: Int { state.head }
+    /// The number of the newest turn on disk.
+    public var durable: Int { gate.durable }
+    /// How often this timeline was started, this start included.
+    public var starts: Int { state.starts }
+    /// The name of the program.
+    public var program: String { state.engine.schema.name }
+    /// The seed of the timeline in MessagePack; empty before the first start.
+    public var seed: [UInt8] { state.seed }
+    public var isStopped: Bool { phase == .stopped }
+
+    /// Whether `advance` has more to do without any further event.
+    public var hasWork: Bool {
+        phase != .stopped && canTakeTurns && (!answers.isEmpty || (phase == .serving && inboxCount > 0))
+    }
+
+    /// The next time at which `advance` must be called, whatever happens.
+    public func wakeUp(now: Timestamp) -> Timestamp {
+        var time = nextTick
+        if let due = dispatcher.nextTime { time = min(time, due) }
+        if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
+        if !held.isEmpty { time = min(time, heldUntil) }
+        if case .draining(let end) = phase { time = min(time, end) }
+        return max(time, now)
+    }
+
+    // MARK: Sending
+
+    /// How long a frame has to wait.
+    enum Floor {
+        /// It tells of no turn.
+        case none
+        case turn(Int)
+    }
+
+    /// The only way out. Whatever tells of state, outcomes or open effects names the turn that it tells of.
+    mutating func emit(_ action: StoreAction, floor: Floor) {
+        switch floor {
+        case .none: actions.append(action)
+        case .turn(let turn):
+            if let action = gate.pass(action, floor: turn) { actions.append(action) }
+        }
+    }
+
+    mutating func send(_ frame: Frame, to route: Route, floor: Floor) {
+        emit(.send(Envelope(frame, timeline: timeline), to: route), floor: floor)
+    }
+
+    mutating func note(_ level: Note.Level, _ text: String) {
+        actions.append(.note(Note(level, text)))
+    }
+
+    mutating func stop(_ reason: StopReason) {
+        phase = .stopped
+        emit(.stop(reason), floor: .none)
+    }
+}
+
+/// What happened since the start, for `status`.
+struct StoreCounters: Equatable {
+    var applied = 0
+    var refused = 0
+    var results = 0
+    /// Messages on our sockets that were not well-formed frames of a known peer.
+    var droppedFrames = 0
+    var lateResults = 0
+    var deadWorkers = 0
+    var batches = 0
+    var views = 0
+}

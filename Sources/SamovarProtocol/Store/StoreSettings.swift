@@ -1,0 +1,51 @@
+public import SamovarCore
+
+/// Every limit and period of a store, in one place. Each bounds something; none is “unlimited”.
+public struct StoreSettings: Equatable, Sendable {
+    /// Turns in one batch of the journal; at this number the engine waits for the commit before it.
+    public var batchTurns = 16_384
+    /// Bytes in one batch of the journal.
+    public var batchBytes = 4 << 20
+    /// Turns taken between two looks at the sockets.
+    public var turnsPerRound = 2_048
+    public var group = GroupLimits.default
+
+    /// Inputs of one session that are unanswered or unconfirmed.
+    public var window = 4_096
+    /// Inputs of all sessions that wait for their turn.
+    public var inbox = 65_536
+    public var inboxBytes = 64 << 20
+    /// Sessions that are kept.
+    public var sessions = 100_000
+    /// A session that was silent for so long while the store ran is closed, by a record.
+    public var sessionIdle: Duration = .seconds(3_600)
+
+    /// Effects that may be open; inputs are refused from 80 % on.
+    public var openEffects = 1_000_000
+    /// Silence after which a peer is taken for dead.
+    public var silence: Duration = .seconds(6)
+    /// What a job may overrun its timeout before the store takes it back itself.
+    public var timeoutGrace: Duration = .seconds(2)
+    /// Deaths of workers after which an effect is offered alone, and after one more, parked.
+    public var suspectDeaths = 2
+    /// For how long a queue with waiting effects may have no worker before a warning.
+    public var unservedWarning: Duration = .seconds(2)
+
+    /// The least time between two views.
+    public var viewInterval: Duration = .milliseconds(33)
+    /// A view costs at most one part in so many of the store's time.
+    public var viewCostFactor = 20
+    public var tickInterval: Duration = .seconds(1)
+
+    /// Journal bytes after which a snapshot is due; at least twice the size of the last one.
+    public var snapshotBytes = 64 << 20
+    /// How long a drain waits for running jobs.
+    public var drain: Duration = .seconds(5)
+    /// Requests that wait for a turn or for an effect to close.
+    public var waiters = 10_000
+
+    public init() {}
+
+    /// How many open effects make the store refuse inputs.
+    var openEffectsAtDoor: Int { openEffects / 5 * 4 }
+}

@@ -1,0 +1,70 @@
+import SamovarCore
+
+/// Everything that the journal determines: the program's state and the books of effects, sessions and workers.
+///
+/// A live store and a replay go through the same functions, so that what comes back after a crash is what was there before.
+struct StoreState {
+    let engine: any ProgramEngine
+    /// How often the store was started in this timeline.
+    var starts = 0
+    /// The seed of the timeline, in MessagePack.
+    var seed: [UInt8] = []
+    /// The time of the newest record; no later record has an earlier one.
+    var time = Timestamp(microseconds: 0)
+    var ledger = EffectLedger()
+    var sessions: SessionBook
+    /// Workers that joined and have not left: they may hold jobs.
+    var joined: Set<WorkerID> = []
+
+    init(engine: any ProgramEngine, window: Int) {
+        self.engine = engine
+        sessions = SessionBook(window: window)
+    }
+
+    var head: Int { engine.head }
+
+    /// Applies a record of the journal.
+    mutating func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
+        if case .started(1, _, let schema, _) = record.event, schema.name != engine.schema.name {
+            throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
+        }
+        try engine.replay(record, log: log)
+        for effect in log.opened { ledger.open(effect) }
+        log.opened.removeAll(keepingCapacity: true)
+        absorb(record)
+    }
+
+    /// Brings the books up to date with a record whose turn the engine has taken.
+    mutating func absorb(_ record: Record) {
+        time = max(time, record.time)
+        switch record.event {
+        case .started(let number, _, _, let seed):
+            starts = number
+            if number == 1 { self.seed = seed }
+        case .applied(_, _, let closes): absorb(applied: record.origin, turn: record.turn, closes: closes)
+        case .refused(let verdict):
+            guard case .client(let session, let sequence) = record.origin else { return }
+            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict))
+        case .attemptFailed(let effect, let reason, _, let notBefore):
+            ledger.attemptFailed(effect, reason, notBefore: notBefore)
+        case .done(let effect): ledger.close(effect)
+        case .dead(let effect, let failure): ledger.bury(effect, failure)
+        case .requeued(let effect): ledger.requeue(effect, now: record.time)
+        case .dropped(let effect): ledger.drop(effect)
+        case .workerJoined(let id): joined.insert(id)
+        case .workerLeft(let id): joined.remove(id)
+        case .sessionExpired(let id): sessions.end(id)
+        case .drained: joined.removeAll()
+        }
+    }
+
+    mutating func absorb(applied origin: Origin, turn: Int, closes: Bool) {
+        switch origin {
+        case .client(let session, let sequence):
+            sessions.answer(session, Outcome(sequence: sequence, turn: turn, verdict: .applied))
+        case .effect(let effect, _, _), .failure(let effect):
+            if closes { ledger.close(effect) }
+        case .store, .followUp, .operator: break
+        }
+    }
+}

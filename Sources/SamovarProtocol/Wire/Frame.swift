@@ -1,0 +1,135 @@
+public import SamovarCore
+import MessagePack
+
+/// One message between two processes, without its route.
+///
+/// `number` of the header carries what nearly every frame of a kind needs, so that control frames have no body at all.
+public enum Frame: Equatable, Sendable {
+    /// The first frame of a connection, from a client or a worker.
+    case hello(Hello)
+    /// The store's answer to a HELLO that it accepts.
+    case welcome(Welcome)
+    /// The store refuses; what follows depends on the code.
+    case error(PeerError)
+    /// Sent when nothing else was, once a second. From a client the number of outcomes it has confirmed, from a worker its credit.
+    case ping(Int)
+    /// The answer to PING: to a client its credit, to a worker the number of its PING.
+    case pong(Int)
+    /// The sender leaves for good: a session ends, a worker has given everything back, a store closes.
+    case goodbye
+    /// The sender is about to stop. The store: its peers should finish. A worker: it takes no more tasks, whatever its credit.
+    case drain
+
+    /// Inputs of a client, and the number up to which it has confirmed outcomes.
+    case send([Submission], confirmed: Int)
+    /// Outcomes of inputs, and the number up to which the client may send.
+    case receipt([Outcome], credit: Int)
+    /// Asks to be told when no effect whose root is this turn is open.
+    case settle(turn: Int)
+    /// No effect of this root is open; those that are dead are listed.
+    case settled(turn: Int, dead: [String])
+    /// What a settle request still waits for, once a second.
+    case waiting(turn: Int, on: String)
+    /// Asks for a view of at least this turn.
+    case viewRequest(instance: Instance, atLeast: Int)
+    case view(instance: Instance, turn: Int, bytes: [UInt8])
+    /// Each second: the durable head and the turn of the newest published view.
+    case tick(instance: Instance, head: Int, view: Int, idle: Bool)
+
+    /// A worker may be sent tasks up to this number, counted from its HELLO.
+    case credit(Int)
+    /// Jobs for a worker; the number of the last, counted from its HELLO.
+    case task([JobTask], number: Int)
+    /// Answers of jobs, and the worker's credit.
+    case result([JobResult], credit: Int)
+    /// The worker may forget these answers.
+    case acknowledge([Lease])
+    /// The worker shall stop these jobs; their answers are no longer wanted.
+    case cancel([Lease])
+
+    case request(AdminRequest)
+    case reply(AdminReply)
+
+    public var kind: FrameKind {
+        switch self {
+        case .hello: .hello
+        case .welcome: .welcome
+        case .error: .error
+        case .ping: .ping
+        case .pong: .pong
+        case .goodbye: .goodbye
+        case .drain: .drain
+        case .send: .send
+        case .receipt: .receipt
+        case .settle: .settle
+        case .settled: .settled
+        case .waiting: .waiting
+        case .viewRequest: .viewRequest
+        case .view: .view
+        case .tick: .tick
+        case .credit: .credit
+        case .task: .task
+        case .result: .result
+        case .acknowledge: .acknowledge
+        case .cancel: .cancel
+        case .request: .request
+        case .reply: .reply
+        }
+    }
+
+    /// The header's number.
+    var number: Int {
+        switch self {
+        case .ping(let number), .pong(let number), .credit(let number): number
+        case .send(_, let confirmed): confirmed
+        case .receipt(_, let credit), .result(_, let credit): credit
+        case .settle(let turn), .settled(let turn, _), .waiting(let turn, _): turn
+        case .viewRequest(_, let turn), .view(_, let turn, _): turn
+        case .tick(_, let head, _, _): head
+        case .task(_, let number): number
+        case .hello(let hello): hello.attempt
+        case .welcome, .error, .goodbye, .drain, .acknowledge, .cancel, .request, .reply: 0
+        }
+    }
+}
+
+/// A frame with the timeline that its sender lives in.
+public struct Envelope: Equatable, Sendable {
+    public var timeline: Timeline
+    public var frame: Frame
+
+    public init(_ frame: Frame, timeline: Timeline) {
+        self.frame = frame
+        self.timeline = timeline
+    }
+
+    /// The header and, unless it would be empty, the body.
+    public var parts: [[UInt8]] {
+        let header = FrameHeader(frame.kind, timeline: timeline, number: frame.number).bytes
+        let body = frame.body
+        return body.isEmpty ? [header] : [header, body]
+    }
+
+    /// Reads a header and at most one body.
+    ///
+    /// - Throws: `WireError` for anything a peer may send that is not a well-formed frame; never traps.
+    public init(parts: [[UInt8]]) throws(WireError) {
+        guard parts.count == 1 || parts.count == 2 else {
+            throw .malformed("\(parts.count) parts; a frame has a header and at most one body")
+        }
+        let header = try FrameHeader(parts[0])
+        timeline = header.timeline
+        do {
+            frame = try Frame(header, body: parts.count == 2 ? parts[1] : [])
+        } catch let error as WireError {
+            throw error
+        } catch {
+            throw .malformed("\(header.kind): \(error)")
+        }
+    }
+}
+
+/// The topic of an instance's views. It ends in a zero byte, so that no topic is the beginning of another.
+public func viewTopic(of instance: Instance) -> [UInt8] {
+    Array("view/\(instance.key)".utf8) + [0]
+}

@@ -1,0 +1,144 @@
+import MessagePack
+import SamovarCore
+
+/// Bodies are MessagePack; a list is written as an array of entries, so a frame of one and a frame of a thousand look alike.
+extension Frame {
+    var body: [UInt8] {
+        var writer = MessagePackWriter()
+        switch self {
+        case .ping, .pong, .goodbye, .drain, .credit, .settle: break
+        case .hello(let hello): hello.write(to: &writer)
+        case .welcome(let welcome): welcome.write(to: &writer)
+        case .error(let error): error.write(to: &writer)
+        case .send(let submissions, _): writer.writeList(submissions) { $0.write(to: &$1) }
+        case .receipt(let outcomes, _): writer.writeList(outcomes) { $0.write(to: &$1) }
+        case .settled(_, let dead): writer.writeList(dead) { $1.write($0) }
+        case .waiting(_, let reason): writer.write(reason)
+        case .viewRequest(let instance, _): writer.write(instance)
+        case .view(let instance, _, let bytes):
+            writer.write(instance)
+            writer.writeRaw(bytes)
+        case .tick(let instance, _, let view, let idle):
+            writer.write(instance)
+            writer.write(view)
+            writer.write(idle)
+        case .task(let tasks, _): writer.writeList(tasks) { $0.write(to: &$1) }
+        case .result(let results, _): writer.writeList(results) { $0.write(to: &$1) }
+        case .acknowledge(let leases), .cancel(let leases): writer.writeList(leases) { $1.write($0) }
+        case .request(let request): request.write(to: &writer)
+        case .reply(let reply): reply.write(to: &writer)
+        }
+        return writer.bytes
+    }
+
+    init(_ header: FrameHeader, body: [UInt8]) throws {
+        var reader = MessagePackReader(body)
+        let number = header.number
+        switch header.kind {
+        case .hello: self = .hello(try Hello(attempt: number, from: &reader))
+        case .welcome: self = .welcome(try Welcome(from: &reader))
+        case .error: self = .error(try PeerError(from: &reader))
+        case .ping: self = .ping(number)
+        case .pong: self = .pong(number)
+        case .goodbye: self = .goodbye
+        case .drain: self = .drain
+        case .send: self = .send(try reader.readList { try Submission(from: &$0) }, confirmed: number)
+        case .receipt: self = .receipt(try reader.readList { try Outcome(from: &$0) }, credit: number)
+        case .settle: self = .settle(turn: number)
+        case .settled: self = .settled(turn: number, dead: try reader.readList { try $0.readString() })
+        case .waiting: self = .waiting(turn: number, on: try reader.readString())
+        case .viewRequest: self = .viewRequest(instance: try reader.readInstance(), atLeast: number)
+        case .view:
+            let instance = try reader.readInstance()
+            self = .view(instance: instance, turn: number, bytes: Array(try reader.readRaw()))
+        case .tick:
+            let instance = try reader.readInstance()
+            self = .tick(instance: instance, head: number, view: try reader.readInt(), idle: try reader.readBool())
+        case .credit: self = .credit(number)
+        case .task: self = .task(try reader.readList { try JobTask(from: &$0) }, number: number)
+        case .result: self = .result(try reader.readList { try JobResult(from: &$0) }, credit: number)
+        case .acknowledge: self = .acknowledge(try reader.readList { try $0.readLease() })
+        case .cancel: self = .cancel(try reader.readList { try $0.readLease() })
+        case .request: self = .request(try AdminRequest(from: &reader))
+        case .reply: self = .reply(try AdminReply(from: &reader))
+        }
+        guard reader.isAtEnd else { throw WireError.malformed("\(header.kind) has bytes after its end") }
+    }
+}
+
+extension MessagePackWriter {
+    mutating func writeList<Element>(_ list: [Element], _ write: (Element, inout MessagePackWriter) -> Void) {
+        writeArrayHeader(list.count)
+        for element in list { write(element, &self) }
+    }
+
+    /// Nil for `main`, since nearly every entry is for it.
+    mutating func write(_ instance: Instance) {
+        if instance == .main { writeNil() } else { write(instance.key) }
+    }
+
+    mutating func write(_ id: UniqueID) {
+        var bytes = [UInt8]()
+        bytes.append(bigEndian: id.high)
+        bytes.append(bigEndian: id.low)
+        writeBinary(bytes)
+    }
+
+    mutating func write(_ effect: EffectID) {
+        write(effect.turn)
+        write(effect.ordinal)
+    }
+
+    mutating func write(_ lease: Lease) {
+        writeArrayHeader(2)
+        write(lease.start)
+        write(lease.counter)
+    }
+
+    mutating func write(_ schema: Schema) {
+        write(schema.name)
+        write(schema.version)
+    }
+}
+
+extension MessagePackReader {
+    mutating func readList<Element>(_ read: (inout MessagePackReader) throws -> Element) throws -> [Element] {
+        let count = try readArrayHeader()
+        var list: [Element] = []
+        list.reserveCapacity(Swift.min(count, 4_096))
+        for _ in 0..<count { list.append(try read(&self)) }
+        return list
+    }
+
+    /// Reads the header of an entry of exactly `count` fields.
+    mutating func readFields(_ count: Int, of name: String) throws {
+        let found = try readArrayHeader()
+        guard found == count else { throw WireError.malformed("\(name) has \(count) fields, not \(found)") }
+    }
+
+    mutating func readInstance() throws -> Instance {
+        if try readNil() { return .main }
+        let key = try readString()
+        guard key.utf8.count <= 128 else { throw WireError.malformed("an instance key of \(key.utf8.count) bytes; 128 at most") }
+        return Instance(key)
+    }
+
+    mutating func readID() throws -> UniqueID {
+        let bytes = try readBinary()
+        guard bytes.count == 16 else { throw WireError.malformed("an identity of \(bytes.count) bytes, not 16") }
+        return UniqueID(high: bytes.bigEndian(at: 0), low: bytes.bigEndian(at: 8))
+    }
+
+    mutating func readEffect() throws -> EffectID {
+        EffectID(turn: try readInt(), ordinal: try readInt())
+    }
+
+    mutating func readLease() throws -> Lease {
+        try readFields(2, of: "a lease")
+        return Lease(start: try readInt(), counter: try readInt())
+    }
+
+    mutating func readSchema() throws -> Schema {
+        Schema(name: try readString(), version: try readInt())
+    }
+}

@@ -1,0 +1,222 @@
+import MessagePack
+public import SamovarCore
+
+/// Who connects, and what it has seen.
+public struct Hello: Equatable, Sendable {
+    /// What a peer comes for. The role is decided by the socket today; the wire and the machines carry it from the start.
+    public enum Role: Equatable, Sendable {
+        case client(session: SessionID)
+        case worker(WorkerOffer)
+    }
+
+    public var role: Role
+    /// The program and version of the peer's types; nil for a generic tool, which sends what it was given.
+    public var schema: Schema?
+    /// The newest turn that the peer was told of, in the timeline of the header. A store whose journal ends before it has lost
+    /// its tail, and stops.
+    public var witness: Int
+    /// How often this peer has said HELLO, this time included; the header's number. A HELLO that overtook a newer one, on another
+    /// socket of the same peer, is known by it.
+    public var attempt: Int
+
+    public init(role: Role, schema: Schema?, witness: Int = 0, attempt: Int = 1) {
+        self.role = role
+        self.schema = schema
+        self.witness = witness
+        self.attempt = attempt
+    }
+}
+
+/// What a worker can do and is doing.
+public struct WorkerOffer: Equatable, Sendable {
+    public var id: WorkerID
+    /// Jobs that it runs at once.
+    public var slots: Int
+    /// The queues that it serves.
+    public var queues: [Queue]
+    /// Jobs that it holds from an earlier connection, answered or not.
+    public var running: [JobClaim]
+
+    public init(id: WorkerID, slots: Int, queues: [Queue], running: [JobClaim] = []) {
+        self.id = id
+        self.slots = slots
+        self.queues = queues
+        self.running = running
+    }
+}
+
+/// A worker's word that it holds a job.
+public struct JobClaim: Equatable, Sendable {
+    public var effect: EffectID
+    public var lease: Lease
+    public var token: UInt64
+
+    public init(effect: EffectID, lease: Lease, token: UInt64) {
+        self.effect = effect
+        self.lease = lease
+        self.token = token
+    }
+}
+
+/// The store's answer to HELLO.
+public struct Welcome: Equatable, Sendable {
+    public var schema: Schema
+    /// The number that the next input of the session must have.
+    public var expected: Int
+    /// The number up to which the client may send.
+    public var credit: Int
+    /// The newest turn on disk.
+    public var head: Int
+    /// Silence after which either side takes the other for dead.
+    public var silence: Duration
+
+    public init(schema: Schema, expected: Int = 1, credit: Int = 0, head: Int, silence: Duration) {
+        self.schema = schema
+        self.expected = expected
+        self.credit = credit
+        self.head = head
+        self.silence = silence
+    }
+}
+
+/// A refusal by the store, with what the peer should do.
+public struct PeerError: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Code: Int, Sendable, CaseIterable {
+        /// Another program, or another version of its types: come back with the right build.
+        case schema = 1
+        /// The peer broke the protocol: a fault of its build.
+        case misuse = 2
+        /// Say HELLO first.
+        case unknownPeer = 3
+        /// The session was closed or has expired: what is unanswered stays unknown.
+        case sessionExpired = 4
+        /// Not now: the store is full, busy or about to stop. Nothing was taken.
+        case retryLater = 5
+        /// Send again from the number in `expected`.
+        case resync = 6
+        /// A newer process uses this identity.
+        case superseded = 7
+    }
+
+    public var code: Code
+    public var text: String
+    /// For `resync`, the number expected next.
+    public var expected: Int
+    /// For `retryLater`, how long to wait.
+    public var wait: Duration
+
+    public init(_ code: Code, _ text: String, expected: Int = 0, wait: Duration = .zero) {
+        self.code = code
+        self.text = text
+        self.expected = expected
+        self.wait = wait
+    }
+
+    public var description: String { text }
+}
+
+extension Hello {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(4)
+        if let schema {
+            writer.writeArrayHeader(2)
+            writer.write(schema)
+        } else {
+            writer.writeNil()
+        }
+        writer.write(witness)
+        switch role {
+        case .client(let session):
+            writer.write("client")
+            writer.write(session)
+        case .worker(let offer):
+            writer.write("worker")
+            offer.write(to: &writer)
+        }
+    }
+
+    init(attempt: Int, from reader: inout MessagePackReader) throws {
+        self.attempt = attempt
+        try reader.readFields(4, of: "HELLO")
+        if try reader.readNil() {
+            schema = nil
+        } else {
+            try reader.readFields(2, of: "a schema")
+            schema = try reader.readSchema()
+        }
+        witness = try reader.readInt()
+        let name = try reader.readString()
+        switch name {
+        case "client": role = .client(session: try reader.readID())
+        case "worker": role = .worker(try WorkerOffer(from: &reader))
+        default: throw WireError.malformed("unknown role \(name)")
+        }
+    }
+}
+
+extension WorkerOffer {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(4)
+        writer.write(id)
+        writer.write(slots)
+        writer.writeList(queues) { $1.write($0.name) }
+        writer.writeList(running) { claim, writer in
+            writer.writeArrayHeader(4)
+            writer.write(claim.effect)
+            writer.write(claim.lease)
+            writer.write(claim.token)
+        }
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(4, of: "a worker's offer")
+        id = try reader.readID()
+        slots = try reader.readInt()
+        guard (1...65_536).contains(slots) else { throw WireError.malformed("\(slots) slots; 1 to 65,536 are possible") }
+        queues = try reader.readList { Queue(try $0.readString()) }
+        running = try reader.readList { reader in
+            try reader.readFields(4, of: "a claim")
+            return JobClaim(effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64())
+        }
+    }
+}
+
+extension Welcome {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(6)
+        writer.write(schema)
+        writer.write(expected)
+        writer.write(credit)
+        writer.write(head)
+        writer.write(silence.microseconds / 1_000)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(6, of: "WELCOME")
+        schema = try reader.readSchema()
+        expected = try reader.readInt()
+        credit = try reader.readInt()
+        head = try reader.readInt()
+        silence = .milliseconds(try reader.readInt64())
+    }
+}
+
+extension PeerError {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(4)
+        writer.write(code.rawValue)
+        writer.write(text)
+        writer.write(expected)
+        writer.write(wait.microseconds / 1_000)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(4, of: "ERROR")
+        let number = try reader.readInt()
+        guard let code = Code(rawValue: number) else { throw WireError.malformed("unknown error code \(number)") }
+        self.code = code
+        text = try reader.readString()
+        expected = try reader.readInt()
+        wait = .milliseconds(try reader.readInt64())
+    }
+}

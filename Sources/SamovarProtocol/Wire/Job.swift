@@ -1,0 +1,131 @@
+import MessagePack
+public import SamovarCore
+
+/// One attempt of one effect, handed to a worker.
+public struct JobTask: Equatable, Sendable {
+    public var effect: EffectID
+    public var lease: Lease
+    /// A keyed hash over effect and lease; an answer without it is not believed.
+    public var token: UInt64
+    /// From 1.
+    public var attempt: Int
+    public var instance: Instance
+    public var queue: Queue
+    public var timeout: Duration?
+    /// The effect in MessagePack.
+    public var payload: [UInt8]
+
+    public init(
+        effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
+        timeout: Duration? = nil, payload: [UInt8]
+    ) {
+        self.effect = effect
+        self.lease = lease
+        self.token = token
+        self.attempt = attempt
+        self.instance = instance
+        self.queue = queue
+        self.timeout = timeout
+        self.payload = payload
+    }
+
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(9)
+        writer.write(effect)
+        writer.write(lease)
+        writer.write(token)
+        writer.write(attempt)
+        writer.write(instance)
+        writer.write(queue.name)
+        if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
+        writer.writeBinary(payload)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(9, of: "a task")
+        effect = try reader.readEffect()
+        lease = try reader.readLease()
+        token = try reader.readUInt64()
+        attempt = try reader.readInt()
+        instance = try reader.readInstance()
+        queue = Queue(try reader.readString())
+        timeout = try reader.readNil() ? nil : .milliseconds(try reader.readInt64())
+        payload = try reader.readBinary()
+    }
+}
+
+/// A worker's answer to a task.
+public struct JobResult: Equatable, Sendable {
+    public enum Answer: Equatable, Sendable {
+        /// The handler returned; its messages in MessagePack, in order.
+        case done([[UInt8]])
+        /// The handler threw or ran out of time. A permanent failure is not retried.
+        case failed(Failure.Reason, String, permanent: Bool)
+        /// Given back unharmed, for another worker: it was not started, or the worker is stopping.
+        case returned
+    }
+
+    public var effect: EffectID
+    public var lease: Lease
+    public var token: UInt64
+    public var answer: Answer
+
+    public init(effect: EffectID, lease: Lease, token: UInt64, answer: Answer) {
+        self.effect = effect
+        self.lease = lease
+        self.token = token
+        self.answer = answer
+    }
+
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(6)
+        writer.write(effect)
+        writer.write(lease)
+        writer.write(token)
+        answer.write(to: &writer)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(6, of: "a result")
+        effect = try reader.readEffect()
+        lease = try reader.readLease()
+        token = try reader.readUInt64()
+        answer = try Answer(from: &reader)
+    }
+}
+
+extension JobResult.Answer {
+    /// Two values: a number for the case, and what belongs to it.
+    func write(to writer: inout MessagePackWriter) {
+        switch self {
+        case .done(let messages):
+            writer.write(0)
+            writer.writeList(messages) { $1.writeBinary($0) }
+        case .failed(let reason, let text, let permanent):
+            writer.write(1)
+            writer.writeArrayHeader(3)
+            writer.write(reason.rawValue)
+            writer.write(text)
+            writer.write(permanent)
+        case .returned:
+            writer.write(2)
+            writer.writeNil()
+        }
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        let number = try reader.readInt()
+        switch number {
+        case 0: self = .done(try reader.readList { try $0.readBinary() })
+        case 1:
+            try reader.readFields(3, of: "a failure")
+            let name = try reader.readString()
+            guard let reason = Failure.Reason(rawValue: name) else { throw WireError.malformed("unknown reason \(name)") }
+            self = .failed(reason, try reader.readString(), permanent: try reader.readBool())
+        case 2:
+            guard try reader.readNil() else { throw WireError.malformed("a returned job carries nothing") }
+            self = .returned
+        default: throw WireError.malformed("unknown answer \(number)")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import MessagePack
+public import SamovarCore
+
+/// One input of a client, with its number in the session.
+public struct Submission: Equatable, Sendable {
+    public var sequence: Int
+    public var instance: Instance
+    /// The input in MessagePack.
+    public var input: [UInt8]
+
+    public init(sequence: Int, instance: Instance = .main, input: [UInt8]) {
+        self.sequence = sequence
+        self.instance = instance
+        self.input = input
+    }
+
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(3)
+        writer.write(sequence)
+        writer.write(instance)
+        writer.writeBinary(input)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(3, of: "a submission")
+        sequence = try reader.readInt()
+        instance = try reader.readInstance()
+        input = try reader.readBinary()
+    }
+}
+
+/// What became of one input.
+public struct Outcome: Equatable, Sendable {
+    public enum Verdict: Equatable, Sendable {
+        /// `update` was called; the turn is on disk.
+        case applied
+        /// `accept` refused it; the program's refusal in MessagePack.
+        case refused([UInt8])
+        /// It could not be read as an input of this program.
+        case rejected(String)
+    }
+
+    public var sequence: Int
+    public var turn: Int
+    public var verdict: Verdict
+
+    public init(sequence: Int, turn: Int, verdict: Verdict) {
+        self.sequence = sequence
+        self.turn = turn
+        self.verdict = verdict
+    }
+
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(4)
+        writer.write(sequence)
+        writer.write(turn)
+        verdict.write(to: &writer)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(4, of: "an outcome")
+        sequence = try reader.readInt()
+        turn = try reader.readInt()
+        verdict = try Verdict(from: &reader)
+    }
+}
+
+extension Outcome.Verdict {
+    /// Two values: a number for the case, and what belongs to it.
+    func write(to writer: inout MessagePackWriter) {
+        switch self {
+        case .applied:
+            writer.write(0)
+            writer.writeNil()
+        case .refused(let bytes):
+            writer.write(1)
+            writer.writeBinary(bytes)
+        case .rejected(let text):
+            writer.write(2)
+            writer.write(text)
+        }
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        let number = try reader.readInt()
+        switch number {
+        case 0:
+            guard try reader.readNil() else { throw WireError.malformed("an applied outcome carries nothing") }
+            self = .applied
+        case 1: self = .refused(try reader.readBinary())
+        case 2: self = .rejected(try reader.readString())
+        default: throw WireError.malformed("unknown verdict \(number)")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+public import SamovarCore
+
+extension WorkerMachine {
+    public struct Settings: Equatable, Sendable {
+        public var connection: ConnectionSettings
+        /// How long running jobs may go on once the worker drains.
+        public var drain: Duration
+        /// How long the last answers may then wait for their acknowledgement.
+        public var farewell: Duration
+        /// Answers without acknowledgement at which the credit stops growing.
+        public var unacknowledged: Int
+        /// Bytes of them at which the credit stops growing.
+        public var unacknowledgedBytes: Int
+        /// The messages of one answer. A larger one fails its job for good.
+        public var answerBytes: Int
+        /// A frame of several answers.
+        public var frameBytes: Int
+
+        public init(
+            connection: ConnectionSettings = .worker, drain: Duration = .seconds(5), farewell: Duration = .seconds(1),
+            unacknowledged: Int = 16_384, unacknowledgedBytes: Int = 64 << 20, answerBytes: Int = 4 << 20,
+            frameBytes: Int = 1 << 20
+        ) {
+            self.connection = connection
+            self.drain = drain
+            self.farewell = farewell
+            self.unacknowledged = unacknowledged
+            self.unacknowledgedBytes = unacknowledgedBytes
+            self.answerBytes = answerBytes
+            self.frameBytes = frameBytes
+        }
+    }
+
+    public enum Action: Equatable, Sendable {
+        /// Open a new socket; frames follow. What it cannot take yet is kept in order until it can, or until the next
+        /// `disconnect`.
+        case connect
+        /// Close the socket at once; what it has not sent is dropped.
+        case disconnect
+        case send(Envelope)
+        /// Run the handler in a slot of its own, and say `finished` when it has really ended.
+        case start(JobTask)
+        /// Tell the handler to stop. It keeps its slot until it is `finished`.
+        case cancel(Lease)
+        /// The store will not have this worker, for good.
+        case refused(PeerError)
+        /// Give the socket a moment to send what it has, and exit.
+        case stop
+        /// For the log.
+        case note(String)
+    }
+}

@@ -1,0 +1,349 @@
+public import SamovarCore
+
+/// What a worker does with its jobs and its connection: which task starts, which answer is sent, and when it may leave.
+///
+/// The idea: a job belongs to the worker from the moment it arrives until its answer is acknowledged, and connections come and
+/// go beside it. HELLO lists all that the worker holds; nothing else needs to survive a lost connection. Stopping jobs when the
+/// connection is lost was rejected: a store is back in a second, and the answer it waits for is nearly ready.
+///
+/// The credit is absolute. It is the number of tasks, counted from HELLO, that the worker has room for: those it was sent, plus
+/// the slots and the read-ahead, less the jobs it holds. So an ignored duplicate and a task lost on the way cost nothing.
+///
+/// | | working | draining | leaving | stopped |
+/// |---|---|---|---|---|
+/// | TASK | a free slot: start; else it waits | answered `returned` | answered `returned` | – |
+/// | ACKNOWLEDGE | the answer is forgotten | the same; nothing held: goodbye, stop | the same | – |
+/// | CANCEL | running: cancel; waiting, answered: forgotten | the same | the same | – |
+/// | WELCOME | answers are sent again | the same | the same | – |
+/// | WELCOME, another timeline | all jobs and answers are dropped | the same | the same | – |
+/// | finished | answer kept, the next task starts | answer kept | answer kept | – |
+/// | ticked | jobs out of time: cancel, answered | the same; at `until`: as abandon | at `until`: goodbye, stop | – |
+/// | drain | DRAIN; waiting tasks answered `returned`, draining | – | – | – |
+/// | abandon | DRAIN; all tasks answered `returned`, running ones cancelled, leaving | the same | – | – |
+/// | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
+/// | refused | all jobs cancelled, stopped | the same | the same | – |
+///
+/// The connection itself follows the table of ``Connection``.
+///
+/// A host calls, in each round of its loop: `received` for every frame, `finished` for every handler that ended, `ticked`, and
+/// last `flush`; it carries the actions out in order.
+public struct WorkerMachine: ~Copyable {
+    enum State: Equatable {
+        case working
+        /// Running jobs may finish until then.
+        case draining(until: Timestamp)
+        /// The last answers may be acknowledged until then.
+        case leaving(until: Timestamp)
+        case stopped
+    }
+
+    private(set) var state = State.working
+    private var connection: Connection
+    private var held: HeldJobs
+    private var outbox = Outbox()
+    /// Tasks sent by the store since HELLO, by its own count.
+    private var taken = 0
+    /// The credit that the store was told since HELLO.
+    private var credit = 0
+    /// The newest turn that the store told of, in its timeline.
+    private var witness = 0
+    /// When what is not acknowledged is sent again.
+    private var repeatAt: Timestamp?
+
+    private let offer: WorkerOffer
+    private let schema: Schema?
+    private let capacity: Int
+    private let settings: Settings
+
+    /// - Parameters:
+    ///   - offer: the worker's identity, slots and queues; what it is running is the machine's to say.
+    ///   - schema: the program of the handlers.
+    ///   - readAhead: tasks that may wait beside the running ones: what the worker finishes in 10 ms, 0 for long jobs.
+    ///   - random: seeds the pauses between connections.
+    public init(
+        _ offer: WorkerOffer, schema: Schema?, readAhead: Int = 0, settings: Settings = Settings(), random: Random
+    ) {
+        self.offer = offer
+        self.schema = schema
+        self.settings = settings
+        capacity = max(1, offer.slots) + max(0, readAhead)
+        connection = Connection(settings.connection, random: random)
+        held = HeldJobs(slots: max(1, offer.slots))
+    }
+
+    /// The store's timeline, which begins the idempotency key of each job; zero before the first WELCOME.
+    public var timeline: Timeline { connection.timeline }
+    public var isConnected: Bool { connection.isWelcomed }
+    /// Jobs that run or wait.
+    public var jobs: Int { held.count }
+    /// Answers that the store has not acknowledged.
+    public var unacknowledged: Int { outbox.count }
+
+    /// When `ticked` is to be called at the latest; nil for never.
+    public var deadline: Timestamp? {
+        let own: Timestamp? =
+            switch state {
+            case .working: nil
+            case .draining(let until), .leaving(let until): until
+            case .stopped: nil
+            }
+        return [connection.deadline, held.earliestTimeout, repeatAt, own].compactMap { $0 }.min()
+    }
+}
+
+// MARK: - Events of the host
+
+extension WorkerMachine {
+    /// Time has passed.
+    public mutating func ticked(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .working: break
+        case .draining(let until): if now >= until { leave(now, &actions) }
+        case .leaving(let until): if now >= until { stop(now, &actions) }
+        case .stopped: break
+        }
+        guard state != .stopped else { return actions }
+        answerOverdue(now, &actions)
+        apply(connection.ticked(now: now), now, &actions)
+        if let due = repeatAt, now >= due {
+            outbox.rewind()
+            repeatAt = nil
+        }
+        stopIfDone(now, &actions)
+        return actions
+    }
+
+    /// A handler ended, with this answer.
+    public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        if let claim = held.finish(lease) { outbox.add(claim, bounded(answer)) }
+        startWaiting(now, &actions)
+        stopIfDone(now, &actions)
+        return actions
+    }
+
+    /// Sends what has gathered since the last call: every new answer, and the credit.
+    public mutating func flush(now: Timestamp) -> [Action] {
+        guard connection.isWelcomed else { return [] }
+        var actions: [Action] = []
+        let granted = raiseCredit()
+        if outbox.hasUnsent {
+            for results in outbox.takeUnsent(limit: settings.frameBytes) {
+                send(.result(results, credit: credit), now, &actions)
+            }
+            if repeatAt == nil { repeatAt = now + connection.silence }
+        } else if granted {
+            send(.credit(credit), now, &actions)
+        }
+        return actions
+    }
+
+    /// The transport knows that the connection is gone. Without this event, silence tells.
+    public mutating func disconnected(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        apply(connection.disconnected(now: now), now, &actions)
+        return actions
+    }
+
+    /// Takes no more work; what runs may finish.
+    public mutating func drain(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .working:
+            announce(now, &actions)
+            for claim in held.removeWaiting() { outbox.add(claim, .returned) }
+            state = .draining(until: now + settings.drain)
+            stopIfDone(now, &actions)
+        case .draining, .leaving, .stopped: break
+        }
+        return actions
+    }
+
+    /// Gives all jobs back, running or not.
+    public mutating func abandon(now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .working, .draining:
+            if state == .working { announce(now, &actions) }
+            leave(now, &actions)
+            stopIfDone(now, &actions)
+        case .leaving, .stopped: break
+        }
+        return actions
+    }
+}
+
+// MARK: - Frames of the store
+
+extension WorkerMachine {
+    /// A frame came from the store.
+    public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        switch connection.received(envelope, now: now) {
+        case .none: break
+        case .note(let text): actions.append(.note(text))
+        case .welcomed(let welcome, let left): welcomed(welcome, left: left, now, &actions)
+        case .greet: greet(now, &actions)
+        case .answer(let frame): send(frame, now, &actions)
+        case .deliver(let frame): take(frame, now, &actions)
+        case .lost(let reason): apply(.lost(reason), now, &actions)
+        case .refused(let error): refused(error, &actions)
+        }
+        stopIfDone(now, &actions)
+        return actions
+    }
+
+    private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
+        witness = left == nil ? max(witness, welcome.head) : welcome.head
+        repeatAt = nil
+        guard let left else { return outbox.rewind() }
+        let dropped = "dropped \(held.count) jobs and \(outbox.count) answers"
+        actions.append(.note("the timeline is \(connection.timeline) and no more \(left): \(dropped)"))
+        outbox.forgetAll()
+        _ = held.removeWaiting()
+        actions += held.stopRunning().map { .cancel($0.lease) }
+    }
+
+    private mutating func take(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
+        switch frame {
+        case .task(let tasks, let number): take(tasks, number: number, now, &actions)
+        case .acknowledge(let leases):
+            outbox.forget(leases)
+            repeatAt = outbox.awaitsAcknowledgement ? now + connection.silence : nil
+        case .cancel(let leases):
+            outbox.forget(leases)
+            actions += held.cancel(leases).map { .cancel($0) }
+        case .drain: actions.append(.note("the store is about to stop"))
+        case .pong: break
+        default: actions.append(.note("dropped a \(frame.kind), which is not for workers"))
+        }
+    }
+
+    private mutating func take(_ tasks: [JobTask], number: Int, _ now: Timestamp, _ actions: inout [Action]) {
+        guard number <= credit, tasks.count <= credit - taken else {
+            return apply(connection.startOver("the store overdrew its credit", now: now), now, &actions)
+        }
+        taken = max(taken + tasks.count, number)
+        for task in tasks where !held.holds(task.lease) && !outbox.holds(task.lease) {
+            witness = max(witness, task.effect.turn)
+            switch state {
+            case .working: held.add(task)
+            case .draining, .leaving, .stopped: outbox.add(JobClaim(task), .returned)
+            }
+        }
+        startWaiting(now, &actions)
+    }
+
+    private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
+        state = .stopped
+        _ = held.removeWaiting()
+        actions += held.stopRunning().map { .cancel($0.lease) }
+        actions += [.disconnect, .refused(error)]
+    }
+}
+
+// MARK: - Decisions
+
+extension WorkerMachine {
+    private mutating func apply(_ action: Connection.TickAction, _ now: Timestamp, _ actions: inout [Action]) {
+        switch action {
+        case .none: break
+        case .open:
+            actions.append(.connect)
+            greet(now, &actions)
+        case .ping: send(.ping(credit), now, &actions)
+        case .lost(let reason):
+            repeatAt = nil
+            actions.append(.disconnect)
+            if let reason { actions.append(.note("lost the store: \(reason)")) }
+        }
+    }
+
+    private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
+        taken = 0
+        credit = 0
+        repeatAt = nil
+        var offer = offer
+        offer.running = (held.claims + outbox.claims).sorted { $0.lease < $1.lease }
+        send(.hello(Hello(role: .worker(offer), schema: schema, witness: witness, attempt: connection.attempt)), now, &actions)
+    }
+
+    /// Raises the credit to what there is room for; false if it stays.
+    private mutating func raiseCredit() -> Bool {
+        switch state {
+        case .working: break
+        case .draining, .leaving, .stopped: return false
+        }
+        guard outbox.bytes < settings.unacknowledgedBytes else { return false }
+        let room = min(capacity - held.count, settings.unacknowledged - outbox.count)
+        guard taken + room > credit else { return false }
+        credit = taken + room
+        return true
+    }
+
+    private mutating func startWaiting(_ now: Timestamp, _ actions: inout [Action]) {
+        while let task = held.startNext(now: now) { actions.append(.start(task)) }
+    }
+
+    private mutating func answerOverdue(_ now: Timestamp, _ actions: inout [Action]) {
+        for claim in held.stopOverdue(now: now) {
+            actions.append(.cancel(claim.lease))
+            outbox.add(claim, .failed(.timedOut, "the attempt ran out of time", permanent: false))
+        }
+    }
+
+    /// An answer that the store can take.
+    private func bounded(_ answer: JobResult.Answer) -> JobResult.Answer {
+        switch answer {
+        case .done(let messages):
+            let bytes = messages.reduce(0) { $0 + $1.count }
+            guard bytes > settings.answerBytes else { return answer }
+            return .failed(
+                .unhandled, "an answer of \(bytes) bytes; \(settings.answerBytes) at most", permanent: true)
+        case .failed(let reason, let text, let permanent):
+            return .failed(reason, String(text.prefix(1_000)), permanent: permanent)
+        case .returned:
+            return answer
+        }
+    }
+
+    /// A task that is given back must not come again: the credit that the store has is worth nothing from now on.
+    private mutating func announce(_ now: Timestamp, _ actions: inout [Action]) {
+        if connection.isWelcomed { send(.drain, now, &actions) }
+    }
+
+    private mutating func leave(_ now: Timestamp, _ actions: inout [Action]) {
+        for claim in held.removeWaiting() { outbox.add(claim, .returned) }
+        for claim in held.stopRunning() {
+            actions.append(.cancel(claim.lease))
+            outbox.add(claim, .returned)
+        }
+        state = .leaving(until: now + settings.farewell)
+    }
+
+    private mutating func stopIfDone(_ now: Timestamp, _ actions: inout [Action]) {
+        switch state {
+        case .working, .stopped: break
+        case .draining, .leaving:
+            if held.isEmpty, outbox.isEmpty { stop(now, &actions) }
+        }
+    }
+
+    private mutating func stop(_ now: Timestamp, _ actions: inout [Action]) {
+        if connection.isWelcomed {
+            for results in outbox.takeUnsent(limit: settings.frameBytes) {
+                send(.result(results, credit: credit), now, &actions)
+            }
+            send(.goodbye, now, &actions)
+        }
+        connection.close()
+        state = .stopped
+        actions.append(.stop)
+    }
+
+    private mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
+        connection.sent(now: now)
+        actions.append(.send(Envelope(frame, timeline: connection.timeline)))
+    }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// The path of an `ipc://` endpoint, `nil` for other transports.
+func ipcPath(of endpoint: String) -> Substring? {
+    let scheme = "ipc://"
+    return endpoint.hasPrefix(scheme) ? endpoint.dropFirst(scheme.count) : nil
+}
+
+/// Refuses a path that the operating system would cut, and abstract names, for they have no permissions.
+func checkIPC(_ path: Substring, operation: String, endpoint: String) throws(ZeroMQError) {
+    // The last byte is for the terminating zero.
+    let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    guard path.utf8.count <= limit else {
+        throw ZeroMQError(
+            .invalidEndpoint, operation: operation, endpoint: endpoint,
+            reason: "the path has \(path.utf8.count) bytes, the limit is \(limit)")
+    }
+    guard !path.hasPrefix("@") else {
+        throw ZeroMQError(
+            .invalidEndpoint, operation: operation, endpoint: endpoint, reason: "abstract names have no permissions")
+    }
+}
+
+/// Runs `bind` so that only the same user can reach the socket file from its first moment.
+func bindIPC(_ path: Substring, endpoint: String, bind: () -> Int32) throws(ZeroMQError) -> Int32 {
+    try checkIPC(path, operation: "bind", endpoint: endpoint)
+    return fileModeMask.withLock { _ in
+        let previous = umask(0o077)
+        defer { umask(previous) }
+        return bind()
+    }
+}
+
+/// The mask belongs to the whole process: two binds at a time could leave each other's behind.
+private let fileModeMask = Mutex(())

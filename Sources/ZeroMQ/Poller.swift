@@ -1,0 +1,175 @@
+import CZeroMQ
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Waits until one of a few sockets and file descriptors can be read or written.
+///
+/// ```swift
+/// var poller = Poller()
+/// let front = poller.add(frontSocket)
+/// let stop = poller.add(wakeup)
+/// repeat {
+///     try poller.wait(timeoutMilliseconds: 100)
+///     if poller.isReadable(front) { … }
+/// } while !poller.isReadable(stop)
+/// ```
+///
+/// A poller belongs to the thread of its sockets. A wait costs time for each entry, so keep them below ten or so. A
+/// socket that was closed is skipped; put its successor in its place with ``replace(_:with:for:)``.
+public struct Poller: ~Copyable {
+    /// What to wait for, and what has come.
+    public struct Events: OptionSet, Sendable {
+        public let rawValue: Int16
+        public init(rawValue: Int16) { self.rawValue = rawValue }
+
+        /// A message can be received, a descriptor be read (or it is broken).
+        public static let readable = Events(rawValue: Int16(ZMQ_POLLIN))
+        /// At least one peer is connected and has room.
+        public static let writable = Events(rawValue: Int16(ZMQ_POLLOUT))
+
+        fileprivate static let broken = Events(rawValue: Int16(ZMQ_POLLERR))
+    }
+
+    /// The place of a socket or descriptor in its poller.
+    public struct Slot: Hashable, Sendable {
+        fileprivate let index: Int
+    }
+
+    private enum Source {
+        case none
+        case socket(SocketHandle)
+        case wakeup(Wakeup)
+        case descriptor(Int32)
+    }
+
+    private struct Entry {
+        var source: Source
+        var interest: Events
+        var ready: Events = []
+
+        var item: zmq_pollitem_t? {
+            switch source {
+            case .socket(let handle) where !handle.isClosed: item(socket: handle.pointer, descriptor: 0)
+            case .wakeup(let wakeup): item(socket: nil, descriptor: wakeup.fileDescriptor)
+            case .descriptor(let descriptor): item(socket: nil, descriptor: descriptor)
+            case .socket, .none: nil
+            }
+        }
+
+        private func item(socket: UnsafeMutableRawPointer?, descriptor: Int32) -> zmq_pollitem_t {
+            zmq_pollitem_t(socket: socket, fd: descriptor, events: interest.rawValue, revents: 0)
+        }
+    }
+
+    private var entries: [Entry] = []
+    // Kept between waits only for their memory.
+    private var items: [zmq_pollitem_t] = []
+    private var slots: [Int] = []
+
+    public init() {}
+
+    /// Adds a socket.
+    public mutating func add(_ socket: borrowing Socket, for events: Events = .readable) -> Slot {
+        add(Entry(source: .socket(socket.handle), interest: events))
+    }
+
+    /// Adds a wake-up, which becomes readable.
+    public mutating func add(_ wakeup: Wakeup) -> Slot {
+        add(Entry(source: .wakeup(wakeup), interest: .readable))
+    }
+
+    /// Adds a file descriptor. It must stay open until it is removed.
+    public mutating func add(descriptor: Int32, for events: Events = .readable) -> Slot {
+        add(Entry(source: .descriptor(descriptor), interest: events))
+    }
+
+    /// Puts another socket in the place of one that was closed.
+    public mutating func replace(_ slot: Slot, with socket: borrowing Socket, for events: Events = .readable) {
+        entries[slot.index] = Entry(source: .socket(socket.handle), interest: events)
+    }
+
+    mutating func add(_ handle: SocketHandle) -> Slot {
+        add(Entry(source: .socket(handle), interest: .readable))
+    }
+
+    mutating func replace(_ slot: Slot, with handle: SocketHandle) {
+        entries[slot.index] = Entry(source: .socket(handle), interest: .readable)
+    }
+
+    /// Changes what is waited for, for example `.writable` only while something is to be sent.
+    public mutating func setInterest(_ events: Events, for slot: Slot) {
+        entries[slot.index].interest = events
+    }
+
+    /// Takes a socket or descriptor out; its slot is free for ``replace(_:with:for:)``.
+    public mutating func remove(_ slot: Slot) {
+        entries[slot.index] = Entry(source: .none, interest: [])
+    }
+
+    /// Waits until something is ready or the time is over; signals do not shorten the wait.
+    ///
+    /// - Parameter timeoutMilliseconds: 0 or less only looks, `nil` waits for ever.
+    /// - Returns: how many slots are ready.
+    /// - Throws: ``ZeroMQError/Code/terminated`` if the context was closed.
+    @discardableResult
+    public mutating func wait(timeoutMilliseconds: Int?) throws(ZeroMQError) -> Int {
+        collectItems()
+        let deadline = timeoutMilliseconds.map { ContinuousClock.now + .milliseconds(max(0, $0)) }
+        while true {
+            let remaining = deadline.map { Self.milliseconds(until: $0) } ?? -1
+            let ready = zmq_poll(&items, Int32(items.count), remaining)
+            if ready >= 0 { break }
+            guard zmq_errno() == EINTR else { throw .last("poll") }
+        }
+        return storeReadiness()
+    }
+
+    /// Whether the last wait found that the slot can be read.
+    public func isReadable(_ slot: Slot) -> Bool { entries[slot.index].ready.contains(.readable) }
+
+    /// Whether the last wait found that the slot can be written.
+    public func isWritable(_ slot: Slot) -> Bool { entries[slot.index].ready.contains(.writable) }
+
+    private mutating func add(_ entry: Entry) -> Slot {
+        entries.append(entry)
+        return Slot(index: entries.count - 1)
+    }
+
+    private mutating func collectItems() {
+        items.removeAll(keepingCapacity: true)
+        slots.removeAll(keepingCapacity: true)
+        for index in entries.indices {
+            entries[index].ready = []
+            guard let item = entries[index].item else { continue }
+            items.append(item)
+            slots.append(index)
+        }
+    }
+
+    private mutating func storeReadiness() -> Int {
+        var count = 0
+        for (item, index) in zip(items, slots) {
+            var ready = Events(rawValue: item.revents)
+            // Who reads a broken descriptor learns the reason.
+            if ready.contains(.broken) { ready.insert(.readable) }
+            entries[index].ready = ready
+            if !ready.isEmpty { count += 1 }
+        }
+        return count
+    }
+
+    /// Rounded up, so that the wait does not end before the deadline and spin.
+    private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int {
+        let (seconds, attoseconds) = (deadline - .now).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        // libzmq hands the time to poll(2) as 32 bits; a wait of weeks may end early.
+        guard seconds < Int64(Int32.max) / 1000 - 1 else { return Int(Int32.max) }
+        let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
+        let (milliseconds, rest) = attoseconds.quotientAndRemainder(dividingBy: attosecondsPerMillisecond)
+        return Int(seconds * 1000 + milliseconds + (rest > 0 ? 1 : 0))
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import DupesExample
+
+struct PathTests {
+    @Test func textIsCodedAsAPlainString() throws {
+        let data = try JSONEncoder().encode([Path("/a b/é")])
+        #expect(try JSONDecoder().decode([String].self, from: data) == ["/a b/é"])
+        #expect(try JSONDecoder().decode([Path].self, from: Data(#"["/a b/é"]"#.utf8)) == [Path("/a b/é")])
+    }
+
+    @Test func bytesThatAreNoTextAreCodedAsBytes() throws {
+        let path = Path(bytes: [0x2f, 0xff])
+        #expect(try String(decoding: JSONEncoder().encode(path), as: UTF8.self) == #"{"bytes":[47,255]}"#)
+        #expect(try recoded(path) == path)
+    }
+
+    @Test func seedNeedsOnlyARoot() throws {
+        let seed = try JSONDecoder().decode(Dupes.Seed.self, from: Data(#"{"root":"/usr/share"}"#.utf8))
+        #expect(seed == Dupes.Seed(root: Path("/usr/share"), minimumSize: 1))
+    }
+
+    @Test func equalLookingTextIsNotTheSamePath() {
+        #expect(Path("\u{e9}") != Path("e\u{301}"))
+    }
+
+    @Test(arguments: [("/", "/a"), ("b", "b/a"), ("b/", "b/a"), (".", "./a")])
+    func namesAreAppendedAsFindPrintsThem(_ directory: String, _ path: String) {
+        #expect(Path(directory).appending(Path("a")) == Path(path))
+    }
+
+    @Test func listGivesBackWhatWasAppended() throws {
+        let paths = [Path("a"), Path(""), Path(bytes: [0xff]), Path("b/c")]
+        let list = PathList(paths)
+        #expect(Array(list) == paths)
+        #expect(list.count == 4)
+        #expect(try recoded(list) == list)
+        #expect(Array(PathList()) == [])
+    }
+
+    @Test(arguments: [
+        (#""sizes":[1]"#, #""sizes":[1,2]"#), (#""inodes":[2]"#, #""inodes":[]"#), (#""fileCounts":[1]"#, #""fileCounts":[-1]"#),
+        (#""fileCounts":[1]"#, #""fileCounts":[1,0]"#), (#""subdirectoryCounts":[1]"#, #""subdirectoryCounts":[2]"#),
+    ])
+    func listingWhoseColumnsDoNotFitIsRefused(_ column: String, _ wrong: String) throws {
+        var listing = Listing()
+        listing.beginDirectory()
+        listing.addSubdirectory(Path("d"))
+        listing.addFile(Path("f"), size: 1, identity: FileIdentity(device: 1, inode: 2))
+        #expect(try recoded(listing) == listing)
+
+        let json = String(decoding: try JSONEncoder().encode(listing), as: UTF8.self)
+        #expect(json.contains(column))
+        let broken = json.replacingOccurrences(of: column, with: wrong)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Listing.self, from: Data(broken.utf8)) }
+    }
+}

@@ -1,0 +1,118 @@
+import MessagePack
+import Testing
+
+@Suite struct ReaderTests {
+    @Test func `an error leaves the reader where it was`() throws {
+        var reader = MessagePackReader(hex("a178"))
+        #expect(throws: MessagePackError(.typeMismatch, "expected an integer, found a string \"x\"", offset: 0)) {
+            try reader.readInt()
+        }
+        #expect(throws: MessagePackError(.typeMismatch, "expected a map, found a string \"x\"", offset: 0)) {
+            try reader.readMapHeader()
+        }
+        #expect(try reader.readString() == "x")
+        #expect(reader.isAtEnd)
+    }
+
+    @Test func `offsets count from the start of a slice`() throws {
+        let bytes = hex("c0c001c1")
+        var reader = MessagePackReader(bytes[2...])
+        #expect(try reader.readInt() == 1)
+        #expect(throws: MessagePackError(.invalidFormat, "0xc1 begins no value", offset: 1)) { try reader.peekType() }
+        #expect(throws: MessagePackError(.invalidFormat, "0xc1 begins no value", offset: 1)) { try reader.skip() }
+        #expect(throws: MessagePackError(.invalidFormat, "0xc1 begins no value", offset: 1)) { try reader.readInt() }
+    }
+
+    @Test(arguments: ["", "cc", "cd01", "cb3ff0", "a578", "d9", "d905", "c6ffffffff", "dc", "d4", "d405", "c7ff", "d6ff0000"])
+    func `truncated bytes are an error`(bytes: String) {
+        for read in everyRead { #expect(throws: MessagePackError.self) { try read(MessagePackReader(hex(bytes))) } }
+    }
+
+    @Test(arguments: ["ddffffffff", "dfffffffff", "dcffff", "df7fffffff0000", "9f01", "8f0101"])
+    func `a count beyond the bytes is refused before anything is allocated`(bytes: String) {
+        for read in everyRead { #expect(throws: MessagePackError.self) { try read(MessagePackReader(hex(bytes))) } }
+        #expect(throws: MessagePackError.self) { try MessagePackDecoder().decode([Int].self, from: hex(bytes)) }
+        #expect(throws: (any Error).self) { try MessagePackDecoder().decode([Int: Int].self, from: hex(bytes)) }
+    }
+
+    @Test(arguments: ["a1ff", "a2c328", "a3eda080", "a4f4908080"])
+    func `a string must be UTF-8`(bytes: String) {
+        #expect(throws: MessagePackError(.invalidUTF8, "a string is not UTF-8", offset: 0)) {
+            try read(bytes) { try $0.readString() }
+        }
+    }
+
+    @Test func `depth is limited`() throws {
+        let limits = MessagePackLimits(maximumDepth: 3)
+        let three = hex("919190"), four = hex("91919190"), maps = hex("810181018101") + hex("80")
+        var reader = MessagePackReader(three, limits: limits)
+        #expect(try reader.readRaw() == three[...])
+        for bytes in [four, maps] {
+            var reader = MessagePackReader(bytes, limits: limits)
+            #expect { try reader.skip() } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+            #expect { try reader.readRaw() } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+            #expect { try reader.readValue() } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+            #expect(reader.position == 0)
+        }
+        #expect(MessagePackLimits(maximumDepth: .max).maximumDepth == MessagePackLimits.largestDepth)
+    }
+
+    @Test func `a million nested arrays are an error and not an overflow`() {
+        let bytes = [UInt8](repeating: 0x91, count: 1_000_000)
+        let limits = MessagePackLimits(maximumDepth: .max)
+        for read in everyRead.suffix(2) {
+            #expect { try read(MessagePackReader(bytes, limits: limits)) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+        }
+        #expect(throws: (any Error).self) { try MessagePackDecoder(limits: limits).decode(Tree.self, from: bytes) }
+    }
+
+    @Test func `a recursive type that reads itself is limited`() {
+        let bytes = [UInt8](repeating: 0x91, count: 1000)
+        var reader = MessagePackReader(bytes)
+        #expect { try reader.read(Nest.self) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+        #expect { try MessagePackDecoder().decode(Nest.self, from: bytes) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+    }
+
+    @Test func `size is limited`() throws {
+        let limits = MessagePackLimits(maximumBytes: 3)
+        var reader = MessagePackReader(hex("a3787878"), limits: limits)
+        let error = MessagePackError(.tooLarge, "4 bytes are more than the limit of 3", offset: 0)
+        #expect(throws: error) { try reader.readString() }
+        #expect(!reader.isAtEnd)
+        #expect(throws: error) { try MessagePackDecoder(limits: limits).decode(String.self, from: hex("a3787878")) }
+        #expect(throws: error) { try MessagePackEncoder(limits: limits).encode("xxx") }
+        #expect(try MessagePackEncoder(limits: limits).encode("xx") == hex("a27878"))
+    }
+
+    @Test func `the type of the next value can be seen`() throws {
+        let types: [(String, MessagePackType)] = [
+            ("c0", .nil), ("c2", .bool), ("00", .integer), ("ff", .integer), ("d3", .integer), ("ca", .float), ("a0", .string),
+            ("c4", .binary), ("90", .array), ("dd", .array), ("80", .map), ("df", .map), ("d8", .extension), ("c9", .extension),
+        ]
+        for (bytes, type) in types { #expect(try MessagePackReader(hex(bytes)).peekType() == type) }
+    }
+
+    private var everyRead: [(MessagePackReader) throws -> Void] {
+        [
+            { var reader = $0; _ = try reader.readBool() }, { var reader = $0; _ = try reader.readInt() },
+            { var reader = $0; _ = try reader.readUInt64() }, { var reader = $0; _ = try reader.readDouble() },
+            { var reader = $0; _ = try reader.readFloat() }, { var reader = $0; _ = try reader.readString() },
+            { var reader = $0; _ = try reader.readBinary() }, { var reader = $0; _ = try reader.readExtension() },
+            { var reader = $0; _ = try reader.readTimestamp() }, { var reader = $0; try reader.skip() },
+            { var reader = $0; _ = try reader.readRaw() }, { var reader = $0; _ = try reader.readValue() },
+        ]
+    }
+}
+
+private struct Nest: Codable, MessagePackable {
+    var children: [Nest] = []
+
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(children.count)
+        for child in children { writer.write(child) }
+    }
+
+    init(from reader: inout MessagePackReader) throws(MessagePackError) {
+        for _ in 0..<(try reader.readArrayHeader()) { children.append(try reader.read()) }
+    }
+}

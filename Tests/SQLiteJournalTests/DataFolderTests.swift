@@ -1,0 +1,130 @@
+import Foundation
+import Journal
+import Testing
+
+@testable import SQLiteJournal
+
+@Suite struct DataFolderTests {
+    @Test func aFolderIsCreatedForItsOwnerAloneWithTheFoldersAboveIt() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/a/b/c"
+        let folder = try DataFolder(at: path)
+        let permissions = try FileManager.default.attributesOfItem(atPath: folder.path)[.posixPermissions] as? Int
+        #expect(permissions == 0o700)
+    }
+
+    @Test func aSecondOpenerIsToldWhichProcessHasTheFolder() throws {
+        let scratch = try Scratch()
+        let folder = try DataFolder(at: scratch.data)
+        let text = "/data is in use by process \(ProcessInfo.processInfo.processIdentifier)."
+        expect(.busy, text) { _ = try DataFolder(at: scratch.data, wait: .zero) }
+        expect(.busy, text) { _ = try scratch.journal(wait: .zero) }
+        expect(.busy, text) { _ = try scratch.journal(access: .readOnly, wait: .zero) }
+        folder.close()
+        try DataFolder(at: scratch.data).close()
+    }
+
+    @Test func aFolderIsWaitedFor() throws {
+        let scratch = try Scratch()
+        let holder = try DataFolder(at: scratch.data)
+        var pauses = 0
+        let folder = try DataFolder(at: scratch.data, creating: true) {
+            pauses += 1
+            if pauses == 3 { holder.close() }
+            return true
+        }
+        #expect(pauses == 3)
+        folder.close()
+    }
+
+    @Test func waitingEndsWithTheGivenTime() throws {
+        let scratch = try Scratch()
+        let holder = try DataFolder(at: scratch.data)
+        let start = ContinuousClock.now
+        expect(.busy, "in use") { _ = try DataFolder(at: scratch.data, wait: .milliseconds(50)) }
+        #expect(ContinuousClock.now - start >= .milliseconds(50))
+        holder.close()
+    }
+
+    @Test func anOpenJournalKeepsTheLockAndAClosedOneLetsItGo() throws {
+        let scratch = try Scratch()
+        let journal = try SQLiteJournal(in: DataFolder(at: scratch.data))
+        expect(.busy, "in use") { _ = try DataFolder(at: scratch.data, wait: .zero) }
+        try journal.close()
+        try DataFolder(at: scratch.data).close()
+    }
+
+    @Test func theLockEndsWithTheLastReference() throws {
+        let scratch = try Scratch()
+        for _ in 1...3 { _ = try scratch.journal() }
+    }
+
+    @Test func aChildProcessDoesNotInheritTheLock() throws {
+        let scratch = try Scratch()
+        let folder = try DataFolder(at: scratch.data)
+        let child = Process()
+        child.executableURL = URL(filePath: "/bin/cat")
+        let input = Pipe()
+        child.standardInput = input
+        try child.run()
+        folder.close()
+        try DataFolder(at: scratch.data).close()
+        try input.fileHandleForWriting.close()
+        child.waitUntilExit()
+    }
+
+    @Test func archivingKeepsEverythingAndTheNextJournalBeginsAnew() throws {
+        let scratch = try Scratch()
+        try scratch.fill()
+        let folder = try DataFolder(at: scratch.data)
+        let archive = try #require(try folder.archive())
+        let fresh = try SQLiteJournal(in: folder)
+        #expect(fresh.last == 0)
+        #expect(try scratch.files() == ["archive", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
+
+        let old = try SQLiteJournal(at: archive, access: .readOnly)
+        #expect(old.last == 2000)
+        #expect(try old.batches().count == 3)
+        #expect(try old.snapshots() == [2000, 999])
+    }
+
+    @Test func archivingTwiceInOneSecondKeepsBoth() throws {
+        let scratch = try Scratch()
+        let folder = try DataFolder(at: scratch.data)
+        for turn in 1...3 {
+            let journal = try SQLiteJournal(in: folder)
+            try journal.append(Batch(first: 1, last: turn, bytes: []))
+            try journal.close()
+            try folder.archive()
+        }
+        let lasts = try scratch.files(in: "archive").map {
+            try SQLiteJournal(at: scratch.data + "/archive/" + $0, access: .readOnly).last
+        }
+        #expect(lasts.sorted() == [1, 2, 3])
+    }
+
+    @Test func thereIsNothingToArchiveInANewFolder() throws {
+        let scratch = try Scratch()
+        #expect(try DataFolder(at: scratch.data).archive() == nil)
+        #expect(try scratch.files() == ["lock"])
+    }
+
+    @Test func anArchivingThatWasCutShortIsRefusedUntilItIsDone() throws {
+        let scratch = try Scratch()
+        try scratch.fill()
+        try FileManager.default.moveItem(atPath: scratch.database, toPath: scratch.path + "/moved")
+        expect(.damaged, "is gone") { _ = try scratch.journal() }
+        let folder = try DataFolder(at: scratch.data)
+        try folder.archive()
+        #expect(try SQLiteJournal(in: folder).last == 0)
+    }
+
+    @Test func aClosedFolderCannotBeUsed() throws {
+        let scratch = try Scratch()
+        let folder = try DataFolder(at: scratch.data)
+        folder.close()
+        folder.close()
+        expect(.misuse, "is closed") { try folder.archive() }
+        expect(.misuse, "is closed") { _ = try SQLiteJournal(in: folder) }
+    }
+}

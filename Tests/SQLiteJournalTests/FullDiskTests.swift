@@ -1,0 +1,56 @@
+import GRDB
+import Journal
+import Testing
+
+@testable import SQLiteJournal
+
+@Suite struct FullDiskTests {
+    @Test func aFullDiskChangesNothingAndTheSameBatchIsAppendedOnceThereIsSpace() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        let large = Batch(first: 2, last: 500, bytes: [UInt8](repeating: 3, count: 1 << 20))
+
+        try journal.limitSize(pages: 20)
+        for _ in 1...3 {
+            expect(.full, "journal.sqlite: turns 2 to 500 cannot be written: no space is left.") {
+                try journal.append(large)
+            }
+            expect(.full, "the snapshot of turn 1 cannot be written: no space is left.") {
+                try journal.save(Snapshot(turn: 1, bytes: large.bytes))
+            }
+            expect(.full, "the fact seed cannot be written: no space is left.") {
+                try journal.record(large.bytes, as: "seed")
+            }
+        }
+        #expect(journal.last == 1)
+        #expect(try journal.batches().count == 1)
+        #expect(try journal.snapshots() == [])
+        #expect(try journal.fact("seed") == nil)
+
+        try journal.limitSize(pages: 1_000_000)
+        try journal.append(large)
+        try journal.close()
+        #expect(try scratch.journal().batches(from: 2) == [large])
+    }
+
+    @Test func smallBatchesGoOnWhileALargeOneDoesNotFit() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        try journal.limitSize(pages: 20)
+        expect(.full, "no space is left") {
+            try journal.append(Batch(first: 1, last: 9, bytes: [UInt8](repeating: 0, count: 1 << 20)))
+        }
+        try journal.append(Batch(first: 1, last: 9, bytes: [1]))
+        #expect(journal.last == 9)
+    }
+}
+
+extension SQLiteJournal {
+    /// Lets the journal be as full as a disk.
+    fileprivate func limitSize(pages: Int) throws {
+        try connection.perform("the size cannot be limited") { db in
+            try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+    }
+}

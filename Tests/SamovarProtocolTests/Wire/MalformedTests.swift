@@ -1,0 +1,213 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+import Testing
+
+@Suite struct MalformedTests {
+    private func header(_ kind: FrameKind) -> [UInt8] {
+        FrameHeader(kind, timeline: .zero, number: 0).bytes
+    }
+
+    private func body(_ write: (inout MessagePackWriter) -> Void) -> [UInt8] {
+        var writer = MessagePackWriter()
+        write(&writer)
+        return writer.bytes
+    }
+
+    /// What the reader says of these parts.
+    private func text(_ parts: [[UInt8]]) -> String {
+        do {
+            return "read \(try Envelope(parts: parts).frame)"
+        } catch {
+            return error.description
+        }
+    }
+
+    private func text(_ kind: FrameKind, _ write: (inout MessagePackWriter) -> Void) -> String {
+        text([header(kind), body(write)])
+    }
+
+    // MARK: Parts and header
+
+    @Test func noPartsAndTooManyParts() {
+        #expect(text([]) == "malformed frame: 0 parts; a frame has a header and at most one body")
+        #expect(
+            text([header(.ping), [], []]) == "malformed frame: 3 parts; a frame has a header and at most one body")
+    }
+
+    @Test func aHeaderOfAnotherLength() {
+        #expect(text([[]]) == "malformed frame: a header has 32 bytes, not 0")
+        #expect(text([header(.ping) + [0]]) == "malformed frame: a header has 32 bytes, not 33")
+    }
+
+    @Test func anotherMagic() {
+        var bytes = header(.ping)
+        bytes[3] = 0x32
+        #expect(throws: WireError.foreign) { try Envelope(parts: [bytes]) }
+        #expect(text([bytes]) == "not a Samovar frame")
+    }
+
+    @Test func anotherWireVersion() {
+        var bytes = header(.ping)
+        bytes[4] = 2
+        #expect(throws: WireError.version(2)) { try Envelope(parts: [bytes]) }
+        #expect(text([bytes]) == "wire version 2; this build speaks 1")
+    }
+
+    @Test func anUnknownKind() {
+        var bytes = header(.ping)
+        bytes[5] = 99
+        #expect(text([bytes]) == "malformed frame: unknown kind 99")
+    }
+
+    @Test func reservedBytesAreNotLookedAt() throws {
+        var bytes = header(.goodbye)
+        bytes[6] = 1
+        bytes[7] = 2
+        #expect(try Envelope(parts: [bytes]).frame == .goodbye)
+    }
+
+    // MARK: Bodies
+
+    @Test func aBodyWhereNoneBelongs() {
+        #expect(text(.ping) { $0.writeNil() } == "malformed frame: ping has bytes after its end")
+    }
+
+    @Test func bytesAfterTheBody() {
+        #expect(
+            text(.waiting) {
+                $0.write("a queue")
+                $0.writeNil()
+            } == "malformed frame: waiting has bytes after its end")
+    }
+
+    @Test func noBodyWhereOneBelongs() {
+        #expect(text([header(.hello)]).hasPrefix("malformed frame: hello: "))
+        #expect(text([header(.view)]).hasPrefix("malformed frame: view: "))
+    }
+
+    @Test func anotherTypeThanTheRightOne() {
+        #expect(text(.send) { $0.write("text") }.hasPrefix("malformed frame: send: expected an array"))
+    }
+
+    @Test(arguments: [FrameKind.hello, .welcome, .error, .request, .reply])
+    func anotherNumberOfFields(_ kind: FrameKind) {
+        let text = text(kind) { $0.writeArrayHeader(0) }
+        #expect(text.hasSuffix(" fields, not 0"), "\(text)")
+    }
+
+    @Test(arguments: [FrameKind.send, .receipt, .task, .result, .acknowledge, .cancel])
+    func anotherNumberOfFieldsInAnEntry(_ kind: FrameKind) {
+        let text = text(kind) {
+            $0.writeArrayHeader(1)
+            $0.writeArrayHeader(0)
+        }
+        #expect(text.hasSuffix(" fields, not 0"), "\(text)")
+    }
+
+    @Test func anUnknownRole() {
+        #expect(
+            text(.hello) {
+                $0.writeArrayHeader(4)
+                $0.writeNil()
+                $0.write(0)
+                $0.write("king")
+                $0.writeNil()
+            } == "malformed frame: unknown role king")
+    }
+
+    @Test func anIdentityOfAnotherLength() {
+        #expect(
+            text(.hello) {
+                $0.writeArrayHeader(4)
+                $0.writeNil()
+                $0.write(0)
+                $0.write("client")
+                $0.writeBinary([1, 2, 3])
+            } == "malformed frame: an identity of 3 bytes, not 16")
+    }
+
+    @Test(arguments: [0, -1, 65_537])
+    func slotsOutOfRange(_ slots: Int) {
+        #expect(
+            text(.hello) {
+                $0.writeArrayHeader(4)
+                $0.writeNil()
+                $0.write(0)
+                $0.write("worker")
+                $0.writeArrayHeader(4)
+                $0.writeBinary([UInt8](repeating: 1, count: 16))
+                $0.write(slots)
+                $0.writeArrayHeader(0)
+                $0.writeArrayHeader(0)
+            } == "malformed frame: \(slots) slots; 1 to 65,536 are possible")
+    }
+
+    @Test func anUnknownErrorCode() {
+        #expect(
+            text(.error) {
+                $0.writeArrayHeader(4)
+                $0.write(99)
+                $0.write("")
+                $0.write(0)
+                $0.write(0)
+            } == "malformed frame: unknown error code 99")
+    }
+
+    @Test func anInstanceKeyThatIsTooLong() {
+        #expect(
+            text(.viewRequest) { $0.write(String(repeating: "x", count: 129)) }
+                == "malformed frame: an instance key of 129 bytes; 128 at most")
+    }
+
+    @Test func anUnknownVerdict() {
+        #expect(outcome(verdict: 3) == "malformed frame: unknown verdict 3")
+        #expect(outcome(verdict: 0) == "malformed frame: an applied outcome carries nothing")
+    }
+
+    private func outcome(verdict: Int) -> String {
+        text(.receipt) {
+            $0.writeArrayHeader(1)
+            $0.writeArrayHeader(4)
+            $0.write(1)
+            $0.write(1)
+            $0.write(verdict)
+            $0.write("something")
+        }
+    }
+
+    @Test func anUnknownAnswer() {
+        #expect(answer(3) { $0.writeNil() } == "malformed frame: unknown answer 3")
+        #expect(answer(2) { $0.write(1) } == "malformed frame: a returned job carries nothing")
+        #expect(
+            answer(1) {
+                $0.writeArrayHeader(3)
+                $0.write("bored")
+                $0.write("")
+                $0.write(false)
+            } == "malformed frame: unknown reason bored")
+    }
+
+    private func answer(_ number: Int, _ write: (inout MessagePackWriter) -> Void) -> String {
+        text(.result) {
+            $0.writeArrayHeader(1)
+            $0.writeArrayHeader(6)
+            $0.write(1)
+            $0.write(0)
+            $0.writeArrayHeader(2)
+            $0.write(1)
+            $0.write(1)
+            $0.write(0)
+            $0.write(number)
+            write(&$0)
+        }
+    }
+
+    @Test func aCountThatPromisesTooMuch() {
+        #expect(text([header(.cancel), [0xdd, 0xff, 0xff, 0xff, 0xff]]).hasPrefix("malformed frame: cancel: "))
+    }
+
+    @Test func aTextThatIsNotUTF8() {
+        #expect(text([header(.waiting), [0xa2, 0xff, 0xfe]]).hasPrefix("malformed frame: waiting: a string is not UTF-8"))
+    }
+}

@@ -1,0 +1,411 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// One test per row of the table of `WorkerMachine`.
+@Suite struct WorkerMachineTests {
+    static let id = WorkerID(high: 7, low: 7)
+
+    static func machine(
+        slots: Int = 1, readAhead: Int = 1, limits: (inout WorkerMachine.Settings) -> Void = { _ in }
+    ) -> WorkerMachine {
+        var settings = WorkerMachine.Settings(
+            connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
+        limits(&settings)
+        return WorkerMachine(
+            WorkerOffer(id: id, slots: slots, queues: [.default]), schema: counter, readAhead: readAhead, settings: settings,
+            random: Random(seed: 1))
+    }
+
+    /// A machine that is welcomed and has told its credit.
+    static func welcomed(
+        slots: Int = 1, readAhead: Int = 1, limits: (inout WorkerMachine.Settings) -> Void = { _ in }
+    ) -> WorkerMachine {
+        var machine = machine(slots: slots, readAhead: readAhead, limits: limits)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(welcome(), now: at(0))
+        _ = machine.flush(now: at(0))
+        return machine
+    }
+
+    static func welcome(head: Int = 9, of timeline: Timeline = home) -> Envelope {
+        Envelope(.welcome(Welcome(schema: counter, head: head, silence: .seconds(6))), timeline: timeline)
+    }
+
+    static func task(_ number: Int, timeout: Duration? = nil) -> JobTask {
+        JobTask(
+            effect: EffectID(turn: number, ordinal: 0), lease: lease(number), token: UInt64(number), attempt: 1,
+            timeout: timeout, payload: [0xc0])
+    }
+
+    static func lease(_ number: Int) -> Lease { Lease(start: 1, counter: number) }
+
+    static func tasks(_ numbers: [Int], number: Int) -> Envelope {
+        Envelope(.task(numbers.map { task($0) }, number: number), timeline: home)
+    }
+
+    static func result(_ number: Int, _ answer: JobResult.Answer) -> JobResult {
+        JobResult(effect: EffectID(turn: number, ordinal: 0), lease: lease(number), token: UInt64(number), answer: answer)
+    }
+
+    static func results(_ results: [JobResult], credit: Int) -> WorkerMachine.Action {
+        .send(Envelope(.result(results, credit: credit), timeline: home))
+    }
+
+    static func hello(
+        _ claims: [Int], witness: Int, attempt: Int, of timeline: Timeline = home, slots: Int = 1
+    ) -> WorkerMachine.Action {
+        let running = claims.map { JobClaim(task($0)) }
+        let offer = WorkerOffer(id: id, slots: slots, queues: [.default], running: running)
+        return .send(
+            Envelope(
+                .hello(Hello(role: .worker(offer), schema: counter, witness: witness, attempt: attempt)), timeline: timeline))
+    }
+
+    static func send(_ frame: Frame) -> WorkerMachine.Action { .send(Envelope(frame, timeline: home)) }
+
+    // MARK: Greeting and credit
+
+    @Test func itConnectsAndSaysHello() {
+        var machine = Self.machine()
+        let actions = machine.ticked(now: at(0))
+        #expect(actions == [.connect, Self.hello([], witness: 0, attempt: 1, of: .zero)])
+    }
+
+    @Test func afterWelcomeItGivesCredit() {
+        var machine = Self.machine(slots: 2, readAhead: 3)
+        _ = machine.ticked(now: at(0))
+        let welcomed = machine.received(Self.welcome(), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        let again = machine.flush(now: at(0))
+        #expect(welcomed == [])
+        #expect(flushed == [Self.send(.credit(5))])
+        #expect(again == [])
+    }
+
+    @Test func aPingCarriesTheCredit() {
+        var machine = Self.welcomed()
+        let actions = machine.ticked(now: at(1))
+        #expect(actions == [Self.send(.ping(2))])
+    }
+
+    // MARK: TASK
+
+    @Test func aTaskStartsIfASlotIsFreeAndElseWaits() {
+        var machine = Self.welcomed()
+        let actions = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        let jobs = machine.jobs
+        #expect(actions == [.start(Self.task(1))])
+        #expect(jobs == 2)
+    }
+
+    @Test func tasksStartInTheirOrder() {
+        var machine = Self.welcomed(slots: 1, readAhead: 2)
+        _ = machine.received(Self.tasks([3, 1, 2], number: 3), now: at(0))
+        let second = machine.finished(Self.lease(3), .done([]), now: at(0))
+        let third = machine.finished(Self.lease(1), .done([]), now: at(0))
+        #expect(second == [.start(Self.task(1))])
+        #expect(third == [.start(Self.task(2))])
+    }
+
+    @Test func aTaskThatItHoldsIsIgnoredAndCostsNoCredit() {
+        var machine = Self.welcomed(slots: 1, readAhead: 1)
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        let again = machine.received(Self.tasks([1], number: 2), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(again == [])
+        #expect(flushed == [Self.send(.credit(3))])
+    }
+
+    @Test func aTaskThatIsAnsweredIsNotRunAgain() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let again = machine.received(Self.tasks([1], number: 2), now: at(0))
+        #expect(again == [])
+    }
+
+    @Test(arguments: [(3, [1, 2, 3]), (9, [1]), (Int.max, [1]), (Int.min, [1, 2, 3])])
+    func moreTasksThanCreditBeginAnew(_ number: Int, _ numbers: [Int]) {
+        var machine = Self.welcomed()
+        let actions = machine.received(Self.tasks(numbers, number: number), now: at(0))
+        let opened = machine.ticked(now: at(0))
+        #expect(actions == [.disconnect, .note("lost the store: the store overdrew its credit")])
+        #expect(opened == [.connect, Self.hello([], witness: 9, attempt: 2)])
+    }
+
+    // MARK: Answers
+
+    @Test func manyAnswersAreOneFrame() {
+        var machine = Self.welcomed(slots: 2, readAhead: 0)
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        _ = machine.finished(Self.lease(2), .done([[0x05]]), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let actions = machine.flush(now: at(0))
+        #expect(actions == [Self.results([Self.result(2, .done([[0x05]])), Self.result(1, .done([]))], credit: 4)])
+    }
+
+    @Test func aFrameOfAnswersHasALimit() {
+        var machine = Self.welcomed(slots: 3, readAhead: 0) { $0.frameBytes = 200 }
+        _ = machine.received(Self.tasks([1, 2, 3], number: 3), now: at(0))
+        for number in 1...3 { _ = machine.finished(Self.lease(number), .done([]), now: at(0)) }
+        let actions = machine.flush(now: at(0))
+        #expect(
+            actions == [
+                Self.results([Self.result(1, .done([])), Self.result(2, .done([])), Self.result(3, .done([]))], credit: 6)
+            ])
+        _ = machine.received(Envelope(.acknowledge((1...3).map(Self.lease)), timeline: home), now: at(0))
+        _ = machine.received(Self.tasks([4, 5, 6], number: 6), now: at(0))
+        let large = [UInt8](repeating: 0xc0, count: 100)
+        for number in 4...6 { _ = machine.finished(Self.lease(number), .done([large]), now: at(0)) }
+        let split = machine.flush(now: at(0))
+        #expect(split == (4...6).map { Self.results([Self.result($0, .done([large]))], credit: 9) })
+    }
+
+    @Test func anAnswerThatIsTooLargeFails() {
+        var machine = Self.welcomed { $0.answerBytes = 3 }
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([[1, 2], [3, 4]]), now: at(0))
+        let actions = machine.flush(now: at(0))
+        let failure = JobResult.Answer.failed(.unhandled, "an answer of 4 bytes; 3 at most", permanent: true)
+        #expect(actions == [Self.results([Self.result(1, failure)], credit: 3)])
+    }
+
+    @Test func theAnswerOfAnUnknownJobIsIgnored() {
+        var machine = Self.welcomed()
+        let actions = machine.finished(Self.lease(5), .done([]), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(actions == [])
+        #expect(flushed == [])
+    }
+
+    @Test func aWaitingTaskCannotBeFinished() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        let actions = machine.finished(Self.lease(2), .done([]), now: at(0))
+        let jobs = machine.jobs
+        #expect(actions == [])
+        #expect(jobs == 2)
+    }
+
+    @Test func anAcknowledgedAnswerIsForgotten() {
+        var machine = Self.answered()
+        _ = machine.received(Envelope(.acknowledge([Self.lease(1)]), timeline: home), now: at(0))
+        let count = machine.unacknowledged
+        let hello = Self.reconnected(&machine)
+        #expect(count == 0)
+        #expect(hello == [.connect, Self.hello([], witness: 9, attempt: 2)])
+    }
+
+    @Test func anAnswerIsSentAgainAfterWelcome() {
+        var machine = Self.answered()
+        let hello = Self.reconnected(&machine)
+        let welcomed = machine.received(Self.welcome(head: 12), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(hello == [.connect, Self.hello([1], witness: 9, attempt: 2)])
+        #expect(welcomed == [])
+        #expect(flushed == [Self.results([Self.result(1, .done([]))], credit: 2)])
+    }
+
+    @Test func anAnswerIsSentAgainIfNoAcknowledgementComes() {
+        var machine = Self.answered()
+        for second in 1...5 {
+            _ = machine.received(Envelope(.pong(0), timeline: home), now: at(Double(second)))
+            _ = machine.ticked(now: at(Double(second)))
+        }
+        let early = machine.flush(now: at(5))
+        _ = machine.ticked(now: at(6))
+        let due = machine.flush(now: at(6))
+        #expect(early == [])
+        #expect(due == [Self.results([Self.result(1, .done([]))], credit: 3)])
+    }
+
+    @Test func theCreditStopsAtTheLimitOfUnacknowledgedAnswers() {
+        var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledged = 2 }
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let first = machine.flush(now: at(0))
+        _ = machine.received(Self.tasks([2], number: 2), now: at(0))
+        _ = machine.finished(Self.lease(2), .done([]), now: at(0))
+        let second = machine.flush(now: at(0))
+        _ = machine.received(Envelope(.acknowledge([Self.lease(1)]), timeline: home), now: at(0))
+        let third = machine.flush(now: at(0))
+        #expect(first == [Self.results([Self.result(1, .done([]))], credit: 2)])
+        #expect(second == [Self.results([Self.result(2, .done([]))], credit: 2)])
+        #expect(third == [Self.send(.credit(3))])
+    }
+
+    @Test func theCreditStopsAtTheLimitOfUnacknowledgedBytes() {
+        var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledgedBytes = 10 }
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(flushed == [Self.results([Self.result(1, .done([]))], credit: 1)])
+    }
+
+    // MARK: A lost connection
+
+    @Test func jobsGoOnWithoutAConnection() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        let lost = machine.disconnected(now: at(0))
+        let next = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        let opened = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        let sent = machine.flush(now: at(0))
+        #expect(lost == [.disconnect, .note("lost the store: the connection broke")])
+        #expect(next == [.start(Self.task(2))])
+        #expect(flushed == [])
+        #expect(opened == [.connect, Self.hello([1, 2], witness: 9, attempt: 2)])
+        #expect(sent == [Self.results([Self.result(1, .done([]))], credit: 1)])
+    }
+
+    @Test func helloWitnessesTheNewestTurnOfATask() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([30], number: 1), now: at(0))
+        let hello = Self.reconnected(&machine)
+        #expect(hello == [.connect, Self.hello([30], witness: 30, attempt: 2)])
+    }
+
+    @Test func anUnknownPeerSaysHelloOnTheSameSocket() {
+        var machine = Self.welcomed()
+        let actions = machine.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(0))
+        #expect(actions == [Self.hello([], witness: 9, attempt: 2)])
+    }
+
+    @Test func anotherTimelineDropsEverything() {
+        var machine = Self.welcomed(slots: 1, readAhead: 2)
+        _ = machine.received(Self.tasks([1, 2, 3], number: 3), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        _ = Self.reconnected(&machine)
+        let actions = machine.received(Self.welcome(of: abroad), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(
+            actions == [
+                .note("the timeline is \(abroad) and no more \(home): dropped 2 jobs and 1 answers"), .cancel(Self.lease(2)),
+            ])
+        #expect(flushed == [.send(Envelope(.credit(2), timeline: abroad))])
+        // The slot is busy until the handler has ended; its answer is not wanted.
+        let ended = machine.finished(Self.lease(2), .done([]), now: at(0))
+        let after = machine.flush(now: at(0))
+        #expect(ended == [])
+        #expect(after == [.send(Envelope(.credit(3), timeline: abroad))])
+    }
+
+    // MARK: CANCEL and timeouts
+
+    @Test func cancelStopsARunningJobAndKeepsItsSlot() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        let cancelled = machine.received(Envelope(.cancel([Self.lease(1)]), timeline: home), now: at(0))
+        let ended = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(cancelled == [.cancel(Self.lease(1))])
+        #expect(ended == [.start(Self.task(2))])
+        #expect(flushed == [Self.send(.credit(3))])
+    }
+
+    @Test func cancelDropsAWaitingTask() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        let cancelled = machine.received(Envelope(.cancel([Self.lease(2)]), timeline: home), now: at(0))
+        let ended = machine.finished(Self.lease(1), .done([]), now: at(0))
+        #expect(cancelled == [])
+        #expect(ended == [])
+    }
+
+    @Test func cancelForgetsAnAnswer() {
+        var machine = Self.answered()
+        let cancelled = machine.received(Envelope(.cancel([Self.lease(1)]), timeline: home), now: at(0))
+        let count = machine.unacknowledged
+        #expect(cancelled == [])
+        #expect(count == 0)
+    }
+
+    @Test func aJobThatRunsOutOfTimeIsAnsweredAndKeepsItsSlot() {
+        var machine = Self.welcomed()
+        let tasks = [Self.task(1, timeout: .seconds(2)), Self.task(2)]
+        _ = machine.received(Envelope(.task(tasks, number: 2), timeline: home), now: at(0))
+        let deadline = machine.deadline
+        let early = machine.ticked(now: at(0.9))
+        _ = machine.ticked(now: at(1))
+        let due = machine.ticked(now: at(2))
+        let flushed = machine.flush(now: at(2))
+        let ended = machine.finished(Self.lease(1), .done([]), now: at(3))
+        #expect(deadline == at(1))
+        #expect(early == [])
+        #expect(due == [.cancel(Self.lease(1)), Self.send(.ping(2))])
+        let timedOut = JobResult.Answer.failed(.timedOut, "the attempt ran out of time", permanent: false)
+        #expect(flushed == [Self.results([Self.result(1, timedOut)], credit: 2)])
+        #expect(ended == [.start(Self.task(2))])
+    }
+
+    @Test func eachJobHasItsOwnTime() {
+        var machine = Self.welcomed(slots: 2, readAhead: 0)
+        let tasks = [Self.task(1, timeout: .seconds(3)), Self.task(2, timeout: .milliseconds(500))]
+        _ = machine.received(Envelope(.task(tasks, number: 2), timeline: home), now: at(0))
+        let first = machine.ticked(now: at(0.5))
+        let deadline = machine.deadline
+        #expect(first == [.cancel(Self.lease(2))])
+        #expect(deadline == at(1))
+    }
+
+    // MARK: Refusal
+
+    @Test func aRefusalEndsEverything() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        let error = PeerError(.schema, "another program")
+        let refused = machine.received(Envelope(.error(error), timeline: home), now: at(0))
+        let state = machine.state
+        let after = machine.ticked(now: at(100))
+        #expect(refused == [.cancel(Self.lease(1)), .disconnect, .refused(error)])
+        #expect(state == .stopped)
+        #expect(after == [])
+    }
+
+    @Test func aFrameForOthersIsDropped() {
+        var machine = Self.welcomed()
+        let actions = machine.received(Envelope(.settled(turn: 1, dead: []), timeline: home), now: at(0))
+        #expect(actions == [.note("dropped a settled, which is not for workers")])
+    }
+
+    @Test(arguments: FrameExample.all)
+    func everyFrameHasItsAnswerInEveryState(_ example: FrameExample) {
+        let frame = Envelope(example.envelope.frame, timeline: home)
+        var idle = Self.machine()
+        let ignored = idle.received(frame, now: at(0))
+        #expect(ignored == [])
+        var working = Self.answered()
+        _ = working.received(frame, now: at(0))
+        var draining = Self.answered()
+        _ = draining.drain(now: at(0))
+        _ = draining.received(frame, now: at(0))
+        var leaving = Self.answered()
+        _ = leaving.abandon(now: at(0))
+        _ = leaving.received(frame, now: at(0))
+        var stopped = Self.welcomed()
+        _ = stopped.drain(now: at(0))
+        let late = stopped.received(frame, now: at(0))
+        #expect(late == [])
+    }
+
+    // MARK: Beginnings
+
+    /// A machine that has sent one answer.
+    static func answered() -> WorkerMachine {
+        var machine = welcomed()
+        _ = machine.received(tasks([1], number: 1), now: at(0))
+        _ = machine.finished(lease(1), .done([]), now: at(0))
+        _ = machine.flush(now: at(0))
+        return machine
+    }
+
+    /// Loses the connection and opens another.
+    static func reconnected(_ machine: inout WorkerMachine) -> [WorkerMachine.Action] {
+        _ = machine.disconnected(now: at(0))
+        return machine.ticked(now: at(0))
+    }
+}

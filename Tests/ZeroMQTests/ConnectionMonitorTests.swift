@@ -1,0 +1,42 @@
+import Testing
+import ZeroMQ
+
+@Suite struct ConnectionMonitorTests {
+    @Test func tellsThatThePeerLeft() throws {
+        let context = try Context()
+        var router = try Socket(context, .router, options: .front)
+        try router.bind("tcp://127.0.0.1:*")
+        var dealer = try Socket(context, .dealer, options: .client)
+        var monitor = try ConnectionMonitor(dealer, in: context)
+        var poller = Poller()
+        let slot = poller.add(monitor)
+        try dealer.connect(router.lastEndpoint)
+        try dealer.becomesWritable()
+        #expect(try !monitor.connectionBroke())
+
+        router.close()
+        try poller.wait(timeoutMilliseconds: patience)
+        expect(poller.isReadable(slot))
+        #expect(try monitor.connectionBroke())
+        #expect(try !monitor.connectionBroke())
+    }
+
+    @Test func tellsThatNobodyListens() throws {
+        let context = try Context()
+        var dealer = try Socket(context, .dealer, options: .client)
+        var monitor = try ConnectionMonitor(dealer, in: context)
+        try dealer.connect("tcp://127.0.0.1:1")
+        try eventually { try monitor.connectionBroke() }
+    }
+
+    @Test func mayOutliveItsSocket() throws {
+        let context = try Context()
+        let dealer = try Socket(context, .dealer, options: .client)
+        var monitor: ConnectionMonitor? = try ConnectionMonitor(dealer, in: context)
+        dealer.close()
+        monitor = nil
+        let isGone = monitor == nil
+        #expect(isGone)
+        try context.close()
+    }
+}

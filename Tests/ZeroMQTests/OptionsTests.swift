@@ -1,0 +1,77 @@
+import CZeroMQ
+import Testing
+
+@testable import ZeroMQ
+
+@Suite struct OptionsTests {
+    struct Preset: CustomTestStringConvertible, Sendable {
+        let name: String
+        let kind: Socket.Kind
+        let options: SocketOptions
+        /// The options in which the presets differ.
+        let frameBytes: Int64
+        var linger: Int32 = 0
+        var connects = false
+
+        var testDescription: String { name }
+    }
+
+    static let presets = [
+        Preset(name: "front", kind: .router, options: .front, frameBytes: 1 << 20),
+        Preset(name: "work", kind: .router, options: .work, frameBytes: 5 << 20),
+        Preset(name: "admin", kind: .router, options: .admin, frameBytes: 1 << 20),
+        Preset(name: "view", kind: .publisher, options: .view, frameBytes: 512, linger: 500),
+        Preset(name: "client", kind: .dealer, options: .client, frameBytes: 64 << 20, connects: true),
+        Preset(name: "subscriber", kind: .subscriber, options: .subscriber, frameBytes: 64 << 20, connects: true),
+        Preset(name: "worker", kind: .dealer, options: .worker, frameBytes: 5 << 20, connects: true),
+    ]
+
+    @Test(arguments: presets) func presetIsWhatLibzmqHas(_ preset: Preset) throws {
+        let context = try Context()
+        let socket = try Socket(context, preset.kind, options: preset.options)
+        let handle = socket.handle
+
+        func expect(_ option: Int32, _ value: Int32, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            let setting = SocketSetting(name: "\(option)", option: option, value: .int32(value))
+            #expect(try setting.read(from: handle.pointer) == setting.value, sourceLocation: sourceLocation)
+        }
+        let size = SocketSetting(name: "size", option: ZMQ_MAXMSGSIZE, value: .int64(preset.frameBytes))
+        #expect(try size.read(from: handle.pointer) == size.value)
+        try expect(ZMQ_LINGER, preset.linger)
+        try expect(ZMQ_SNDHWM, 1000)
+        try expect(ZMQ_RCVHWM, 1000)
+        try expect(ZMQ_BACKLOG, 1024)
+        try expect(ZMQ_HANDSHAKE_IVL, 5000)
+        try expect(ZMQ_TCP_KEEPALIVE, 1)
+        try expect(ZMQ_TCP_KEEPALIVE_IDLE, 15)
+        try expect(ZMQ_TCP_KEEPALIVE_INTVL, 5)
+        try expect(ZMQ_TCP_KEEPALIVE_CNT, 3)
+        try expect(ZMQ_TCP_MAXRT, 20_000)
+        try expect(ZMQ_HEARTBEAT_IVL, 0)
+        try expect(ZMQ_HEARTBEAT_TIMEOUT, -1)
+        try expect(ZMQ_HEARTBEAT_TTL, 0)
+        try expect(ZMQ_IMMEDIATE, preset.connects ? 1 : 0)
+        try expect(ZMQ_RECONNECT_IVL, preset.connects ? -1 : 100)
+        try expect(ZMQ_CONNECT_TIMEOUT, preset.connects ? 5000 : 0)
+    }
+
+    @Test func refusedValueNamesItsOption() throws {
+        let context = try Context()
+        var options = SocketOptions.front
+        options.handshakeTimeout = -1
+        let error = #expect(throws: ZeroMQError.self) { _ = try Socket(context, .router, options: options) }
+        #expect(error?.description == "set ZMQ_HANDSHAKE_IVL: Invalid argument")
+        // The half-made socket is gone.
+        try context.close()
+    }
+
+    @Test func valueThatIsNotTakenOverIsAnError() throws {
+        let context = try Context()
+        let socket = try Socket(context, .dealer, options: .client)
+        // libzmq rounds this option to tenths of a second.
+        let setting = SocketSetting(name: "ZMQ_HEARTBEAT_TTL", option: ZMQ_HEARTBEAT_TTL, value: .int32(1234))
+        let error = #expect(throws: ZeroMQError.self) { try setting.apply(to: socket.handle.pointer) }
+        #expect(error?.code == .optionMismatch)
+        #expect(error?.description == "set ZMQ_HEARTBEAT_TTL: it is 1200 instead of 1234")
+    }
+}

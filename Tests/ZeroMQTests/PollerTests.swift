@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+import ZeroMQ
+
+@Suite struct PollerTests {
+    @Test func wakesFromAnotherThread() throws {
+        let wakeup = try Wakeup()
+        var poller = Poller()
+        let slot = poller.add(wakeup)
+        #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
+        expect(!poller.isReadable(slot))
+
+        Thread.detachNewThread { wakeup.signal() }
+        #expect(try poller.wait(timeoutMilliseconds: patience) == 1)
+        expect(poller.isReadable(slot))
+        wakeup.drain()
+        #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
+    }
+
+    @Test func manySignalsAreOneWakeUp() throws {
+        let wakeup = try Wakeup()
+        var poller = Poller()
+        _ = poller.add(wakeup)
+        for _ in 0..<100_000 { wakeup.signal() }
+        #expect(try poller.wait(timeoutMilliseconds: nil) == 1)
+        wakeup.drain()
+        #expect(try poller.wait(timeoutMilliseconds: -1) == 0)
+    }
+
+    @Test func tellsSlotsApart() throws {
+        let context = try Context()
+        var router = try Socket(context, .router, options: .front)
+        try router.bind("inproc://slots")
+        var dealer = try Socket(context, .dealer, options: .client)
+        try dealer.connect("inproc://slots")
+        let wakeup = try Wakeup()
+        var poller = Poller()
+        let routerSlot = poller.add(router)
+        let dealerSlot = poller.add(dealer, for: [.readable, .writable])
+        let wakeupSlot = poller.add(descriptor: wakeup.fileDescriptor)
+
+        #expect(try poller.wait(timeoutMilliseconds: 0) == 1)
+        expect(poller.isWritable(dealerSlot))
+        expect(!poller.isReadable(dealerSlot))
+
+        poller.setInterest(.readable, for: dealerSlot)
+        #expect(try dealer.send([1]) == .sent)
+        #expect(try poller.wait(timeoutMilliseconds: patience) == 1)
+        expect(poller.isReadable(routerSlot))
+        expect(!poller.isWritable(dealerSlot))
+
+        wakeup.signal()
+        #expect(try poller.wait(timeoutMilliseconds: patience) == 2)
+        expect(poller.isReadable(wakeupSlot))
+        poller.remove(wakeupSlot)
+        #expect(try poller.wait(timeoutMilliseconds: patience) == 1)
+        expect(!poller.isReadable(wakeupSlot))
+    }
+
+    @Test func skipsAClosedSocketUntilItIsReplaced() throws {
+        let context = try Context()
+        var router = try Socket(context, .router, options: .front)
+        try router.bind("inproc://replaced")
+        var poller = Poller()
+        let dealer = try Socket(context, .dealer, options: .client)
+        let slot = poller.add(dealer, for: .writable)
+        dealer.close()
+        #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
+
+        var successor = try Socket(context, .dealer, options: .client)
+        try successor.connect("inproc://replaced")
+        poller.replace(slot, with: successor, for: .writable)
+        #expect(try poller.wait(timeoutMilliseconds: patience) == 1)
+        expect(poller.isWritable(slot))
+    }
+
+    @Test func waitsAsLongAsAsked() throws {
+        var poller = Poller()
+        _ = poller.add(try Wakeup())
+        let start = ContinuousClock.now
+        #expect(try poller.wait(timeoutMilliseconds: 50) == 0)
+        #expect(ContinuousClock.now - start >= .milliseconds(50))
+    }
+}

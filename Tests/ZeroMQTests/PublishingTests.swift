@@ -1,0 +1,59 @@
+import Testing
+import ZeroMQ
+
+@Suite struct PublishingTests {
+    @Test func subscriberGetsItsTopicOnly() throws {
+        let context = try Context()
+        var publisher = try Socket(context, .publisher, options: .view)
+        try publisher.bind("tcp://127.0.0.1:*")
+        var subscriber = try Socket(context, .subscriber, options: .subscriber)
+        let topic: [UInt8] = Array("a".utf8) + [0]
+        let longer: [UInt8] = Array("ab".utf8) + [0]
+        try subscriber.subscribe(topic)
+        try subscriber.connect(publisher.lastEndpoint)
+
+        // The subscription takes its time to the publisher; what was sent before is lost.
+        var poller = Poller()
+        let slot = poller.add(subscriber)
+        try eventually {
+            #expect(try publisher.send(longer, [1]) == .sent)
+            #expect(try publisher.send(topic, [2]) == .sent)
+            return try poller.wait(timeoutMilliseconds: 1) > 0 && poller.isReadable(slot)
+        }
+        while let message = try subscriber.receive() { #expect(message.frames == [topic, [2]]) }
+    }
+
+    @Test func longestTopicArrives() throws {
+        let context = try Context()
+        var publisher = try Socket(context, .publisher, options: .view)
+        try publisher.bind("tcp://127.0.0.1:*")
+        var subscriber = try Socket(context, .subscriber, options: .subscriber)
+        let topic = [UInt8](repeating: 1, count: Socket.maximumTopicBytes - 1) + [0]
+        try subscriber.subscribe(topic)
+        try subscriber.connect(publisher.lastEndpoint)
+        try eventually {
+            #expect(try publisher.send(topic) == .sent)
+            guard let message = try subscriber.receive() else { return false }
+            return message.frames == [topic]
+        }
+    }
+
+    @Test(arguments: [
+        ([UInt8](repeating: 0, count: 201), "subscribe: the topic has 201 bytes, the limit is 200"),
+        ([1], "subscribe: the topic does not end in 0x00"),
+        ([], "subscribe: the topic does not end in 0x00"),
+    ])
+    func refusesTopic(_ topic: [UInt8], _ text: String) throws {
+        let context = try Context()
+        var subscriber = try Socket(context, .subscriber, options: .subscriber)
+        let error = #expect(throws: ZeroMQError.self) { try subscriber.subscribe(topic) }
+        #expect(error?.code == .invalidTopic)
+        #expect(error?.description == text)
+    }
+
+    @Test func onlySubscribersSubscribe() throws {
+        let context = try Context()
+        var dealer = try Socket(context, .dealer, options: .client)
+        #expect(throws: ZeroMQError.self) { try dealer.subscribe([0]) }
+    }
+}

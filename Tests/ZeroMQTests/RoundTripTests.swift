@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+import ZeroMQ
+
+@Suite struct RoundTripTests {
+    private func exchange(over endpoint: String) throws {
+        let context = try Context()
+        var router = try Socket(context, .router, options: .front)
+        try router.bind(endpoint)
+        var dealer = try Socket(context, .dealer, options: .client)
+        try dealer.connect(router.lastEndpoint)
+        try dealer.becomesWritable()
+
+        // Short frames lie inside a message, long ones outside.
+        let header: [UInt8] = [1, 2, 3]
+        let body = [UInt8](repeating: 7, count: 100_000)
+        #expect(try dealer.send(header, body) == .sent)
+        let request = try router.next()
+        #expect(request.count == 3)
+        #expect(Array(request[1...]) == [header, body])
+
+        #expect(try router.send(request[0], body, [], header) == .sent)
+        #expect(try dealer.next() == [body, [], header])
+        let nothing = try dealer.receive()
+        expect(nothing == nil)
+    }
+
+    @Test func inproc() throws {
+        try exchange(over: "inproc://round-trip")
+    }
+
+    @Test func ipc() throws {
+        let directory = try RuntimeDirectory()
+        try exchange(over: "ipc://\(directory.path)/front")
+    }
+
+    @Test func tcp() throws {
+        try exchange(over: "tcp://127.0.0.1:*")
+    }
+
+    @Test func framesAreReadInPlace() throws {
+        let context = try Context()
+        var left = try Socket(context, .pair, options: .front)
+        var right = try Socket(context, .pair, options: .front)
+        try left.bind("inproc://in-place")
+        try right.connect("inproc://in-place")
+        #expect(try left.send([1, 2, 3], [4, 5]) == .sent)
+        guard let message = try right.receive() else { throw TimedOut() }
+        let sums = (0..<message.count).map { index in
+            message.withUnsafeBytes(at: index) { $0.reduce(0) { $0 + Int($1) } }
+        }
+        #expect(sums == [6, 9])
+        #expect(message[1] == [4, 5])
+    }
+}
