@@ -8,7 +8,7 @@ public struct MessagePackLimits: Hashable, Sendable {
     public let maximumBytes: Int
 
     /// The deepest nesting any limits allow: what fits the 512 KiB stack of a secondary thread.
-    public static let largestDepth = 256
+    public static let largestDepth = 128
 
     /// How many values of `Codable` types may be inside each other. More than arrays and maps, because a value may hand on
     /// to another one in its place, as an optional does.

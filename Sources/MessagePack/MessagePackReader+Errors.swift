@@ -35,9 +35,10 @@ extension MessagePackReader {
 
     /// The next value in a few words, for errors: `a string "x"`, `a map of 3`.
     func describeNext() -> String {
+        guard next < end, let type = MessagePackType(firstByte: bytes[next]) else { return "no value" }
         var reader = self
         do {
-            switch try reader.peekType() {
+            switch type {
             case .nil: return "nil"
             case .bool: return try reader.readBool() ? "true" : "false"
             case .integer:
@@ -54,7 +55,8 @@ extension MessagePackReader {
             case .extension: return "an extension of type \(try reader.readExtension().type)"
             }
         } catch {
-            return error.message
+            // The rest of it is malformed, which is another error than the one described here.
+            return type.description
         }
     }
 }

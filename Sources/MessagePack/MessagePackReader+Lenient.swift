@@ -6,13 +6,15 @@ extension MessagePackReader {
         let start = next
         let value = try readDouble()
         // By conversion, not by rounding: that is a function of libm, which the standard library alone does not link.
-        if value.magnitude < 0x1p63, Double(Int64(value)) == value {
-            if let result = T(exactly: Int64(value)) { return result }
-        } else if value >= 0x1p63, value < 0x1p64 {
-            if let result = T(exactly: UInt64(value)) { return result }
-        } else if value.isNaN || value.magnitude < 0x1p63 {
-            next = start
-            throw mismatch("an integer")
+        if value >= -0x1p63, value < 0x1p63 {
+            let whole = Int64(value)
+            guard Double(whole) == value else {
+                next = start
+                throw mismatch("an integer")
+            }
+            if let result = T(exactly: whole) { return result }
+        } else if value >= 0x1p63, value < 0x1p64, let result = T(exactly: UInt64(value)) {
+            return result
         }
         next = start
         throw outOfRange("\(value)", T.self)

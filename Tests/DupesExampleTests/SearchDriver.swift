@@ -4,12 +4,13 @@ import SamovarCore
 @testable import DupesExample
 
 /// Runs a search as a store with workers does, without any process: it keeps the open effects and answers them in whatever
-/// order a generator says. Every value passes a coder on its way, as it would between processes.
+/// order a generator says. Effects and messages pass a coder on their way, as they would between processes.
 struct SearchDriver: ~Copyable {
     var reader = DirectoryReader()
+    /// Whether effects and messages pass a coder. Off where there are very many.
+    var isCoding = true
     private var engine: TurnEngine<Dupes>
     private(set) var collector = Collector()
-    private(set) var mostOpen = 0
 
     init(root: Path, minimumSize: Int = 1) throws {
         let secret = Secret(high: 1, low: 2)
@@ -25,12 +26,13 @@ struct SearchDriver: ~Copyable {
 
     /// Takes an open effect, as a worker does.
     mutating func take(_ index: Int = 0) throws -> Dupes.Effect {
-        mostOpen = max(mostOpen, collector.open.count)
-        return try recoded(collector.open.remove(at: index))
+        let effect = collector.open.remove(at: index)
+        return isCoding ? try recoded(effect) : effect
     }
 
     mutating func apply(_ message: Dupes.Message) throws {
-        try engine.run(try recoded(message), now: Timestamp(microseconds: 0), origin: .store, into: &collector)
+        let message = isCoding ? try recoded(message) : message
+        try engine.run(message, now: Timestamp(microseconds: 0), origin: .store, into: &collector)
     }
 
     func answer(_ effect: Dupes.Effect) -> Dupes.Message {

@@ -16,9 +16,7 @@ func written(_ write: (inout MessagePackWriter) -> Void) -> String {
 }
 
 /// Reads from all of the bytes.
-func read<T>(
-    _ bytes: String, _ read: (inout MessagePackReader) throws(MessagePackError) -> T
-) throws(MessagePackError) -> T {
+func read<T>(_ bytes: String, _ read: (inout MessagePackReader) throws -> T) throws -> T {
     var reader = MessagePackReader(hex(bytes))
     let value = try read(&reader)
     guard reader.isAtEnd else { throw MessagePackError(.trailingBytes, "not all was read", offset: reader.position) }

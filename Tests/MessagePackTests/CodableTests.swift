@@ -7,13 +7,13 @@ import Testing
 
     @Test func `a struct is a map of its fields in their order`() throws {
         let bytes = try encoder.encode(Seed(root: "/", minimumSize: 5))
-        #expect(bytes == hex("82" + "a4726f6f74" + "a12f" + "ab6d696e696d756d53697a65" + "05"))
+        #expect(bytes == hex("82a4726f6f74a12fab6d696e696d756d53697a6505"))
         #expect(try decoder.decode(Seed.self, from: bytes) == Seed(root: "/", minimumSize: 5))
     }
 
     @Test func `an enum is a map from its case to the map of its values`() throws {
         let bytes = try encoder.encode(Message.asked(3))
-        #expect(hex(bytes) == "81" + "a561736b6564" + "81" + "a25f30" + "03")
+        #expect(hex(bytes) == "81a561736b656481a25f3003")
         #expect(try hex(encoder.encode(Input.increment)) == "81" + "a9696e6372656d656e74" + "80")
     }
 
@@ -87,7 +87,7 @@ import Testing
                 name = try container.decode(String.self, forKey: .name)
             }
         }
-        let bytes = hex("84" + "a178" + "9181a17a01" + "a46e616d65" + "a162" + "c0" + "c0" + "01" + "07")
+        let bytes = hex("84a1789181a17a01a46e616d65a162c0c00107")
         let odd = try decoder.decode(Odd.self, from: bytes)
         #expect(odd.one == 7)
         #expect(odd.name == "b")
@@ -96,14 +96,14 @@ import Testing
     @Test func `containers nested by hand may be filled in any order`() throws {
         for encoder in [MessagePackEncoder(), MessagePackEncoder(canonical: true)] {
             let bytes = try encoder.encode(Interleaved())
-            #expect(hex(bytes) == "83" + "a161" + "920102" + "a162" + "81a16303" + "a173" + "04")
+            #expect(hex(bytes) == "83a161920102a16281a16303a17304")
             #expect(try decoder.decode(Interleaved.self, from: bytes).sum == 10)
         }
     }
 
     @Test func `a superclass is under its own key`() throws {
         let bytes = try encoder.encode(Derived())
-        #expect(hex(bytes) == "82" + "a16e" + "02" + "a57375706572" + "81a16201")
+        #expect(hex(bytes) == "82a16e02a5737570657281a16201")
         let derived = try decoder.decode(Derived.self, from: bytes)
         #expect(derived.base == 1)
         #expect(derived.own == 2)
@@ -151,8 +151,8 @@ import Testing
     }
 
     @Test func `what is passed over is still checked`() {
-        #expect(throws: MessagePackError.self) { try decoder.decode(Seed.self, from: hex("82" + "a4726f6f74" + "a12f" + "a178" + "c1")) }
-        #expect(throws: (any Error).self) { try decoder.decode(Seed.self, from: hex("82" + "a4726f6f74" + "a12f" + "a178")) }
+        #expect(throws: MessagePackError.self) { try decoder.decode(Seed.self, from: hex("82a4726f6f74a12fa178c1")) }
+        #expect(throws: (any Error).self) { try decoder.decode(Seed.self, from: hex("82a4726f6f74a12fa178")) }
     }
 
     @Test func `encoder and decoder have the same depth limit`() throws {

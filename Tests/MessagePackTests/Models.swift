@@ -1,6 +1,6 @@
 import MessagePack
 
-struct Small: Codable, Equatable {
+struct Small: Codable, Equatable, Sendable {
     var id = 12345
     var name = "hello"
     var count: Int8 = -7
@@ -8,20 +8,20 @@ struct Small: Codable, Equatable {
     var isOn = true
 }
 
-struct Seed: Codable, Equatable {
+struct Seed: Codable, Equatable, Sendable {
     var root: String
     var minimumSize: Int?
 }
 
-enum Input: Codable, Equatable {
+enum Input: Codable, Equatable, Sendable {
     case increment, decrement, incrementAsync
 }
 
-enum Color: String, Codable, Equatable, Hashable {
+enum Color: String, Codable, Hashable, Sendable {
     case red, green
 }
 
-enum Message: Codable, Equatable, Hashable {
+enum Message: Codable, Hashable, Sendable {
     case tick
     case asked(Int)
     case add(url: String, tags: [String])
@@ -45,13 +45,13 @@ final class Tree: Codable, Equatable {
     }
 }
 
-struct Item: Codable, Equatable {
+struct Item: Codable, Equatable, Sendable {
     var name: String
     var color: Color
     var last: Message?
 }
 
-struct Box: Codable, Equatable {
+struct Box: Codable, Equatable, Sendable {
     var seed: Seed?
     var items: [Item] = []
     var numbers: Set<Int> = []
@@ -68,7 +68,7 @@ struct Box: Codable, Equatable {
 }
 
 /// A type with a form of its own, inside types which have none.
-struct Position: Codable, Equatable, Hashable, MessagePackable {
+struct Position: Codable, Hashable, MessagePackable, Sendable {
     var x: Int
     var y: Int
 

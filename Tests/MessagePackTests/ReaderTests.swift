@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: ["ddffffffff", "dfffffffff", "dcffff", "df7fffffff0000", "9f01", "8f0101"])
     func `a count beyond the bytes is refused before anything is allocated`(bytes: String) {
         for read in everyRead { #expect(throws: MessagePackError.self) { try read(MessagePackReader(hex(bytes))) } }
-        #expect(throws: MessagePackError.self) { try MessagePackDecoder().decode([Int].self, from: hex(bytes)) }
+        #expect(throws: (any Error).self) { try MessagePackDecoder().decode([Int].self, from: hex(bytes)) }
         #expect(throws: (any Error).self) { try MessagePackDecoder().decode([Int: Int].self, from: hex(bytes)) }
     }
 

@@ -5,8 +5,8 @@ import ServiceLifecycle
 import UnixSignals
 
 /// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
-func runProcess(_ service: some Service, lifeline: Bool, logger: Logger, hear: @escaping @Sendable (String) -> Void = { _ in }) async throws {
-    if lifeline { watchLifeline(logger: logger, hear: hear) }
+func runProcess(_ service: some Service, lifeline: Lifeline?, logger: Logger) async throws {
+    lifeline?.watch(logger: logger)
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .error)
     let group = ServiceGroup(
@@ -37,15 +37,24 @@ private struct ImpatientExit: Service {
 }
 
 /// The lifeline is standard input: while the supervisor lives, it is open. Its end, however the supervisor died, means drain, and
-/// no longer than 5 s. Lines on it are news from the supervisor.
-private func watchLifeline(logger: Logger, hear: @escaping @Sendable (String) -> Void) {
-    let thread = Thread {
-        while let line = readLine() { hear(line) }
-        logger.debug("the supervisor is gone: draining")
-        kill(getpid(), SIGTERM)
-        Thread.sleep(forTimeInterval: 6)
-        _exit(75)
+/// no longer than 5 s.
+struct Lifeline: Sendable {
+    /// Lines on it are news from the supervisor.
+    var hear: @Sendable (String) -> Void = { _ in }
+    /// The supervisor is gone.
+    var drain: @Sendable () -> Void
+
+    private static let limit = 5.0
+
+    fileprivate func watch(logger: Logger) {
+        let thread = Thread {
+            while let line = readLine() { hear(line) }
+            logger.debug("the supervisor is gone: draining")
+            drain()
+            Thread.sleep(forTimeInterval: Self.limit)
+            _exit(75)
+        }
+        thread.name = "samovar-lifeline"
+        thread.start()
     }
-    thread.name = "samovar-lifeline"
-    thread.start()
 }

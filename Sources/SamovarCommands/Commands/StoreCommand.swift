@@ -41,12 +41,16 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh, settings: settings.store)
         let store = try Store<App.Program>(configuration, logger: logger)
-        try await runProcess(store, lifeline: lifeline, logger: logger) { line in
+        let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.
             let words = line.split(separator: " ", maxSplits: 2).map(String.init)
             guard words.count >= 2, words[0] == "gone", let id = WorkerID(words[1]) else { return }
             store.workerDied(id, words.count > 2 ? words[2] : "its process ended")
+        } drain: {
+            // The next supervisor waits 5 s for the data folder.
+            store.drain(within: .seconds(2))
         }
+        try await runProcess(store, lifeline: lifeline ? news : nil, logger: logger)
     }
 }
 
@@ -91,6 +95,6 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
             endpoint: try settings.endpoint(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
             queues: names.isEmpty ? [.default] : names.map { Queue($0) }, readAhead: readAhead ?? settings.readAhead ?? App.readAhead)
         let worker = try WorkerHost(App.worker, configuration, logger: logger)
-        try await runProcess(worker, lifeline: lifeline, logger: logger)
+        try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
     }
 }

@@ -75,7 +75,8 @@ final class Supervisor: Sendable {
                 group.addTask { try await self.keepRunning(.worker(number)) }
             }
             do {
-                try await group.waitForAll()
+                // Not `waitForAll`, which would wait for the workers before it tells of the store's failure.
+                while try await group.next() != nil {}
             } catch {
                 killAll()
                 throw error

@@ -30,7 +30,7 @@ public struct Store<P: Program>: Service {
                 try loop.run(seed: seed) { secret, limits in TypedEngine(P.self, secret: secret, limits: limits) }
             }
         } onGracefulShutdown: {
-            loop.drain()
+            loop.drain(within: configuration.settings.drain)
         }
     }
 
@@ -39,9 +39,9 @@ public struct Store<P: Program>: Service {
         loop.workerDied(id, evidence)
     }
 
-    /// Stops in order, as a graceful shutdown does.
-    public func drain() {
-        loop.drain()
+    /// Stops in order, as a graceful shutdown does, but waits no longer than this for running jobs.
+    public func drain(within limit: Duration) {
+        loop.drain(within: limit)
     }
 
     /// The seed in the one encoding that two equal seeds share, whatever order of keys they came in.

@@ -11,7 +11,7 @@ import ZeroMQ
 final class StoreLoop: Sendable {
     enum News: Sendable {
         case journal(JournalThread.News)
-        case drain
+        case drain(within: Duration)
         case workerDied(WorkerID, String)
     }
 
@@ -25,7 +25,7 @@ final class StoreLoop: Sendable {
         mailbox = try Mailbox()
     }
 
-    func drain() { mailbox.post(.drain) }
+    func drain(within limit: Duration) { mailbox.post(.drain(within: limit)) }
 
     func workerDied(_ id: WorkerID, _ evidence: String) { mailbox.post(.workerDied(id, evidence)) }
 
@@ -114,7 +114,7 @@ final class StoreLoop: Sendable {
     private func takeNews(_ machine: inout StoreMachine, _ now: Timestamp) throws {
         for news in mailbox.takeAll() {
             switch news {
-            case .drain: machine.drain(now: now)
+            case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
             case .journal(.committed(let turn)): machine.committed(through: turn, now: now)
             case .journal(.full(let error)): logger.error("the disk is full, nothing is taken until there is space: \(error)")

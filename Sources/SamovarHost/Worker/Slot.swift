@@ -26,8 +26,10 @@ struct Slot<P: Program>: Sendable {
             guard case .run(let task, let timeline) = event else { continue }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    report(task.lease, await Self.answer(task, timeline, handler))
+                    let answer = await Self.answer(task, timeline, handler)
+                    // First this: after the report, the next `.run` may come at any time.
                     continuation.yield(.ended)
+                    report(task.lease, answer)
                 }
                 while let event = await iterator.next() {
                     if case .ended = event { break }

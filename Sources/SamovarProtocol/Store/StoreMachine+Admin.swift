@@ -37,7 +37,7 @@ extension StoreMachine {
             write(.dropped(id), origin: .operator, now: now)
             return ["dropped": .string("\(id)")]
         case "drain":
-            drain(now: now)
+            drain(within: settings.drain, now: now)
             return ["draining": true]
         default: throw AdminRefusal(text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, drain")
         }

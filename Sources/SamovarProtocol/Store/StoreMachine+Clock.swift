@@ -51,10 +51,10 @@ extension StoreMachine {
     // MARK: Drain
 
     /// Stops in order: no further inputs and jobs, running jobs may finish, then a snapshot and a goodbye.
-    public mutating func drain(now: Timestamp) {
+    public mutating func drain(within limit: Duration, now: Timestamp) {
         guard phase == .serving else { return }
         let now = max(now, state.time)
-        phase = .draining(until: now + settings.drain)
+        phase = .draining(until: now + limit)
         note(.info, "draining: \(count(dispatcher.assignments.count, "job")) running")
         for (_, desk) in dispatcher.workers.sorted(by: { $0.key < $1.key }) { send(.drain, to: desk.route, floor: .none) }
     }

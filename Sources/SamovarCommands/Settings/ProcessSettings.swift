@@ -1,0 +1,90 @@
+import Logging
+import SamovarProtocol
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The settings of a process. Each comes from a flag, else a `SAMOVAR_*` variable, else the file of `--config`, else it is
+/// nil or the default.
+///
+/// The key `store.viewIntervalMilliseconds` of the file is the variable `SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS`.
+/// `config/local.yaml` explains each of them.
+struct ProcessSettings: Equatable, Sendable {
+    /// The data folder.
+    var data: String?
+    /// Where the store is reached; nil for the sockets that belong to the data folder.
+    var endpoint: String?
+    var logLevel: String?
+    /// Jobs at once in a worker.
+    var slots: Int?
+    var readAhead: Int?
+    /// The queues that a worker serves; empty for the default one.
+    var queues: [String] = []
+    /// Worker processes of `up`.
+    var workers: Int?
+    var store = StoreSettings()
+    /// What a person should know and what is no error, such as a misspelt variable.
+    var warnings: [String] = []
+
+    /// - Parameters:
+    ///   - flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
+    ///   - configFile: the path of a YAML file; none is looked for.
+    /// - Throws: `SettingsError` for a value that does not fit, wherever it stands, and for an unknown key in the file.
+    static func read(
+        flags: [String: String], configFile: String?,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(SettingsError) -> ProcessSettings {
+        var file: SettingsFile?
+        if let configFile { file = try SettingsFile(path: configFile) }
+        var reader = SettingsReader(flags: flags, environment: environment, file: file)
+
+        var settings = ProcessSettings()
+        settings.data = try reader.text("data", "the path of a folder")
+        settings.endpoint = try reader.text("endpoint", "ipc:///FOLDER or tcp://HOST:PORT")
+        settings.logLevel = try reader.choice("log.level", of: Logger.Level.allCases.map(\.rawValue))
+        settings.slots = try reader.integer("slots", in: 1...1_024)
+        settings.readAhead = try reader.integer("readAhead", in: 0...65_536)
+        settings.queues = try reader.names("queues") ?? []
+        settings.workers = try reader.integer("workers", in: 0...1_024)
+        try settings.store.read(from: &reader)
+        settings.warnings = try reader.finish()
+        return settings
+    }
+}
+
+extension StoreSettings {
+    mutating func read(from reader: inout SettingsReader) throws(SettingsError) {
+        func set(_ property: WritableKeyPath<StoreSettings, Int>, _ name: String, _ range: ClosedRange<Int>, times unit: Int = 1)
+            throws(SettingsError)
+        {
+            guard let number = try reader.integer("store." + name, in: range) else { return }
+            self[keyPath: property] = number * unit
+        }
+        func set(
+            _ property: WritableKeyPath<StoreSettings, Duration>, _ name: String, _ range: ClosedRange<Int>, unit: Duration
+        ) throws(SettingsError) {
+            guard let number = try reader.integer("store." + name, in: range) else { return }
+            self[keyPath: property] = unit * number
+        }
+
+        try set(\.window, "window", 1...65_536)
+        try set(\.inbox, "inbox", 1...10_000_000)
+        try set(\.inboxBytes, "inboxMebibytes", 1...65_536, times: 1 << 20)
+        try set(\.sessions, "sessions", 1...10_000_000)
+        try set(\.sessionIdle, "sessionIdleSeconds", 1...31_536_000, unit: .seconds(1))
+        // Inputs are refused from four fifths on, so fewer than five would refuse all.
+        try set(\.openEffects, "openEffects", 5...100_000_000)
+        try set(\.silence, "silenceSeconds", 3...3_600, unit: .seconds(1))
+        try set(\.timeoutGrace, "timeoutGraceSeconds", 0...3_600, unit: .seconds(1))
+        try set(\.suspectDeaths, "suspectDeaths", 1...100)
+        try set(\.unservedWarning, "unservedWarningSeconds", 0...3_600, unit: .seconds(1))
+        try set(\.viewInterval, "viewIntervalMilliseconds", 0...60_000, unit: .milliseconds(1))
+        try set(\.viewCostFactor, "viewCostFactor", 0...1_000)
+        try set(\.snapshotBytes, "snapshotMebibytes", 1...1_048_576, times: 1 << 20)
+        try set(\.drain, "drainSeconds", 0...3_600, unit: .seconds(1))
+        try set(\.waiters, "waiters", 1...1_000_000)
+    }
+}

@@ -1,0 +1,48 @@
+import MessagePack
+import Testing
+
+@Suite struct CanonicalTests {
+    let encoder = MessagePackEncoder(canonical: true)
+
+    @Test func `equal sets are equal bytes, however they were filled`() throws {
+        let numbers = (0..<500).map { $0 * 7919 % 1000 - 300 }
+        var forward = Set<Int>(), backward = Set<Int>(minimumCapacity: 4000)
+        for number in numbers { forward.insert(number) }
+        for number in numbers.reversed() { backward.insert(number) }
+        #expect(Array(forward) != Array(backward))
+        #expect(try encoder.encode(forward) == encoder.encode(backward))
+        #expect(try MessagePackDecoder().decode(Set<Int>.self, from: encoder.encode(forward)) == forward)
+    }
+
+    @Test func `equal dictionaries are equal bytes, whatever their keys are`() throws {
+        let numbers = Array(0..<300)
+        try expectEqual(numbers.map { ("key \($0)", $0) })
+        try expectEqual(numbers.map { ($0 - 100, $0) })
+        try expectEqual(numbers.map { (Message.asked($0), [$0: Set($0..<$0 + 5)]) })
+        try expectEqual(numbers.map { (Position(x: $0, y: -$0), $0) })
+    }
+
+    private func expectEqual<Key: Hashable & Codable, Value: Codable & Equatable>(_ pairs: [(Key, Value)]) throws {
+        var forward: [Key: Value] = [:], backward = [Key: Value](minimumCapacity: 4000)
+        for (key, value) in pairs { forward[key] = value }
+        for (key, value) in pairs.reversed() { backward[key] = value }
+        #expect(Array(forward.keys) != Array(backward.keys))
+        #expect(try encoder.encode(forward) == encoder.encode(backward))
+        #expect(try MessagePackDecoder().decode([Key: Value].self, from: encoder.encode(forward)) == forward)
+    }
+
+    @Test func `keys and elements are in the order of their bytes`() throws {
+        #expect(try hex(encoder.encode(Seed(root: "", minimumSize: 1))) == "82a4726f6f74a0ab6d696e696d756d53697a6501")
+        #expect(try hex(encoder.encode([3: 1, -1: 2, 300: 3])) == "830301cd012c03ff02")
+        #expect(try hex(encoder.encode(["b": 1, "a": 2, "aa": 3])) == "83a16102a16201a2616103")
+        #expect(try hex(encoder.encode(Set([[2], [1, 1], []]))) == "93909102920101")
+    }
+
+    @Test func `arrays keep their order, and equal floats have equal bytes`() throws {
+        #expect(try encoder.encode([3, 1, 2]) == hex("93030102"))
+        #expect(try encoder.encode(-0.0) == encoder.encode(0.0))
+        #expect(try encoder.encode([Float]([-0.0])) == encoder.encode([Float]([0.0])))
+        #expect(try encoder.encode(-Double.nan) == encoder.encode(Double(nan: 5, signaling: false)))
+        #expect(try MessagePackEncoder().encode(-0.0) != MessagePackEncoder().encode(0.0))
+    }
+}

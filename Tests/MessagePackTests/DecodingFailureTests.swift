@@ -1,0 +1,127 @@
+import MessagePack
+import Testing
+
+@Suite struct DecodingFailureTests {
+    @Test(arguments: [true, false])
+    func `an unknown case is named with those there are`(lenient: Bool) {
+        #expect(failure(of: Input.self, ["foo": [:]], lenient)
+            == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
+        #expect(failure(of: Color.self, "blue", lenient) == "unknown case \"blue\" for Color; allowed: red, green")
+        #expect(failure(of: [Message].self, [["tick": [:]], ["asks": [:]]], lenient)
+            == "unknown case \"asks\" for Message at \"[1]\"; allowed: tick, asked, add, probed, both")
+        #expect(failure(of: Message.self, [:], lenient)
+            == "expected one case of Message, found 0; allowed: tick, asked, add, probed, both")
+        #expect(failure(of: Message.self, ["tick": [:], "add": [:]], lenient)
+            == "expected one case of Message, found 2; allowed: tick, asked, add, probed, both")
+    }
+
+    @Test func `a bare word that is no case is named likewise`() {
+        #expect(failure(of: Input.self, "foo", true)
+            == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
+        #expect(failure(of: Message.self, "asked", true) == "missing field \"asked._0\" in Message.asked; allowed: _0")
+    }
+
+    @Test(arguments: [true, false])
+    func `a missing field is named with those there are`(lenient: Bool) {
+        #expect(failure(of: Seed.self, [:], lenient) == "missing field \"root\" in Seed; allowed: root, minimumSize")
+        #expect(failure(of: Message.self, ["add": ["url": "x"]], lenient)
+            == "missing field \"add.tags\" in Message.add; allowed: url, tags")
+        #expect(failure(of: Box.self, ["items": [["name": "a", "color": "red"], ["name": "b"]], "numbers": []], lenient)
+            == "missing field \"items[1].color\" in Item; allowed: name, color, last")
+    }
+
+    @Test(arguments: [true, false])
+    func `a field of another type is named with what was found`(lenient: Bool) {
+        #expect(failure(of: Small.self, small(count: "x"), lenient) == "field \"count\": expected an integer, found a string \"x\"")
+        #expect(failure(of: Small.self, small(count: nil), lenient) == "field \"count\": expected an integer, found nil")
+        #expect(failure(of: Small.self, small(count: [1]), lenient) == "field \"count\": expected an integer, found an array of 1")
+        #expect(failure(of: Small.self, small(count: 1.5), lenient) == "field \"count\": expected an integer, found a float 1.5")
+        #expect(failure(of: Small.self, small(count: 200), lenient)
+            == "field \"count\": expected an integer from -128 to 127, found 200")
+        #expect(failure(of: Small.self, small(count: true), lenient) == "field \"count\": expected an integer, found true")
+        #expect(failure(of: Seed.self, [1], lenient) == "expected a map, found an array of 1")
+        #expect(failure(of: Seed.self, ["root": 7], lenient) == "field \"root\": expected a string, found an integer 7")
+        #expect(failure(of: [Int].self, "x", lenient) == "expected an array, found a string \"x\"")
+        #expect(failure(of: [[String]].self, [["x"], ["y", 5]], lenient)
+            == "field \"[1][1]\": expected a string, found an integer 5")
+        #expect(failure(of: [String: Seed].self, ["main": ["root": false]], lenient)
+            == "field \"main.root\": expected a string, found false")
+        #expect(failure(of: [String: Position].self, ["position": [1]], lenient) == "field \"position\": expected an array of 2, found one of 1")
+        #expect(failure(of: Message.self, ["both": ["_0": ["tick": [:]], "_1": ["asked": ["_0": "x"]]]], lenient)
+            == "field \"both._1.asked._0\": expected an integer, found a string \"x\"")
+    }
+
+    @Test func `an unknown field is named with those there are`() {
+        #expect(failure(of: Seed.self, ["root": "/", "minimum": 5], true)
+            == "unknown field \"minimum\" in Seed; allowed: root, minimumSize")
+        #expect(failure(of: Message.self, ["add": ["urll": "x", "tags": []]], true)
+            == "unknown field \"add.urll\" in Message.add; allowed: url, tags")
+        #expect(failure(of: Input.self, ["increment": ["by": 1]], true)
+            == "unknown field \"increment.by\" in Input.increment; allowed: none")
+    }
+
+    @Test func `a failure of a type's own is placed`() {
+        struct Even: Decodable {
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.singleValueContainer()
+                guard try container.decode(Int.self).isMultiple(of: 2) else {
+                    throw DecodingError.dataCorruptedError(in: container, debugDescription: "an odd number")
+                }
+            }
+        }
+        #expect(failure(of: [Even].self, [2, 3], false) == "field \"[1]\": an odd number")
+        #expect(failure(of: Even.self, 3, false) == "an odd number")
+    }
+
+    @Test func `a key that occurs twice is named`() {
+        #expect(failure(of: [String: Int].self, .map([.init("a", 1), .init("a", 1)]), false) == "the key \"a\" occurs twice")
+    }
+
+    @Test func `bytes that are no MessagePack are said to be none`() {
+        do {
+            _ = try MessagePackDecoder().decode(Seed.self, from: [0xc1])
+            Issue.record("0xc1 was decoded")
+        } catch {
+            #expect(describe(decodingFailure: error, of: Seed.self)
+                == "not a MessagePack value: 0xc1 begins no value (byte 0)")
+        }
+    }
+
+    @Test func `the keys of a type are known for every number of cases`() {
+        enum None: CodingKey {}
+        enum One: CodingKey { case only }
+        enum Renamed: String, CodingKey { case a = "alpha", b }
+        enum All: String, CodingKey, CaseIterable { case x, y }
+        struct Free: CodingKey {
+            var stringValue = ""
+            var intValue: Int? { nil }
+            init?(stringValue: String) {}
+            init?(intValue: Int) {}
+        }
+        func missing<Key: CodingKey>(_ type: Key.Type) -> String {
+            let error = DecodingError.keyNotFound(
+                Renamed.a, DecodingError.Context(codingPath: [], debugDescription: "", underlyingError: nil))
+            return describe(decodingFailure: error, of: Seed.self)
+        }
+        #expect(missing(Renamed.self) == "missing field \"alpha\" in Seed; allowed: alpha, b")
+        let cases: [(any CodingKey, String)] = [(One.only, "; allowed: only"), (All.x, "; allowed: x, y"), (Free(stringValue: "")!, "")]
+        for (key, list) in cases {
+            let error = DecodingError.keyNotFound(key, DecodingError.Context(codingPath: [], debugDescription: ""))
+            #expect(describe(decodingFailure: error, of: Seed.self) == "missing field \"\(key.stringValue)\" in Seed" + list)
+        }
+    }
+
+    private func small(count: MessagePackValue) -> MessagePackValue {
+        ["id": 1, "name": "", "count": count, "ratio": 1.0, "isOn": true]
+    }
+
+    private func failure<T: Decodable>(of type: T.Type, _ value: MessagePackValue, _ lenient: Bool) -> String {
+        var writer = MessagePackWriter()
+        writer.write(value)
+        do {
+            return "decoded \(try MessagePackDecoder(lenient: lenient).decode(type, from: writer.bytes))"
+        } catch {
+            return describe(decodingFailure: error, of: type)
+        }
+    }
+}
