@@ -98,6 +98,9 @@ let package = Package(
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
         .testTarget(
+            name: "SamovarCommandsTests", dependencies: ["SamovarCommands", "SamovarProtocol", "MessagePack"],
+            swiftSettings: settings),
+        .testTarget(
             name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore"], swiftSettings: settings),
         .testTarget(
             name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings),

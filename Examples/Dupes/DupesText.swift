@@ -100,7 +100,9 @@ extension DupesText {
     /// “clear the screen”. Bytes that are no text are written as `\xff`.
     static func printable(_ path: Path) -> String {
         guard let text = String(validating: path.bytes, as: UTF8.self) else {
-            return path.bytes.reduce(into: "") { $0 += (0x20...0x7e).contains($1) ? String(Unicode.Scalar($1)) : "\\x" + hexadecimal($1) }
+            return path.bytes.reduce(into: "") { result, byte in
+                result += (0x20...0x7e).contains(byte) ? String(Unicode.Scalar(byte)) : "\\x" + hexadecimal(byte)
+            }
         }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar.properties.generalCategory {

@@ -1,4 +1,4 @@
-import Foundation
+import MessagePack
 import SamovarCore
 
 @testable import DupesExample
@@ -66,6 +66,7 @@ struct Collector: TurnSink {
     }
 }
 
+/// What another process makes of a value.
 func recoded<Value: Codable>(_ value: Value) throws -> Value {
-    try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
+    try MessagePackDecoder().decode(Value.self, from: MessagePackEncoder().encode(value))
 }

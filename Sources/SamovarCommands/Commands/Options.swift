@@ -22,7 +22,9 @@ struct StoreOptions: ParsableArguments {
         flags["data"] = data
         flags["endpoint"] = endpoint
         flags["log.level"] = logLevel
-        return try ProcessSettings.read(flags: flags, configFile: config)
+        let settings = try ProcessSettings.read(flags: flags, configFile: config)
+        for warning in settings.warnings { printError("warning: \(warning)") }
+        return settings
     }
 }
 

@@ -109,9 +109,10 @@ struct SettingsReader {
         return first
     }
 
-    /// `SAMOVAR_STORE_WINDOW` for `store.window`, as the provider itself spells it.
+    /// `SAMOVAR_STORE_WINDOW` for `store.window`; the provider spells it so, but tells only whoever looks a key up.
     private func variable(of key: String) -> String {
-        environmentName(of: absolute("samovar." + key))
+        "SAMOVAR_"
+            + key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
     }
 
     private func absolute(_ key: String) -> AbsoluteConfigKey { AbsoluteConfigKey(ConfigKey(key)) }
