@@ -15,6 +15,9 @@ struct DupesApp: SamovarApp {
         }
     }
 
+    /// A batch of small files takes a few milliseconds.
+    static var readAhead: Int { 1 }
+
     static func line(of view: Dupes.ViewState) -> String { DupesText.line(of: view) }
 
     static func screen(of view: Dupes.ViewState) -> String { DupesText.screen(of: view) }

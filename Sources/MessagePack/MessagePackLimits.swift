@@ -7,7 +7,8 @@ public struct MessagePackLimits: Hashable, Sendable {
     /// How long one message may be.
     public let maximumBytes: Int
 
-    /// The deepest nesting any limits allow: what fits the 512 KiB stack of a secondary thread.
+    /// The deepest nesting any limits allow: what `Codable` takes for it fits a stack of 512 KiB, as a secondary thread may
+    /// have (optimised; without optimisation, 1 MiB).
     public static let largestDepth = 128
 
     /// How many values of `Codable` types may be inside each other. More than arrays and maps, because a value may hand on

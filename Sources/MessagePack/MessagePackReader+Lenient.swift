@@ -78,7 +78,7 @@ func decodeBase64(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         }
     }
     // What is left of the last sextet must be zero, so that one value has one text.
-    return bits & (1 << UInt32(count) - 1) == 0 ? result : nil
+    return bits & ((1 << UInt32(count)) - 1) == 0 ? result : nil
 }
 
 private func base64Sextet(_ character: UInt8) -> UInt8? {

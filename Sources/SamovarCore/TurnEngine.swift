@@ -110,11 +110,14 @@ public struct GroupLimits: Hashable, Sendable {
     public var effects: Int
     /// Bytes of one group's records.
     public var bytes: Int
+    /// Bytes of one effect, which has to fit a frame.
+    public var effectBytes: Int
 
-    public init(turns: Int = 1_000, effects: Int = 10_000, bytes: Int = 4 << 20) {
+    public init(turns: Int = 1_000, effects: Int = 10_000, bytes: Int = 4 << 20, effectBytes: Int = 4 << 20) {
         self.turns = turns
         self.effects = effects
         self.bytes = bytes
+        self.effectBytes = effectBytes
     }
 
     public static let `default` = GroupLimits()
@@ -125,6 +128,7 @@ public enum GroupLimit: Error, Hashable, Sendable, CustomStringConvertible {
     case turns(Int, root: Int)
     case effects(Int, root: Int)
     case bytes(Int, root: Int)
+    case effectBytes(Int, root: Int)
     /// A message or an effect of the group that its own `encode(to:)` refuses.
     case unencodable(String, root: Int)
 
@@ -133,6 +137,7 @@ public enum GroupLimit: Error, Hashable, Sendable, CustomStringConvertible {
         case .turns(let limit, let root): "the group of turn \(root) has more than \(limit) turns: an endless chain of follow-ups?"
         case .effects(let limit, let root): "the group of turn \(root) orders more than \(limit) effects"
         case .bytes(let limit, let root): "the records of the group of turn \(root) take more than \(limit) bytes"
+        case .effectBytes(let limit, let root): "an effect of the group of turn \(root) takes more than \(limit) bytes"
         case .unencodable(let why, let root): "the group of turn \(root) has a value that cannot be encoded: \(why)"
         }
     }

@@ -63,8 +63,8 @@ public struct SocketOptions: Hashable, Sendable {
 }
 
 extension SocketOptions {
-    /// The store's ROUTER for clients: frames to 1 MiB.
-    public static let front = SocketOptions(maximumFrameBytes: 1 << 20)
+    /// The store's ROUTER for clients: inputs of 1 MiB, and room for what is around them.
+    public static let front = SocketOptions(maximumFrameBytes: 2 << 20)
 
     /// The store's ROUTER for workers: results of 4 MiB, and room for their headers.
     public static let work = SocketOptions(maximumFrameBytes: 5 << 20)

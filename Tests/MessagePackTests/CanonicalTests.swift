@@ -14,6 +14,15 @@ import Testing
         #expect(try MessagePackDecoder().decode(Set<Int>.self, from: encoder.encode(forward)) == forward)
     }
 
+    @Test func `a set is sorted wherever it stands`() throws {
+        struct Holder: Codable, Equatable { var some: Set<String>?, none: Set<String>?, list: [Set<Int>?] }
+        let holder = Holder(some: ["c", "a", "b"], none: nil, list: [[3, 2, 1], nil])
+        let bytes = try encoder.encode(holder)
+        #expect(hex(bytes) == "82a46c6973749293010203c0a4736f6d6593a161a162a163")
+        #expect(try MessagePackDecoder().decode(Holder.self, from: bytes) == holder)
+        #expect(try hex(encoder.encode([Set([2, 1])] as [Set<Int>?])) == "91920102")
+    }
+
     @Test func `equal dictionaries are equal bytes, whatever their keys are`() throws {
         let numbers = Array(0..<300)
         try expectEqual(numbers.map { ("key \($0)", $0) })

@@ -8,7 +8,8 @@ struct InteropTests {
     static let values: [(MessagePackValue, String)] = [
         (nil, "None"), (true, "True"), (false, "False"), (0, "0"), (127, "127"), (128, "128"), (65536, "65536"), (-1, "-1"),
         (-33, "-33"), (-32769, "-32769"), (.int(.min), "-9223372036854775808"), (.uint(.max), "18446744073709551615"),
-        (1.5, "1.5"), (-0.1, "-0.1"), ("", "''"), ("é€😀", "'é€😀'"), (.binary([]), "b''"), (.binary([1, 255]), "b'\\x01\\xff'"),
+        (1.5, "1.5"), (-0.1, "-0.1"), ("", "''"),
+        ("é€😀", "'é€😀'"), (.binary([]), "b''"), (.binary([1, 255]), "b'\\x01\\xff'"),
         ([], "[]"), ([1, [2, []]], "[1, [2, []]]"), ([:], "{}"), (["a": ["b": nil], 5: "c"], "{'a': {'b': None}, 5: 'c'}"),
         (.extension(type: 5, bytes: [1, 2, 3]), "ExtType(code=5, data=b'\\x01\\x02\\x03')"),
         (.extension(type: -1, bytes: [0, 0, 0, 7]), "Timestamp(seconds=7, nanoseconds=0)"),

@@ -25,12 +25,18 @@ import Testing
 
     @Test(arguments: ["", "cc", "cd01", "cb3ff0", "a578", "d9", "d905", "c6ffffffff", "dc", "d4", "d405", "c7ff", "d6ff0000"])
     func `truncated bytes are an error`(bytes: String) {
-        for read in everyRead { #expect(throws: MessagePackError.self) { try read(MessagePackReader(hex(bytes))) } }
+        for read in everyRead {
+            var reader = MessagePackReader(hex(bytes))
+            #expect(throws: MessagePackError.self) { try read(&reader) }
+        }
     }
 
     @Test(arguments: ["ddffffffff", "dfffffffff", "dcffff", "df7fffffff0000", "9f01", "8f0101"])
     func `a count beyond the bytes is refused before anything is allocated`(bytes: String) {
-        for read in everyRead { #expect(throws: MessagePackError.self) { try read(MessagePackReader(hex(bytes))) } }
+        for read in everyRead {
+            var reader = MessagePackReader(hex(bytes))
+            #expect(throws: MessagePackError.self) { try read(&reader) }
+        }
         #expect(throws: (any Error).self) { try MessagePackDecoder().decode([Int].self, from: hex(bytes)) }
         #expect(throws: (any Error).self) { try MessagePackDecoder().decode([Int: Int].self, from: hex(bytes)) }
     }
@@ -61,7 +67,8 @@ import Testing
         let bytes = [UInt8](repeating: 0x91, count: 1_000_000)
         let limits = MessagePackLimits(maximumDepth: .max)
         for read in everyRead.suffix(2) {
-            #expect { try read(MessagePackReader(bytes, limits: limits)) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+            var reader = MessagePackReader(bytes, limits: limits)
+            #expect { try read(&reader) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
         }
         #expect(throws: (any Error).self) { try MessagePackDecoder(limits: limits).decode(Tree.self, from: bytes) }
     }
@@ -70,7 +77,9 @@ import Testing
         let bytes = [UInt8](repeating: 0x91, count: 1000)
         var reader = MessagePackReader(bytes)
         #expect { try reader.read(Nest.self) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
-        #expect { try MessagePackDecoder().decode(Nest.self, from: bytes) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+        #expect { try MessagePackDecoder().decode(Nest.self, from: bytes) } throws: {
+            ($0 as? MessagePackError)?.code == .tooDeep
+        }
     }
 
     @Test func `size is limited`() throws {
@@ -92,14 +101,14 @@ import Testing
         for (bytes, type) in types { #expect(try MessagePackReader(hex(bytes)).peekType() == type) }
     }
 
-    private var everyRead: [(MessagePackReader) throws -> Void] {
+    private var everyRead: [(inout MessagePackReader) throws -> Void] {
         [
-            { var reader = $0; _ = try reader.readBool() }, { var reader = $0; _ = try reader.readInt() },
-            { var reader = $0; _ = try reader.readUInt64() }, { var reader = $0; _ = try reader.readDouble() },
-            { var reader = $0; _ = try reader.readFloat() }, { var reader = $0; _ = try reader.readString() },
-            { var reader = $0; _ = try reader.readBinary() }, { var reader = $0; _ = try reader.readExtension() },
-            { var reader = $0; _ = try reader.readTimestamp() }, { var reader = $0; try reader.skip() },
-            { var reader = $0; _ = try reader.readRaw() }, { var reader = $0; _ = try reader.readValue() },
+            { _ = try $0.readBool() }, { _ = try $0.readInt() },
+            { _ = try $0.readUInt64() }, { _ = try $0.readDouble() },
+            { _ = try $0.readFloat() }, { _ = try $0.readString() },
+            { _ = try $0.readBinary() }, { _ = try $0.readExtension() },
+            { _ = try $0.readTimestamp() }, { try $0.skip() },
+            { _ = try $0.readRaw() }, { _ = try $0.readValue() },
         ]
     }
 }

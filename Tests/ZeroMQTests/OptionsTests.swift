@@ -17,7 +17,7 @@ import Testing
     }
 
     static let presets = [
-        Preset(name: "front", kind: .router, options: .front, frameBytes: 1 << 20),
+        Preset(name: "front", kind: .router, options: .front, frameBytes: 2 << 20),
         Preset(name: "work", kind: .router, options: .work, frameBytes: 5 << 20),
         Preset(name: "admin", kind: .router, options: .admin, frameBytes: 1 << 20),
         Preset(name: "view", kind: .publisher, options: .view, frameBytes: 512, linger: 500),

@@ -12,14 +12,18 @@ extension DecodingNode {
         case .typeMismatch:
             let failure = DecodingFailure.unexpected(expected: expected, found: session.reader.describeNext())
             return DecodingError.typeMismatch(type, context(failure, at: step))
-        case .outOfRange, .invalidValue:
-            let path = codingPath(at: step)
-            let text = (path.isEmpty ? "" : "field \"\(describe(path: path))\": ") + error.message
-            return DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: path, debugDescription: text, underlyingError: error))
         default:
-            return error
+            return refusal(error, type, step)
         }
+    }
+
+    /// The error for a value which says itself what is wrong with it.
+    func refusal(_ error: MessagePackError, _ type: any Any.Type, _ step: PathStep) -> any Error {
+        guard [.typeMismatch, .outOfRange, .invalidValue].contains(error.code) else { return error }
+        let path = codingPath(at: step)
+        let text = (path.isEmpty ? "" : "field \"\(describe(path: path))\": ") + error.message
+        let context = DecodingError.Context(codingPath: path, debugDescription: text, underlyingError: error)
+        return error.code == .typeMismatch ? DecodingError.typeMismatch(type, context) : .dataCorrupted(context)
     }
 
     func missing(_ key: some CodingKey) -> DecodingError {

@@ -34,11 +34,6 @@ extension DecodingNode {
         }
     }
 
-    /// Reads nil if it is there.
-    func readNil() throws -> Bool {
-        try session.reader.readNil()
-    }
-
     /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ step: PathStep, isKey: Bool = false) throws -> T {
         // Elements of arrays arrive here whatever their type is, and these need no node.
@@ -92,7 +87,7 @@ extension DecodingNode {
             }
             return same(value)
         } catch {
-            throw failure(error, "\(direct)", direct, step)
+            throw refusal(error, direct, step)
         }
     }
 

@@ -79,7 +79,6 @@ final class DecodingNode {
         self.isKey = isKey
     }
 
-    var reader: MessagePackReader { session.reader }
     var isLenient: Bool { session.reader.isLenient }
 
     var codingPath: [any CodingKey] {
@@ -87,7 +86,7 @@ final class DecodingNode {
         var node: DecodingNode? = self
         while let current = node {
             let parent = current.parent
-            if let key = current.step.codingKey(in: parent?.reader.bytes ?? []) { path.append(key) }
+            if let key = current.step.codingKey(in: parent?.session.reader.bytes ?? []) { path.append(key) }
             node = parent
         }
         return path.reversed()
@@ -114,7 +113,7 @@ final class DecodingNode {
         _ content: Content, _ expected: String, _ type: any Any.Type,
         header: (inout MessagePackReader) throws(MessagePackError) -> Int
     ) throws {
-        guard depth < reader.limits.maximumDepth else { throw reader.tooDeep() }
+        guard depth < session.reader.limits.maximumDepth else { throw session.reader.tooDeep() }
         do {
             count = try header(&session.reader)
         } catch {
@@ -132,7 +131,7 @@ final class DecodingNode {
         let word = try session.reader.readRaw()
         wordEnd = session.reader.next
         let bytes = [Format.fixMap | 1] + word + [Format.fixMap]
-        session = DecodingSession(MessagePackReader(bytes, limits: reader.limits, lenient: true))
+        session = DecodingSession(MessagePackReader(bytes, limits: session.reader.limits, lenient: true))
         offset = 0
     }
 

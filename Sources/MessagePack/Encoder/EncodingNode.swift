@@ -197,7 +197,7 @@ final class EncodingNode {
             value.write(to: &body)
         } else if let dictionary = value as? any EncodableDictionary {
             try appendNode(at: step) { try dictionary.encodePairs(to: $0) }
-        } else if session.isCanonical, value is any UnorderedElements {
+        } else if session.isCanonical, T.self is any UnorderedElements.Type {
             try appendNode(at: step) { node in
                 node.begin(.set)
                 try value.encode(to: node)

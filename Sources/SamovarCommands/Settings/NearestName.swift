@@ -1,10 +1,10 @@
-/// The name that was most likely meant by a misspelt one, or nil if none is close: at most a third of it may differ.
+/// The name that was most likely meant by a misspelt one, or nil if none is close: at most a third of the longer may differ.
 func nearest(to word: String, among names: [String]) -> String? {
     // A word far longer than every name is none of them, and would only cost time.
     guard word.utf8.count <= 100 else { return nil }
     let closest = names.map { (name: $0, distance: editDistance(word.lowercased(), $0.lowercased())) }
         .min { $0.distance < $1.distance }
-    guard let closest, closest.distance * 3 <= closest.name.utf8.count else { return nil }
+    guard let closest, closest.distance * 3 <= max(closest.name.count, word.count) else { return nil }
     return closest.name
 }
 

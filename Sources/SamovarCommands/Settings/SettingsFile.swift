@@ -28,7 +28,8 @@ struct SettingsFile {
         self.path = path
         let root: Node?
         do {
-            root = try Yams.compose(yaml: yaml)
+            // With the encoding said, Yams does not look for a variable and print what it found to standard output.
+            root = try Yams.compose(yaml: yaml, .default, .default, .utf8)
         } catch let error as YamlError {
             throw SettingsError("\(shownPath) is no YAML: \(problem(of: error))")
         } catch {
@@ -47,7 +48,8 @@ struct SettingsFile {
         let values = entries.compactMap { entry in
             entry.content.map { (AbsoluteConfigKey(ConfigKey(entry.key)), ConfigValue($0, isSecret: false)) }
         }
-        return InMemoryProvider(values: Dictionary(uniqueKeysWithValues: values))
+        // `store..window` is the same key to the provider. It is never asked for by that name, so it is found as unknown.
+        return InMemoryProvider(values: Dictionary(values) { first, _ in first })
     }
 
     /// Where a key stands, in words.

@@ -6,6 +6,7 @@ import Configuration
 /// for, ``finish()`` finds what nobody wanted. Every source is checked, not only the one that wins, because a wrong line
 /// in a file would else show up on the day a flag is dropped.
 struct SettingsReader {
+    private static let prefix = "SAMOVAR_"
     /// Variables that are not settings: of the runtime itself, or set by a supervisor.
     static let reservedVariables: Set<String> = ["SAMOVAR_RUNTIME_DIR", "SAMOVAR_WORKER_ID"]
 
@@ -14,14 +15,14 @@ struct SettingsReader {
     private let environment: EnvironmentVariablesProvider
     private let file: SettingsFile?
     private let fileProvider: InMemoryProvider?
-    private var knownKeys: [String] = []
+    private(set) var knownKeys: [String] = []
 
     /// - Parameter flags: texts of the command line by the keys of their settings.
     init(flags: [String: String], environment: [String: String], file: SettingsFile?) {
         let values = flags.map { key, text in (AbsoluteConfigKey(ConfigKey(key)), ConfigValue(.string(text), isSecret: false)) }
         self.flags = InMemoryProvider(values: Dictionary(values) { first, _ in first })
         // An empty variable is one that is not set: this is how `${NAME:-}` of a compose file says so.
-        variables = environment.filter { $0.key.hasPrefix("SAMOVAR_") && !$0.value.isEmpty }
+        variables = environment.filter { $0.key.hasPrefix(Self.prefix) && !$0.value.isEmpty }
         self.environment = EnvironmentVariablesProvider(environmentVariables: variables)
         self.file = file
         fileProvider = file?.provider
@@ -68,8 +69,13 @@ struct SettingsReader {
             throw SettingsError(unknownKey: entry.key, in: file?.place(of: entry.key) ?? "", known: knownKeys)
         }
         let known = knownKeys.map(variable(of:))
-        return variables.keys.sorted().filter { !known.contains($0) && !Self.reservedVariables.contains($0) }.map { name in
-            let help = nearest(to: name, among: known).map { "; did you mean \($0)?" } ?? ""
+        let unknown = variables.keys.sorted().filter { !known.contains($0) && !Self.reservedVariables.contains($0) }
+        return unknown.map { name in
+            // The prefix is common to all, and would make any of them look alike.
+            let ending = String(name.dropFirst(Self.prefix.count))
+            let help =
+                nearest(to: ending, among: known.map { String($0.dropFirst(Self.prefix.count)) })
+                .map { "; did you mean \(Self.prefix)\($0)?" } ?? ""
             return "the environment variable \(shortened(name, to: 80)) is unknown and ignored\(help)"
         }
     }
@@ -82,7 +88,7 @@ struct SettingsReader {
         knownKeys.append(key)
         let variable = variable(of: key)
         var sources: [(place: String, provider: any ConfigProvider, key: AbsoluteConfigKey)] = [
-            ("--" + variable.dropFirst("SAMOVAR_".count).lowercased().replacing("_", with: "-"), flags, absolute(key)),
+            ("--" + variable.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-"), flags, absolute(key)),
             (variable, environment, absolute("samovar." + key)),
         ]
         if let file, let fileProvider {
@@ -111,8 +117,7 @@ struct SettingsReader {
 
     /// `SAMOVAR_STORE_WINDOW` for `store.window`; the provider spells it so, but tells only whoever looks a key up.
     private func variable(of key: String) -> String {
-        "SAMOVAR_"
-            + key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
+        Self.prefix + key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
     }
 
     private func absolute(_ key: String) -> AbsoluteConfigKey { AbsoluteConfigKey(ConfigKey(key)) }

@@ -22,9 +22,13 @@ struct JSONWriter {
         case .float(let value): text += value.isFinite ? value.description : "null"
         case .double(let value): text += value.isFinite ? value.description : "null"
         case .string(let value): write(string: value)
-        case .binary, .extension(MessagePackValue.timestampType, _): write(string: value.plainText)
+        case .binary: write(string: value.plainText)
         case .extension(let type, let bytes):
-            write(object: [("type", .int(Int64(type))), ("base64", .binary(bytes))], depth: depth)
+            if let instant = instantText(type, bytes) {
+                write(string: instant)
+            } else {
+                write(object: [("type", .int(Int64(type))), ("base64", .binary(bytes))], depth: depth)
+            }
         case .array(let elements):
             write(elements, between: ("[", "]"), depth: depth) { writer, element in
                 writer.write(element, depth: depth + 1)

@@ -7,9 +7,6 @@ import Foundation
 #endif
 
 extension MessagePackValue {
-    /// The extension type of points in time.
-    static let timestampType: Int8 = -1
-
     /// A value as unquoted text: what stands for it where only a string can be, as for the key of an object.
     var plainText: String {
         switch self {

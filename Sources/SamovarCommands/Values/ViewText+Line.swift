@@ -12,8 +12,8 @@ extension ViewText {
         let parts: [String] =
             switch value {
             // No part is empty, so more parts than this cannot be seen.
-            case .map(let pairs): pairs.prefix(maximumLine).map { brief($0, depth: 0) }
-            case .array(let elements): elements.prefix(maximumLine).map { brief($0, depth: 0) }
+            case .map(let pairs) where !pairs.isEmpty: pairs.prefix(maximumLine).map { brief($0, depth: 0) }
+            case .array(let elements) where !elements.isEmpty: elements.prefix(maximumLine).map { brief($0, depth: 0) }
             default: [text(of: value, limit: maximumLine)]
             }
         return shortened(parts.joined(separator: ", "), to: maximumLine)

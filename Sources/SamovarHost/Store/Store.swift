@@ -27,7 +27,7 @@ public struct Store<P: Program>: Service {
         let seed = try Self.canonicalSeed(configuration.seed)
         try await withGracefulShutdownHandler {
             try await onThread("samovar-loop") { [loop] in
-                try loop.run(seed: seed) { secret, limits in TypedEngine(P.self, secret: secret, limits: limits) }
+                try loop.run(P.schema, seed: seed) { secret, limits in TypedEngine(P.self, secret: secret, limits: limits) }
             }
         } onGracefulShutdown: {
             loop.drain(within: configuration.settings.drain)

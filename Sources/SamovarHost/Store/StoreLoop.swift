@@ -32,8 +32,9 @@ final class StoreLoop: Sendable {
     // MARK: Start
 
     /// Runs the store on this thread until it has stopped.
-    func run(seed: [UInt8]?, engine: @escaping (Secret, GroupLimits) -> any ProgramEngine) throws {
+    func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping (Secret, GroupLimits) -> any ProgramEngine) throws {
         let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh)
+        try opened.requireProgram(schema)
         if let seed, let known = opened.seed, seed != known {
             throw StoreError(
                 .configuration,
@@ -75,7 +76,7 @@ final class StoreLoop: Sendable {
         } catch {
             throw StoreError(.configuration, "cannot begin: \(error)")
         }
-        if isNew { try opened.establish(program: machine.program, seed: seed) }
+        if isNew { try opened.establish(machine.schema, seed: seed) }
     }
 
     // MARK: Service
@@ -117,8 +118,10 @@ final class StoreLoop: Sendable {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
             case .journal(.committed(let turn)): machine.committed(through: turn, now: now)
-            case .journal(.full(let error)): logger.error("the disk is full, nothing is taken until there is space: \(error)")
-            case .journal(.freed): logger.notice("there is space again, the store goes on")
+            case .journal(.full(let error)):
+                logger.error("\(error)")
+                machine.journalIsFull(true)
+            case .journal(.freed): machine.journalIsFull(false)
             case .journal(.snapshotFailed(let error)): logger.error("no snapshot: \(error)")
             case .journal(.failed(let error)): throw StoreError(error)
             case .journal(.ended): break

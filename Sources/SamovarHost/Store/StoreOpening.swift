@@ -77,12 +77,26 @@ struct OpenedJournal {
         return UniqueID(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
     }
 
+    /// Another program's journal, or one of another version of its types, would replay to nonsense.
+    func requireProgram(_ schema: Schema) throws(StoreError) {
+        let known: [UInt8]?
+        do {
+            known = try journal.fact(Fact.program)
+        } catch {
+            throw StoreError(error)
+        }
+        guard let known, known != Array(schema.description.utf8) else { return }
+        throw StoreError(
+            .configuration,
+            "\(folder.path) holds the journal of \(String(decoding: known, as: UTF8.self)); this program is \(schema)")
+    }
+
     /// Records what a new journal must know of itself, before its first turn.
-    func establish(program: String, seed: [UInt8]) throws(StoreError) {
+    func establish(_ schema: Schema, seed: [UInt8]) throws(StoreError) {
         do {
             try journal.record(bytes(timeline.high, timeline.low), as: Fact.timeline)
             try journal.record(bytes(secret.high, secret.low), as: Fact.secret)
-            try journal.record(Array(program.utf8), as: Fact.program)
+            try journal.record(Array(schema.description.utf8), as: Fact.program)
             try journal.record(seed, as: Fact.seed)
         } catch {
             throw StoreError(error)

@@ -228,6 +228,8 @@ private struct GroupSink<P: Program>: TurnSink {
     var followUps: Deque<(bytes: [UInt8], of: Int)> = []
     var lastHash: UInt64 = 0
     private var start: Int
+    /// The largest effect of the group.
+    private var largestEffect = 0
     private var failure: GroupLimit?
 
     init(log: TurnLog, encoder: MessagePackEncoder, root: Int, closing: Bool) {
@@ -262,6 +264,7 @@ private struct GroupSink<P: Program>: TurnSink {
             switch order {
             case .run(let effect, let options):
                 let payload = encode(effect, root: turn.number)
+                largestEffect = max(largestEffect, payload.count)
                 hash.combine(UInt8(1))
                 hash.combine(payload)
                 hash.combine(options)
@@ -281,6 +284,7 @@ private struct GroupSink<P: Program>: TurnSink {
 
     func check(_ limits: GroupLimits) throws(GroupLimit) {
         if let failure { throw failure }
+        if largestEffect > limits.effectBytes { throw .effectBytes(limits.effectBytes, root: root) }
         if log.batch.byteCount - start > limits.bytes { throw .bytes(limits.bytes, root: root) }
     }
 

@@ -90,6 +90,7 @@ extension StoreMachine {
     /// Refused at the door, nothing is lost: the client keeps it and comes again. What is in the inbox is taken for certain.
     private func reasonToRefuse(_ submission: Submission, credit: Int) -> String? {
         if phase != .serving { return "the store is about to stop" }
+        if isJournalFull { return "the disk of the store is full" }
         if submission.sequence > credit { return "the session's window is full" }
         if inboxCount >= settings.inbox || inboxBytes + submission.input.count > settings.inboxBytes {
             return "the store's inbox is full"

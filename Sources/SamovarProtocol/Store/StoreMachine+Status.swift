@@ -41,7 +41,7 @@ extension StoreMachine {
     private var phaseName: String {
         switch phase {
         case .recovering: "recovering"
-        case .serving: "serving"
+        case .serving: isJournalFull ? "disk full" : "serving"
         case .draining: "draining"
         case .stopped: "stopped"
         }

@@ -80,19 +80,40 @@ extension StoreMachine {
 
     private mutating func assign(now: Timestamp) {
         guard phase == .serving, dispatcher.hasWaiting else { return }
-        var lists = RouteBatches<JobTask>()
         let secret = secret
         let timeline = timeline
         let tasks = dispatcher.assign(from: state.ledger, now: now, grace: settings.timeoutGrace) {
             jobToken(effect: $0, lease: $1, timeline: timeline, secret: secret)
         }
-        var numbers: [Route: Int] = [:]
+        var lists = RouteBatches<JobTask>()
+        var sent: [Route: Int] = [:]
         for (worker, task) in tasks {
             guard let desk = dispatcher.workers[worker] else { continue }
             lists.append(task, for: desk.route)
-            numbers[desk.route] = desk.sent
+            sent[desk.route] = desk.sent
         }
-        for (route, list) in lists.takeAll() { send(.task(list, number: numbers[route] ?? 0), to: route, floor: .turn(head)) }
+        for (route, list) in lists.takeAll() {
+            var number = (sent[route] ?? 0) - list.count
+            for frame in framed(list) {
+                number += frame.count
+                send(.task(frame, number: number), to: route, floor: .turn(head))
+            }
+        }
+    }
+
+    /// Splits tasks into frames that a worker's socket takes: each of one task, or of as many as fit.
+    private func framed(_ tasks: [JobTask]) -> [[JobTask]] {
+        var frames: [[JobTask]] = [[]]
+        var bytes = 0
+        for task in tasks {
+            if bytes + task.payload.count > settings.taskFrameBytes, bytes > 0 {
+                frames.append([])
+                bytes = 0
+            }
+            frames[frames.count - 1].append(task)
+            bytes += task.payload.count
+        }
+        return frames
     }
 
     private mutating func closeBatch() {
@@ -122,6 +143,16 @@ extension StoreMachine {
     public mutating func committed(through turn: Int, now: Timestamp) {
         isCommitting = false
         actions.append(contentsOf: gate.open(to: turn))
+    }
+
+    /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
+    public mutating func journalIsFull(_ isFull: Bool) {
+        isJournalFull = isFull
+        if isFull {
+            note(.error, "the disk is full: nothing is taken until there is space")
+        } else {
+            note(.info, "there is space again: the store goes on")
+        }
     }
 
     // MARK: Views

@@ -61,6 +61,8 @@ public struct StoreMachine: ~Copyable {
     var dispatcher: Dispatcher
     /// A batch is with the journal.
     var isCommitting = false
+    /// The batch with the journal waits for space.
+    var isJournalFull = false
 
     var peers: [Route: Peer] = [:]
     var desks: [SessionID: Desk] = [:]
@@ -121,8 +123,8 @@ public struct StoreMachine: ~Copyable {
     public var durable: Int { gate.durable }
     /// How often this timeline was started, this start included.
     public var starts: Int { state.starts }
-    /// The name of the program.
-    public var program: String { state.engine.schema.name }
+    /// The program and the version of its types.
+    public var schema: Schema { state.engine.schema }
     /// The seed of the timeline in MessagePack; empty before the first start.
     public var seed: [UInt8] { state.seed }
     public var isStopped: Bool { phase == .stopped }

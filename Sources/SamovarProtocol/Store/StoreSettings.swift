@@ -22,6 +22,8 @@ public struct StoreSettings: Equatable, Sendable {
 
     /// Effects that may be open; inputs are refused from 80 % on.
     public var openEffects = 1_000_000
+    /// Effects in one frame for a worker, unless a single one is larger.
+    public var taskFrameBytes = 1 << 20
     /// Silence after which a peer is taken for dead.
     public var silence: Duration = .seconds(6)
     /// What a job may overrun its timeout before the store takes it back itself.

@@ -1,0 +1,96 @@
+import SamovarProtocol
+import Testing
+
+@testable import SamovarCommands
+
+@Suite struct SettingsPrecedenceTests {
+    @Test func nothingConfiguredIsTheDefault() throws {
+        let settings = try ProcessSettings.read(flags: [:], configFile: nil, environment: [:])
+        #expect(settings == ProcessSettings())
+        #expect(settings.store == StoreSettings())
+    }
+
+    @Test func flagsWinOverVariablesOverTheFile() throws {
+        let file = try TemporaryFile("data: from-file\nlog: {level: debug}\nslots: 1\nstore:\n  window: 10\n  inbox: 20\n")
+        let settings = try ProcessSettings.read(
+            flags: ["data": "from-flag"], configFile: file.path,
+            environment: ["SAMOVAR_DATA": "from-variable", "SAMOVAR_LOG_LEVEL": "trace", "SAMOVAR_STORE_WINDOW": "30"])
+        #expect(settings.data == "from-flag")
+        #expect(settings.logLevel == "trace")
+        #expect(settings.slots == 1)
+        #expect(settings.store.window == 30)
+        #expect(settings.store.inbox == 20)
+        #expect(settings.store.sessions == StoreSettings().sessions)
+        #expect(settings.warnings == [])
+    }
+
+    @Test func everySettingHasAVariable() throws {
+        let settings = try ProcessSettings.read(
+            flags: [:], configFile: nil,
+            environment: [
+                "SAMOVAR_DATA": "d",
+                "SAMOVAR_ENDPOINT": "tcp://127.0.0.1:7700",
+                "SAMOVAR_LOG_LEVEL": "error",
+                "SAMOVAR_SLOTS": "2",
+                "SAMOVAR_READ_AHEAD": "3",
+                "SAMOVAR_QUEUES": "default, mail",
+                "SAMOVAR_WORKERS": "0",
+                "SAMOVAR_STORE_WINDOW": "5",
+                "SAMOVAR_STORE_INBOX": "6",
+                "SAMOVAR_STORE_INBOX_MEBIBYTES": "7",
+                "SAMOVAR_STORE_SESSIONS": "8",
+                "SAMOVAR_STORE_SESSION_IDLE_SECONDS": "9",
+                "SAMOVAR_STORE_OPEN_EFFECTS": "10",
+                "SAMOVAR_STORE_SILENCE_SECONDS": "11",
+                "SAMOVAR_STORE_TIMEOUT_GRACE_SECONDS": "12",
+                "SAMOVAR_STORE_SUSPECT_DEATHS": "13",
+                "SAMOVAR_STORE_UNSERVED_WARNING_SECONDS": "14",
+                "SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS": "15",
+                "SAMOVAR_STORE_VIEW_COST_FACTOR": "16",
+                "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "17",
+                "SAMOVAR_STORE_DRAIN_SECONDS": "18",
+                "SAMOVAR_STORE_WAITERS": "19",
+            ])
+        var expected = ProcessSettings(
+            data: "d", endpoint: "tcp://127.0.0.1:7700", logLevel: "error", slots: 2, readAhead: 3, queues: ["default", "mail"],
+            workers: 0)
+        expected.store.window = 5
+        expected.store.inbox = 6
+        expected.store.inboxBytes = 7 << 20
+        expected.store.sessions = 8
+        expected.store.sessionIdle = .seconds(9)
+        expected.store.openEffects = 10
+        expected.store.silence = .seconds(11)
+        expected.store.timeoutGrace = .seconds(12)
+        expected.store.suspectDeaths = 13
+        expected.store.unservedWarning = .seconds(14)
+        expected.store.viewInterval = .milliseconds(15)
+        expected.store.viewCostFactor = 16
+        expected.store.snapshotBytes = 17 << 20
+        expected.store.drain = .seconds(18)
+        expected.store.waiters = 19
+        #expect(settings == expected)
+    }
+
+    @Test func anEmptyVariableIsNotSet() throws {
+        let settings = try ProcessSettings.read(flags: [:], configFile: nil, environment: ["SAMOVAR_SLOTS": "", "SAMOVAR_X": ""])
+        #expect(settings == ProcessSettings())
+    }
+
+    @Test func unknownVariablesAreWarnings() throws {
+        let settings = try ProcessSettings.read(
+            flags: [:], configFile: nil,
+            environment: [
+                "SAMOVAR_STORE_WINDW": "3",
+                "SAMOVAR_\u{1b}": "x",
+                "SAMOVAR_RUNTIME_DIR": "/run",
+                "SAMOVAR_WORKER_ID": "7",
+                "HOME": "/",
+            ])
+        #expect(
+            settings.warnings == [
+                "the environment variable SAMOVAR_\\u{1b} is unknown and ignored",
+                "the environment variable SAMOVAR_STORE_WINDW is unknown and ignored; did you mean SAMOVAR_STORE_WINDOW?",
+            ])
+    }
+}

@@ -1,0 +1,37 @@
+import SamovarCore
+import Testing
+
+@Suite struct CommandTests {
+    typealias Order = Command<Orchard>.Order
+
+    static let apple = Orchard.Effect(name: "apple")
+
+    @Test func noneHasNoOrders() {
+        #expect(Command<Orchard>.none.isEmpty)
+        #expect(Array(Command<Orchard>.none) == [])
+    }
+
+    @Test func ordersKeepTheirSequence() {
+        let command = Command<Orchard>.run(Self.apple, queue: "cellar").then(.quiet).run(Self.apple)
+        #expect(
+            Array(command) == [
+                .run(Self.apple, RunOptions(queue: "cellar")), .then(.quiet), .run(Self.apple, RunOptions()),
+            ])
+        #expect(command[1] == .then(.quiet))
+    }
+
+    @Test func aBatchIsFlatHoweverItIsNested() {
+        let nested = Command<Orchard>.batch([.none, .batch([.then(.quiet), .batch([])]), .batch([.batch([.then(.endless)])])])
+        #expect(Array(nested) == [.then(.quiet), .then(.endless)])
+    }
+
+    @Test func commandsWithEqualOrdersAreEqualHoweverTheyWereMade() {
+        #expect(Command<Orchard>.batch([]) == .none)
+        #expect(Command<Orchard>.batch([.none, .none]) == .none)
+        #expect(Command<Orchard>.batch([.then(.quiet)]) == .then(.quiet))
+        #expect(Command<Orchard>.none.then(.quiet) == .then(.quiet))
+        #expect(Command<Orchard>.batch([.then(.quiet), .run(Self.apple)]) == .then(.quiet).run(Self.apple))
+        #expect(Command<Orchard>.then(.quiet).run(Self.apple) != .run(Self.apple).then(.quiet))
+        #expect(Command<Orchard>.run(Self.apple) != .run(Self.apple, queue: "cellar"))
+    }
+}
