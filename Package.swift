@@ -93,6 +93,10 @@ let package = Package(
         .executableTarget(
             name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
 
+        .executableTarget(
+            name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
+        .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
+        .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),

@@ -41,8 +41,11 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
 }
 
 /// Runs `body`, but no longer than `limit`; then throws what `failure` makes.
+///
+/// - Parameter giveUp: ends what `body` waits for if that does not end by cancellation.
 func within<Result: Sendable>(
-    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result, else failure: @escaping @Sendable () -> CommandFailure
+    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result, else failure: @escaping @Sendable () -> CommandFailure,
+    giveUp: @Sendable () -> Void = {}
 ) async throws -> Result {
     try await withThrowingTaskGroup(of: Result.self) { group in
         group.addTask { try await body() }
@@ -51,7 +54,13 @@ func within<Result: Sendable>(
             throw failure()
         }
         defer { group.cancelAll() }
-        guard let result = try await group.next() else { throw failure() }
-        return result
+        do {
+            guard let result = try await group.next() else { throw failure() }
+            return result
+        } catch {
+            // The group ends only when `body` has.
+            giveUp()
+            throw error
+        }
     }
 }

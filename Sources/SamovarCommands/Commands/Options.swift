@@ -51,7 +51,7 @@ extension ProcessSettings {
 }
 
 /// A duration on the command line: seconds, or a number with `ms`, `s`, `m`.
-struct Seconds: ExpressibleByArgument {
+struct Seconds: ExpressibleByArgument, CustomStringConvertible {
     let duration: Duration
 
     init(_ duration: Duration) {
@@ -63,6 +63,11 @@ struct Seconds: ExpressibleByArgument {
         let unit = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
         guard let number = Double(argument.dropLast(unit.0.count)), number >= 0, number < 1e9 else { return nil }
         duration = .milliseconds(Int64(number * unit.1 * 1_000))
+    }
+
+    var description: String {
+        let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
+        return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000) s" : "\(milliseconds) ms"
     }
 
     var defaultValueDescription: String { "\(duration.components.seconds)s" }

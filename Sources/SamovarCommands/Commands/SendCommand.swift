@@ -53,53 +53,59 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.badData, "the input is no JSON: \(error)")
         }
-        let waiting = Mutex("the store's answer")
-        let limit = timeout.duration
-        return try await within(limit) {
-            try await receipt(of: value.encoded, client) { reason in waiting.withLock { $0 = reason } }
+        let progress = Mutex("no answer of the store yet")
+        let limit = timeout
+        let receipt: Receipt = try await within(limit.duration) {
+            try await outcome(of: value.encoded, client) { text in progress.withLock { $0 = text } }
         } else: {
-            let reason = waiting.withLock { $0 }
-            return CommandFailure(.tryLater, "nothing within \(limit.components.seconds) s; still waiting: \(reason)")
+            CommandFailure(.tryLater, "gave up after \(limit): \(progress.withLock { $0 })")
+        } giveUp: {
+            client.close()
         }
+        if let json = receipt.json { printData(JSONTranscoder.text(of: json)) }
+        return receipt.failure
     }
 
-    private func receipt(
-        of input: [UInt8], _ client: StoreClient, onWaiting: @escaping @Sendable (String) -> Void
-    ) async throws -> CommandFailure? {
+    /// What is printed of an input's outcome, and why it is no success.
+    private struct Receipt {
+        var json: MessagePackValue?
+        var failure: CommandFailure?
+    }
+
+    private func outcome(
+        of input: [UInt8], _ client: StoreClient, onProgress: @escaping @Sendable (String) -> Void
+    ) async throws -> Receipt {
         switch await client.send(input) {
-        case .rejected(let reason): return CommandFailure(.badData, reason)
+        case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
         case .unknown(let reason):
-            try show(["status": "unknown", "reason": .string(reason)])
-            return CommandFailure(.unavailable, "nobody can tell whether the input was applied: \(reason)")
+            return Receipt(
+                json: ["status": "unknown", "reason": .string(reason)],
+                failure: CommandFailure(.unavailable, "nobody can tell whether the input was applied: \(reason)"))
         case .answered(let outcome):
             switch outcome.verdict {
-            case .rejected(let reason): return CommandFailure(.badData, reason)
+            case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
             case .refused(let refusal):
                 let reason = try MessagePackValue(encoded: refusal)
-                try show(["status": "refused", "turn": .int(Int64(outcome.turn)), "refusal": reason])
-                return CommandFailure(.badData, "refused: \(JSONTranscoder.text(of: reason))")
-            case .applied: return try await settle(outcome.turn, client, onWaiting)
+                return Receipt(
+                    json: ["status": "refused", "turn": .int(Int64(outcome.turn)), "refusal": reason],
+                    failure: CommandFailure(.badData, "refused: \(JSONTranscoder.text(of: reason))"))
+            case .applied: return await settle(outcome.turn, client, onProgress)
             }
         }
     }
 
     private func settle(
-        _ turn: Int, _ client: StoreClient, _ onWaiting: @escaping @Sendable (String) -> Void
-    ) async throws -> CommandFailure? {
-        guard wait == .settled else {
-            try show(["status": "applied", "turn": .int(Int64(turn))])
-            return nil
-        }
-        onWaiting("the effects of turn \(turn)")
-        switch await client.settle(turn, onWaiting: onWaiting) {
+        _ turn: Int, _ client: StoreClient, _ onProgress: @escaping @Sendable (String) -> Void
+    ) async -> Receipt {
+        guard wait == .settled else { return Receipt(json: ["status": "applied", "turn": .int(Int64(turn))]) }
+        onProgress("turn \(turn) is applied, but its effects have not ended")
+        switch await client.settle(turn, onWaiting: { onProgress("turn \(turn) is applied, but \($0)") }) {
         case .settled(let dead):
-            try show(["status": "settled", "turn": .int(Int64(turn)), "dead": .array(dead.map { .string($0) })])
-            return dead.isEmpty ? nil : CommandFailure(.internal, "\(dead.count) effects died: \(dead.joined(separator: "; "))")
-        case .unknown(let reason): return CommandFailure(.unavailable, "applied in turn \(turn), and then unknown: \(reason)")
+            return Receipt(
+                json: ["status": "settled", "turn": .int(Int64(turn)), "dead": .array(dead.map { .string($0) })],
+                failure: dead.isEmpty ? nil : CommandFailure(.internal, "\(dead.count) effects died: \(dead.joined(separator: "; "))"))
+        case .unknown(let reason):
+            return Receipt(failure: CommandFailure(.unavailable, "applied in turn \(turn), and then unknown: \(reason)"))
         }
-    }
-
-    private func show(_ receipt: MessagePackValue) throws {
-        printData(JSONTranscoder.text(of: receipt))
     }
 }

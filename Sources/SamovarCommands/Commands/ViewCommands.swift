@@ -85,8 +85,11 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
     func run() async throws {
         try await withClient(options, for: Views.self) { [self] client in
             let turn = atLeast
-            let view = try await within(timeout.duration) { await client.view(atLeast: turn) } else: {
-                CommandFailure(.tryLater, "the store has not reached turn \(turn) in time")
+            let limit = timeout
+            let view = try await within(limit.duration) { await client.view(atLeast: turn) } else: {
+                CommandFailure(.tryLater, "the store has not reached turn \(turn) within \(limit)")
+            } giveUp: {
+                client.close()
             }
             guard let view else { return }
             printData(format == .json ? try viewJSON(view) : try Views.screen(of: view.bytes))

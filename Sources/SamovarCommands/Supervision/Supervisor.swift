@@ -142,10 +142,10 @@ final class Supervisor: Sendable {
             let started = ContinuousClock.now
             let status = try await runOnce(role)
             guard !isEnding(role) else { return }
-            logger.warning("\(role.name) ended (\(status.words)); starting it again")
             if case .exited(let code) = status, Self.finalCodes.contains(code), let failure = CommandFailure.Code(rawValue: code) {
                 throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
             }
+            logger.warning("\(role.name) ended (\(status.words)); starting it again")
             if ContinuousClock.now - started >= Self.usefulLife { pause = .zero }
             if pause > .zero { try await Task.sleep(for: pause) }
             pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)
