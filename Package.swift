@@ -107,6 +107,17 @@ let package = Package(
         .testTarget(
             name: "SamovarCommandsTests", dependencies: ["SamovarCommands", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
+        // Real processes.
+        .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
+        .testTarget(
+            name: "ChaosTests", dependencies: ["ProcessSupport", "DupesExample", "CounterExample"], swiftSettings: settings),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "ProcessSupport", "CounterExample", "DupesExample", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack",
+                "ZeroMQ", grdb,
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore"], swiftSettings: settings),
         .testTarget(

@@ -50,20 +50,24 @@ final class JournalThread: Sendable {
 
     private func run(_ journal: any Journal & Sendable) {
         var journal = journal
+        // After a failure nothing may be written, and only the end is waited for.
+        var hasFailed = false
         while true {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
             do throws(JournalError) {
                 switch work {
-                case .append(let batch): try append(batch, to: &journal)
-                case .save(let snapshot): save(snapshot, in: &journal)
+                case .append(let batch) where !hasFailed: try append(batch, to: &journal)
+                case .save(let snapshot) where !hasFailed: save(snapshot, in: &journal)
+                case .append, .save: break
                 case .end:
-                    try journal.close()
+                    if !hasFailed { try journal.close() }
                     return report(.ended)
                 }
             } catch {
+                hasFailed = true
                 report(.failed(error))
-                return
+                if case .end = work { return report(.ended) }
             }
         }
     }

@@ -151,9 +151,7 @@ final class StoreLoop: Sendable {
             for case .journal(let news) in mailbox.takeAll() {
                 switch news {
                 case .ended: return
-                case .failed(let error):
-                    logger.error("the journal failed at the end: \(error)")
-                    return
+                case .failed(let error): logger.error("the journal failed at the end: \(error)")
                 default: break
                 }
             }

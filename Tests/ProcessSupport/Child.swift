@@ -1,0 +1,79 @@
+public import Foundation
+import Synchronization
+
+/// A process that a test started. Its output goes to files, so it never waits for a reader; it is killed when nobody holds it.
+public final class Child: Sendable {
+    public enum End: Sendable, Equatable, CustomStringConvertible {
+        case exited(Int32)
+        case killed(Int32)
+
+        public var description: String {
+            switch self {
+            case .exited(let code): "exit code \(code)"
+            case .killed(let signal): "signal \(signal)"
+            }
+        }
+    }
+
+    public let id: pid_t
+    private let name: String
+    private let outputFile: String
+    private let errorFile: String
+    private let known = Mutex<End?>(nil)
+
+    public init(_ executable: String, _ arguments: [String], in scratch: Scratch, input: String = "") throws {
+        name = ([executable] + arguments).joined(separator: " ")
+        let number = scratch.nextNumber()
+        outputFile = scratch.folder("\(number).out")
+        errorFile = scratch.folder("\(number).err")
+        let inputFile = try scratch.write(input, to: "\(number).in")
+        var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
+        environment["SAMOVAR_RUNTIME_DIR"] = scratch.folder("run")
+        id = try spawn(
+            executable, arguments, environment, files: [(inputFile, O_RDONLY), (outputFile, Self.forWriting), (errorFile, Self.forWriting)])
+    }
+
+    deinit {
+        if end == nil {
+            kill(id, SIGKILL)
+            var status: Int32 = 0
+            waitpid(id, &status, 0)
+        }
+    }
+
+    private static let forWriting = O_WRONLY | O_CREAT | O_APPEND
+
+    /// Nil while it runs.
+    public var end: End? {
+        known.withLock { known in
+            if known == nil {
+                var status: Int32 = 0
+                if waitpid(id, &status, WNOHANG) == id {
+                    known = status & 0x7f == 0 ? .exited((status >> 8) & 0xff) : .killed(status & 0x7f)
+                }
+            }
+            return known
+        }
+    }
+
+    public var output: String { String(decoding: outputBytes, as: UTF8.self) }
+    public var outputBytes: Data { bytes(of: outputFile) }
+    public var errors: String { String(decoding: bytes(of: errorFile), as: UTF8.self) }
+
+    private func bytes(of file: String) -> Data { FileManager.default.contents(atPath: file) ?? Data() }
+
+    /// Does nothing to a process that has ended.
+    public func send(_ signal: Int32) {
+        if end == nil { kill(id, signal) }
+    }
+
+    /// - Throws: `TimedOut`, with what the process has said.
+    @discardableResult
+    public func wait(within limit: Duration = .seconds(20)) async throws -> End {
+        do {
+            return try await eventually("\(name) ends", within: limit) { self.end }
+        } catch let error as TimedOut {
+            throw TimedOut("\(error)\noutput: \(output.suffix(2_000))\nerrors: \(errors.suffix(4_000))")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+public import Foundation
+
+/// What runs on this machine, from `/proc`.
+public enum ProcessTable {
+    public struct Entry: Sendable, CustomStringConvertible {
+        public let id: pid_t
+        public let parent: pid_t
+        public let arguments: [String]
+
+        /// Sends a signal, if the process is still the one that was seen: numbers are used again.
+        @discardableResult
+        public func send(_ signal: Int32) -> Bool {
+            guard ProcessTable.entry(id)?.arguments == arguments else { return false }
+            return kill(id, signal) == 0
+        }
+
+        /// The subcommand: `store`, `worker` or `up`.
+        public var command: String { arguments.count > 1 ? arguments[1] : "" }
+
+        public var description: String { "\(id) (child of \(parent)): \(arguments.joined(separator: " "))" }
+    }
+
+    public static var isAvailable: Bool { FileManager.default.fileExists(atPath: "/proc/self/cmdline") }
+
+    /// The living processes with an argument that contains this text.
+    public static func all(naming text: String) -> [Entry] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.compactMap(entry).filter { entry in
+            entry.id != getpid() && entry.arguments.contains { $0.contains(text) }
+        }
+    }
+
+    /// Nil if it has ended: a zombie has no arguments any more.
+    public static func entry(_ id: pid_t) -> Entry? {
+        guard let line = FileManager.default.contents(atPath: "/proc/\(id)/cmdline"), !line.isEmpty,
+            let status = FileManager.default.contents(atPath: "/proc/\(id)/stat")
+        else { return nil }
+        let arguments = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        // “42 (name) S 41 …”, where the name may hold anything.
+        let fields = status[(status.lastIndex(of: UInt8(ascii: ")")) ?? status.startIndex)...].split(separator: UInt8(ascii: " "))
+        guard fields.count > 2, fields[1] != Data("Z".utf8), let parent = pid_t(String(decoding: fields[2], as: UTF8.self))
+        else { return nil }
+        return Entry(id: id, parent: parent, arguments: arguments)
+    }
+}

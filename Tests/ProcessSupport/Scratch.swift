@@ -1,0 +1,32 @@
+import Foundation
+import Synchronization
+
+/// A folder of its own for one test: data folders, sockets, logs. At its end, every process that names it is killed and the
+/// folder removed.
+public final class Scratch: Sendable {
+    public let path: String
+    private let counter = Atomic<Int>(0)
+
+    public init() throws {
+        // Not the system's folder for temporary files: the path of a socket has at most 107 bytes.
+        path = "/tmp/samovar-test-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit {
+        for process in ProcessTable.all(naming: path) { process.send(SIGKILL) }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    public func folder(_ name: String) -> String { "\(path)/\(name)" }
+
+    @discardableResult
+    public func write(_ text: String, to name: String) throws -> String {
+        let file = folder(name)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    func nextNumber() -> Int { counter.wrappingAdd(1, ordering: .relaxed).newValue }
+}
