@@ -114,7 +114,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack",
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack",
                 "ZeroMQ", grdb,
             ],
             swiftSettings: settings),

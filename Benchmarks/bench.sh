@@ -49,17 +49,19 @@ make_tree() {
     find "$work/tree" -type f -print0 | xargs -0 cat >/dev/null
 }
 
+# With so many files for each sha256sum.
 measure_hashing() {
     local start=$EPOCHREALTIME
-    find "$work/tree" -type f -print0 | xargs -0 -P2 -n64 sha256sum >/dev/null
+    find "$work/tree" -type f -print0 | xargs -0 -P2 -n"$1" sha256sum >/dev/null
     since "$start"
 }
 
 measure_search() {
     local start=$EPOCHREALTIME output=$work/dupes.txt
     if ! "$bin/dupes" up --until-idle --workers 2 --data "$work/search-$1" --log-level error \
-        --seed "{\"root\":\"$work/tree\",\"minimumSize\":1}" >"$output" 2>"$work/dupes.log" || ! grep -q '25,000 groups' "$output"; then
-        say "dupes did not find the 25,000 groups of duplicates:"
+        --seed "{\"root\":\"$work/tree\",\"minimumSize\":1}" >"$output" 2>"$work/dupes.log" ||
+        ! grep -q '^ *hashed  *50,000 files' "$output" || ! grep -q '^ *duplicates  *25,000 groups' "$output"; then
+        say "dupes did not hash 50,000 files and find 25,000 groups of duplicates:"
         cat "$work/dupes.log" "$output" >&2
         return 1
     fi
@@ -68,15 +70,18 @@ measure_search() {
 }
 
 compare() {
-    local number hashing searching
+    local number hashing bulk searching
     for number in $(seq "$rounds"); do
-        hashing=$(measure_hashing)
+        hashing=$(measure_hashing 64)
+        bulk=$(measure_hashing 2000)
         searching=$(measure_search "$number")
-        say "Round $number: find and sha256sum $hashing s, dupes $searching s"
+        say "Round $number: find and sha256sum $hashing s, with 2,000 files each $bulk s, dupes $searching s"
         echo "$hashing" >>"$work/hashing"
+        echo "$bulk" >>"$work/bulk"
         echo "$searching" >>"$work/searching"
     done
     hashing_seconds=$(median <"$work/hashing")
+    bulk_seconds=$(median <"$work/bulk")
     searching_seconds=$(median <"$work/searching")
 }
 
@@ -137,12 +142,16 @@ compare
 measure_idle
 measure_echo
 
-ratio=$(awk -v a="$searching_seconds" -v b="$hashing_seconds" 'BEGIN { printf "%.2f", a / b }')
+divided() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
+
+ratio=$(divided "$searching_seconds" "$hashing_seconds")
 echo
 row "measured ($(getconf _NPROCESSORS_ONLN) processors)" figure unit target
-row "find | xargs -P2 sha256sum, 50,000 small files, warm cache" "$hashing_seconds" s ""
+row "find | xargs -P2 -n64 sha256sum, 50,000 files, warm cache" "$hashing_seconds" s ""
+row "find | xargs -P2 -n2000 sha256sum, the same files" "$bulk_seconds" s ""
 row "dupes up --until-idle --workers 2, the same files" "$searching_seconds" s ""
-row "dupes in relation to find and sha256sum" "$ratio" times "$(verdict "$ratio" 3 'at most 3')"
+row "dupes in relation to -n64" "$ratio" times "$(verdict "$ratio" 3 'at most 3')"
+row "dupes in relation to -n2000" "$(divided "$searching_seconds" "$bulk_seconds")" times ""
 if [ -n "$idle_cpu" ]; then
     row "idle store: processor time" "$idle_cpu" % "$(verdict "$idle_cpu" 0.99 'under 1')"
     row "idle store: resident memory" "$idle_memory" MiB "$(verdict "$idle_memory" 39.9 'under 40')"

@@ -4,67 +4,62 @@ import Testing
 
 /// Any process may be killed at any instant, and the result is the one that an undisturbed search finds.
 ///
-/// `SAMOVAR_CHAOS_SECONDS` makes it longer; `SAMOVAR_CHAOS_SEED` repeats a run as far as the machine lets it.
+/// `SAMOVAR_CHAOS_SECONDS` makes it longer; `SAMOVAR_CHAOS_SEED` repeats its decisions.
 @Suite(.serialized, .enabled(if: ProcessTable.isAvailable))
 struct ChaosTests {
-    private static let kills = 20
+    private static let kills = 22
     private static let environment = ProcessInfo.processInfo.environment
 
-    @Test(.timeLimit(.minutes(60)))
+    @Test(.timeLimit(.minutes(600)))
     func `A search whose processes are killed at random finds what find and sha256sum find`() async throws {
         let seed = Self.environment["SAMOVAR_CHAOS_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
         let end = ContinuousClock.now + .seconds(Self.environment["SAMOVAR_CHAOS_SECONDS"].flatMap { Int($0) } ?? 0)
         var random = SeededRandom(seed: seed)
-        var kills: [String: Int] = [:]
         var rounds = 0
         // A fast machine needs more than one search for that many kills.
+        var kills: [String: Int] = [:]
         while kills.values.reduce(0, +) < Self.kills || ContinuousClock.now < end {
             rounds += 1
-            try await round(seed: random.next(), &kills, note: "SAMOVAR_CHAOS_SEED=\(seed), round \(rounds)")
+            let killed = try await killing(seed: random.next(), note: "SAMOVAR_CHAOS_SEED=\(seed), search \(rounds)")
+            kills.merge(killed) { $0 + $1 }
         }
-        print("chaos: \(rounds) searches, killed: \(kills)")
+        print("\(rounds) searches with SAMOVAR_CHAOS_SEED=\(seed), killed: \(kills)")
     }
 
-    private func round(seed: UInt64, _ kills: inout [String: Int], note: String) async throws {
-        let t0 = ContinuousClock.now
-        let scratch = try Scratch()
+    /// One search; returns how often which process was killed.
+    private func killing(seed: UInt64, note: String) async throws -> [String: Int] {
         var random = SeededRandom(seed: seed)
-        let root = scratch.folder("tree")
-        try FileTree.make(at: root, files: 21_000, directories: 3_000, seed: seed)
-        let search = Search(scratch, root: root)
-        print("tree", ContinuousClock.now - t0); var up = try search.start()
-        while up.end == nil {
-            let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200...1_000, using: &random))
+        let scratch = try Scratch()
+        let search = Search(scratch, root: scratch.folder("tree"))
+        try FileTree.make(at: search.root, files: 21_000, directories: 3_000, seed: seed)
+        var up = try search.start()
+        var kills: [String: Int] = [:]
+        while up.end == nil, kills.values.reduce(0, +) < Self.kills {
+            let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200...700, using: &random))
             while up.end == nil, ContinuousClock.now < pause { try await Task.sleep(for: .milliseconds(10)) }
-            guard up.end == nil, let victim = search.processes.filter({ $0.command != "replay" }).randomElement(using: &random) else { continue }
-            guard victim.id != up.id else {
-                print("kill up", ContinuousClock.now - t0)
-                up.send(SIGKILL)
-                #expect(try await up.wait() == .killed(SIGKILL), "\(note)")
-                kills["up", default: 0] += 1
-                up = try search.start()
-                continue
-            }
-            print("kill", victim.command, ContinuousClock.now - t0)
-            if victim.send(SIGKILL) { kills[victim.command, default: 0] += 1 }
+            guard up.end == nil, let victim = search.processes.randomElement(using: &random), victim.send(SIGKILL) else { continue }
+            kills[victim.command, default: 0] += 1
+            guard victim.id == up.id else { continue }
+            let end = try await up.wait()
+            #expect(end == .killed(SIGKILL), "\(note)")
+            up = try search.start()
         }
-        #expect(up.end == .exited(0), "\(note): \(up.errors.suffix(4_000))")
+        let end = try await up.wait(within: .seconds(60))
+        #expect(end == .exited(0), "\(note): \(up.errors.suffix(4_000))")
         try await eventually("nothing is left running (\(note))") { search.processes.isEmpty }
-        print("ended", ContinuousClock.now - t0)
         try await search.expectOracle(note: note)
-        print("checked", ContinuousClock.now - t0)
-        print(up.output)
+        return kills
     }
 
     @Test func `The jobs of a worker that hangs go to another one`() async throws {
         let scratch = try Scratch()
-        let root = scratch.folder("tree")
-        try FileTree.make(at: root, files: 3_000, directories: 300, seed: 1)
-        let search = Search(scratch, root: root)
+        let search = Search(scratch, root: scratch.folder("tree"))
+        try FileTree.make(at: search.root, files: 3_000, directories: 300, seed: 1)
         let up = try search.start()
         let worker = try await eventually("a worker runs") { search.processes.first { $0.command == "worker" } }
         worker.send(SIGSTOP)
-        #expect(try await up.wait(within: .seconds(40)) == .exited(0), "\(up.errors)")
+        let end = try await up.wait(within: .seconds(40))
+        #expect(end == .exited(0), "\(up.errors)")
         try await eventually("nothing is left running") { search.processes.isEmpty }
         try await search.expectOracle(note: "one worker stopped")
     }
@@ -73,8 +68,29 @@ struct ChaosTests {
         let scratch = try Scratch()
         let search = Search(scratch, root: "/usr")
         let up = try search.start()
-        try await eventually("all have started") { search.processes.count == 4 }
+        try await eventually("the search is under way") { up.output.contains("listing") }
+        #expect(search.processes.count == 4)
         up.send(SIGKILL)
         try await eventually("nothing is left running") { search.processes.isEmpty }
+    }
+
+    @Test func `Ctrl-C gives everything back within 5 s, and the next start begins at once`() async throws {
+        let scratch = try Scratch()
+        let search = Search(scratch, root: scratch.folder("tree"))
+        try FileTree.make(at: search.root, files: 6_000, directories: 600, seed: 2)
+        let first = try search.start()
+        try await eventually("the search is under way") { first.output.contains("listing") }
+        first.send(SIGINT)
+        let end = try await first.wait(within: .seconds(5))
+        #expect(end == .exited(0), "\(first.errors)")
+        #expect(search.processes.isEmpty)
+
+        let second = try search.start()
+        // A store that waits for workers of before does so for 6 s.
+        let begun = ContinuousClock.now
+        try await eventually("the search goes on", within: .seconds(5)) { second.output.contains("\n") && second.end != nil }
+        #expect(second.end == .exited(0), "\(second.errors)")
+        #expect(!second.errors.contains("has not come back"), "after \(ContinuousClock.now - begun): \(second.errors)")
+        try await search.expectOracle(note: "after Ctrl-C")
     }
 }

@@ -6,7 +6,7 @@ public enum Executable {
     public static var dupes: String { path("dupes") }
     public static var samovar: String { path("samovar") }
 
-    private static func path(_ name: String) -> String { "\(folder)/\(name)" }
+    public static func path(_ name: String) -> String { "\(folder)/\(name)" }
 
     private static let folder: String = {
         #if canImport(Darwin)

@@ -6,7 +6,7 @@ import SamovarHost
 ///
 /// - Throws: `CommandFailure` if no store answers within `patience`, or if it refuses this client.
 func withClient<Types: ProgramTypes, Result: Sendable>(
-    _ options: StoreOptions, for types: Types.Type, patience: Duration = .seconds(4),
+    _ options: StoreOptions, for types: Types.Type, patience: Duration = .seconds(3),
     _ body: @escaping @Sendable (StoreClient) async throws -> Result
 ) async throws -> Result {
     let settings = try options.settings()

@@ -33,7 +33,7 @@ struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
-        try await withClient(options, for: Views.self, patience: once ? .seconds(4) : .seconds(86_400 * 365)) { [self] client in
+        try await withClient(options, for: Views.self, patience: once ? .seconds(3) : .seconds(86_400 * 365)) { [self] client in
             if once {
                 guard let view = await client.view() else { return }
                 return try show(view)

@@ -52,7 +52,7 @@ public struct SubscriberMachine: ~Copyable {
         case live
         /// What is shown may be out of date.
         case stale
-        /// The store has nothing to do, and its newest view is the one shown.
+        /// The store has nothing to do, and its newest view is the one shown. Told at each tick that says so.
         case idle(turn: Int)
         /// For the log.
         case note(String)
@@ -84,7 +84,6 @@ public struct SubscriberMachine: ~Copyable {
     private var missing: Missing?
     /// No request before this time.
     private var nextRequest = Timestamp(microseconds: .min)
-    private var isIdle = false
 
     private let instance: Instance
     private let settings: Settings
@@ -188,7 +187,6 @@ extension SubscriberMachine {
 extension SubscriberMachine {
     private mutating func subscribe(_ now: Timestamp, _ actions: inout [Action]) {
         state = .subscribing(since: now)
-        isIdle = false
         actions.append(.reconnect)
     }
 
@@ -206,7 +204,6 @@ extension SubscriberMachine {
             missing = nil
         }
         shown = Shown(timeline: timeline, turn: turn)
-        isIdle = false
         if let wanted = missing, turn >= wanted.turn { missing = nil }
         actions.append(.show(turn: turn, bytes: bytes, timeline: timeline))
     }
@@ -214,18 +211,16 @@ extension SubscriberMachine {
     /// Compares the newest view of the store with the one that is shown.
     private mutating func compare(_ view: Int, idle: Bool, _ now: Timestamp, _ actions: inout [Action]) {
         guard let shown, shown.timeline == timeline else {
-            isIdle = false
             missing = Missing(turn: view, due: min(now, missing?.due ?? now))
             return
         }
         if view > shown.turn {
-            isIdle = false
             missing = Missing(turn: view, due: missing?.due ?? now + settings.patience)
             return
         }
         missing = nil
-        if idle, view == shown.turn, !isIdle { actions.append(.idle(turn: view)) }
-        isIdle = idle && view == shown.turn
+        // A view that was asked for is of the head, and so may be of a later turn than the same view was published at.
+        if idle { actions.append(.idle(turn: shown.turn)) }
     }
 
     private mutating func lose(_ reason: String, _ now: Timestamp, _ actions: inout [Action]) {

@@ -81,6 +81,8 @@ public struct OpenEffect: Equatable, Sendable {
     public var failures = 0
     /// Workers that died while they ran it.
     public var deaths = 0
+    /// The newest lease whose attempt has failed; an answer under it, or an older one, was counted or came too late.
+    public var failed: Lease?
     /// Not to be handed out earlier.
     public var notBefore: Timestamp
 

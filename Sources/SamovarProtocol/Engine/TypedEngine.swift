@@ -228,6 +228,8 @@ private struct GroupSink<P: Program>: TurnSink {
     var followUps: Deque<(bytes: [UInt8], of: Int)> = []
     var lastHash: UInt64 = 0
     private var start: Int
+    /// What came from outside as it is, and is limited there.
+    private var givenBytes = 0
     /// The largest effect of the group.
     private var largestEffect = 0
     private var failure: GroupLimit?
@@ -243,16 +245,20 @@ private struct GroupSink<P: Program>: TurnSink {
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
         let bytes: [UInt8]
         var closes = false
+        var isGiven = false
         if case .followUp = turn.origin, let next = followUps.popFirst() {
             bytes = next.bytes
         } else {
             bytes = given ?? encode(message, root: turn.number)
+            isGiven = given != nil
             given = nil
             closes = closing
         }
         let hash = take(orders: command, of: turn)
         let event = Record.Event.applied(message: bytes, hash: hash, closes: closes)
+        let before = log.batch.byteCount
         log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
+        if isGiven { givenBytes += log.batch.byteCount - before }
     }
 
     @discardableResult
@@ -285,7 +291,7 @@ private struct GroupSink<P: Program>: TurnSink {
     func check(_ limits: GroupLimits) throws(GroupLimit) {
         if let failure { throw failure }
         if largestEffect > limits.effectBytes { throw .effectBytes(limits.effectBytes, root: root) }
-        if log.batch.byteCount - start > limits.bytes { throw .bytes(limits.bytes, root: root) }
+        if log.batch.byteCount - start - givenBytes > limits.bytes { throw .bytes(limits.bytes, root: root) }
     }
 
     /// A value that its own `encode(to:)` refuses cannot be journalled, so the group fails as a whole.

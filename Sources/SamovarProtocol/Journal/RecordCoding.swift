@@ -83,7 +83,7 @@ extension Record.Event {
         case 1:
             try reader.readFields(5, of: "started")
             self = .started(
-                number: try reader.readInt(), build: try reader.readString(), schema: try reader.readSchema(),
+                number: try reader.readCount(), build: try reader.readString(), schema: try reader.readSchema(),
                 seed: try reader.readBinary())
         case 2:
             try reader.readFields(3, of: "applied")
@@ -128,6 +128,13 @@ extension Failure {
 }
 
 extension MessagePackReader {
+    /// A number that the store counts on from: far from where that would overflow.
+    mutating func readCount() throws -> Int {
+        let count = try readInt()
+        guard (0...Int.max / 4).contains(count) else { throw WireError.malformed("\(count) is no count") }
+        return count
+    }
+
     mutating func readReason() throws -> Failure.Reason {
         let name = try readString()
         guard let reason = Failure.Reason(rawValue: name) else { throw WireError.malformed("unknown reason \(name)") }
@@ -172,7 +179,7 @@ extension Origin {
         let fields = try reader.readArrayHeader()
         let code = try reader.readInt()
         switch (code, fields) {
-        case (1, 3): self = .client(session: try reader.readID(), sequence: try reader.readInt())
+        case (1, 3): self = .client(session: try reader.readID(), sequence: try reader.readCount())
         case (2, 5):
             self = .effect(try reader.readEffect(), lease: try reader.readLease(), index: try reader.readInt())
         case (3, 3): self = .failure(try reader.readEffect())

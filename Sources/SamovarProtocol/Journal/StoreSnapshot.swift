@@ -39,9 +39,9 @@ extension StoreState {
         guard version == Self.snapshotVersion else {
             throw WireError.malformed("a snapshot of format \(version); this build reads \(Self.snapshotVersion)")
         }
-        let head = try reader.readInt()
+        let head = try reader.readCount()
         time = Timestamp(microseconds: try reader.readInt64())
-        starts = try reader.readInt()
+        starts = try reader.readCount()
         seed = try reader.readBinary()
         try engine.restore(state: try reader.readBinary(), head: head)
         for effect in try reader.readList({ try OpenEffect(from: &$0) }) { ledger.open(effect) }
@@ -55,8 +55,12 @@ extension StoreState {
         _ = try reader.readList { reader in
             try reader.readFields(3, of: "a session")
             let id = try reader.readID()
-            let last = try reader.readInt()
-            sessions.restore(id, last: last, outcomes: try reader.readList { try Outcome(from: &$0) })
+            let last = try reader.readCount()
+            let outcomes = try reader.readList { try Outcome(from: &$0) }
+            guard outcomes.allSatisfy({ $0.sequence > 0 && $0.sequence <= last }) else {
+                throw WireError.malformed("session \(id) has outcomes of inputs that it never sent")
+            }
+            sessions.restore(id, last: last, outcomes: outcomes)
         }
         joined = Set(try reader.readList { try $0.readID() })
     }
@@ -64,7 +68,7 @@ extension StoreState {
 
 extension OpenEffect {
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(14)
+        writer.writeArrayHeader(15)
         writer.write(id)
         writer.write(root)
         writer.write(instance)
@@ -77,11 +81,12 @@ extension OpenEffect {
         writer.writeBinary(payload)
         writer.write(failures)
         writer.write(deaths)
+        if let failed { writer.write(failed) } else { writer.writeNil() }
         writer.write(notBefore.microseconds)
     }
 
     init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(14, of: "an effect")
+        try reader.readFields(15, of: "an effect")
         let id = try reader.readEffect()
         let root = try reader.readInt()
         let instance = try reader.readInstance()
@@ -94,8 +99,9 @@ extension OpenEffect {
         self.init(
             id: id, root: root, instance: instance, options: RunOptions(queue: queue, retry: retry, timeout: timeout),
             payload: payload, now: Timestamp(microseconds: 0))
-        failures = try reader.readInt()
-        deaths = try reader.readInt()
+        failures = try reader.readCount()
+        deaths = try reader.readCount()
+        failed = try reader.readNil() ? nil : try reader.readLease()
         notBefore = Timestamp(microseconds: try reader.readInt64())
     }
 }

@@ -83,7 +83,8 @@ struct Dispatcher {
         }
     }
 
-    /// Forgets an effect that is closed; returns who still holds it.
+    /// Forgets an effect; returns who held it.
+    @discardableResult
     mutating func forget(_ id: EffectID) -> Assignment? {
         waiting.remove(id)
         return release(id)
@@ -131,28 +132,28 @@ struct Dispatcher {
     mutating func join(_ id: WorkerID, route: Route, slots: Int, queues: [Queue], now: Timestamp) {
         if workers[id] == nil { rotation.append(id) }
         let jobs = workers[id]?.jobs ?? []
-        workers[id] = WorkerDesk(route: route, slots: slots, queues: queues, jobs: jobs, heard: now)
+        let isIsolated = workers[id]?.isIsolated ?? false
+        workers[id] = WorkerDesk(route: route, slots: slots, queues: queues, jobs: jobs, heard: now, isIsolated: isIsolated)
     }
 
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
-    mutating func adopt(_ effect: EffectID, lease: Lease, worker: WorkerID) -> Bool {
-        if let held = assignments[effect] {
-            guard held.lease <= lease else { return false }
-            release(effect)
-        }
-        waiting.remove(effect)
-        assignments[effect] = Assignment(lease: lease, worker: worker, order: nextOrder())
-        workers[worker]?.jobs.insert(effect)
+    mutating func adopt(_ effect: OpenEffect, lease: Lease, worker: WorkerID, now: Timestamp, grace: Duration) -> Bool {
+        let held = assignments[effect.id]
+        if let held, held.lease > lease { return false }
+        forget(effect.id)
+        assign(effect, to: worker, lease: lease)
+        // Of an earlier start: when it was handed out is not known any more, so its time begins now.
+        if held?.lease != lease { limit(effect, lease: lease, now: now, grace: grace) }
         return true
     }
 
-    /// Removes a worker; returns its jobs in the order in which it was given them, and how many of them it may have started.
-    mutating func leave(_ id: WorkerID) -> (jobs: [EffectID], started: Int) {
-        guard let desk = workers.removeValue(forKey: id) else { return ([], 0) }
+    /// Removes a worker; returns its jobs in the order in which it was given them.
+    mutating func leave(_ id: WorkerID) -> [EffectID] {
+        guard let desk = workers.removeValue(forKey: id) else { return [] }
         rotation.removeAll { $0 == id }
         let jobs = desk.jobs.sorted { (assignments[$0]?.order ?? 0) < (assignments[$1]?.order ?? 0) }
         for job in jobs { assignments[job] = nil }
-        return (jobs, min(desk.slots, jobs.count))
+        return jobs
     }
 
     mutating func heard(_ id: WorkerID, credit: Int?, now: Timestamp) {
@@ -214,13 +215,12 @@ struct Dispatcher {
             }
             if let empty {
                 tasks.append((empty, give(effect, to: empty, now: now, grace: grace, token: token)))
-                workers[empty]?.isIsolated = true
             } else {
                 kept.append(id)
             }
         }
         suspects = kept
-        let queue = kept.first.flatMap { ledger.open[$0]?.queue }
+        let queue = kept.lazy.compactMap { ledger.open[$0]?.queue }.first { isServed($0) }
         reserved = queue.flatMap { queue in
             workers.filter { !$0.value.isLeaving && $0.value.queues.contains(queue) }.keys.min()
         }
@@ -248,12 +248,9 @@ struct Dispatcher {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waiting.remove(effect.id)
-        assignments[effect.id] = Assignment(lease: lease, worker: worker, order: nextOrder())
-        workers[worker]?.jobs.insert(effect.id)
+        assign(effect, to: worker, lease: lease)
         workers[worker]?.sent += 1
-        if let timeout = effect.timeout {
-            expiries.insert(Expiry(time: now + timeout + grace, lease: lease, effect: effect.id))
-        }
+        limit(effect, lease: lease, now: now, grace: grace)
         return JobTask(
             effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
             instance: effect.instance, queue: effect.queue, timeout: effect.timeout, payload: effect.payload)
@@ -261,8 +258,15 @@ struct Dispatcher {
 
     private var orders = 0
 
-    private mutating func nextOrder() -> Int {
+    private mutating func assign(_ effect: OpenEffect, to worker: WorkerID, lease: Lease) {
         orders += 1
-        return orders
+        assignments[effect.id] = Assignment(lease: lease, worker: worker, order: orders)
+        workers[worker]?.jobs.insert(effect.id)
+        if effect.deaths >= suspectDeaths { workers[worker]?.isIsolated = true }
+    }
+
+    private mutating func limit(_ effect: OpenEffect, lease: Lease, now: Timestamp, grace: Duration) {
+        guard let timeout = effect.timeout else { return }
+        expiries.insert(Expiry(time: now + timeout + grace, lease: lease, effect: effect.id))
     }
 }

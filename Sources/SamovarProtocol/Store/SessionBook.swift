@@ -31,8 +31,8 @@ struct SessionBook: Equatable, Sendable {
     /// The outcome of an input that has had its turn; nil if the client had confirmed it.
     func outcome(of sequence: Int, in id: SessionID) -> Outcome? {
         guard let outcomes = sessions[id]?.outcomes, let first = outcomes.first else { return nil }
-        let index = sequence - first.sequence
-        return outcomes.indices.contains(index) ? outcomes[index] : nil
+        guard sequence >= first.sequence, sequence - first.sequence < outcomes.count else { return nil }
+        return outcomes[sequence - first.sequence]
     }
 
     mutating func confirm(_ sequence: Int, in id: SessionID) {

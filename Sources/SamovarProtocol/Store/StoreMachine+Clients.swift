@@ -7,14 +7,15 @@ extension StoreMachine {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
         if hasLostTail(hello.witness, of: seen, what: "a client") { return }
+        if desks[session] == nil, desks.count >= settings.sessions {
+            return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
+        }
         guard isNewest(hello.attempt, of: session, at: route, desks[session]?.route) else { return }
         if let old = desks[session]?.route, old != route {
             send(.error(PeerError(.superseded, "another connection uses this session")), to: old, floor: .none)
             forget(old)
         }
-        if desks[session] == nil, desks.count >= settings.sessions {
-            return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
-        }
+        if let other = peers[route], other != .client(session) { forget(route) }
         clearInbox(of: session)
         let last = state.sessions.last(of: session)
         var desk = desks[session] ?? Desk(route: route, received: last, heard: now)

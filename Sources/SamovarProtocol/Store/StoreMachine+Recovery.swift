@@ -89,7 +89,7 @@ extension StoreMachine {
 
     /// Lets the effects of before go, once nobody can be running them unseen.
     mutating func releaseHeld(now: Timestamp) {
-        guard !held.isEmpty, awaited.isEmpty || now >= heldUntil else { return }
+        guard !held.isEmpty || !awaited.isEmpty, awaited.isEmpty || now >= heldUntil else { return }
         for id in awaited.sorted() {
             note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
             write(.workerLeft(id), now: now)

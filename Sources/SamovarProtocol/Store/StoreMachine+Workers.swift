@@ -17,12 +17,12 @@ extension StoreMachine {
         }
         if state.joined.contains(offer.id) == false { write(.workerJoined(offer.id), now: now) }
         peers[route] = .worker(offer.id)
-        let before = dispatcher.workers[offer.id]?.jobs ?? []
+        let before = (dispatcher.workers[offer.id]?.jobs ?? []).subtracting(answered(by: offer.id))
         dispatcher.join(offer.id, route: route, slots: offer.slots, queues: offer.queues, now: now)
         for queue in offer.queues { unserved[queue] = nil }
         let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
         send(.welcome(welcome), to: route, floor: .turn(head))
-        let claimed = seen == timeline ? adopt(offer.running, of: offer.id, at: route) : []
+        let claimed = seen == timeline ? adopt(offer.running, of: offer.id, at: route, now: now) : []
         guard phase != .stopped else { return }
         // Handed out, and never arrived: the frame was lost with the connection.
         for effect in before.subtracting(claimed).sorted() { giveBack(effect, now: now) }
@@ -30,7 +30,7 @@ extension StoreMachine {
     }
 
     /// Believes what a worker says it holds, if it can prove it.
-    private mutating func adopt(_ claims: [JobClaim], of id: WorkerID, at route: Route) -> Set<EffectID> {
+    private mutating func adopt(_ claims: [JobClaim], of id: WorkerID, at route: Route, now: Timestamp) -> Set<EffectID> {
         var claimed: Set<EffectID> = []
         for claim in claims {
             guard isGenuine(claim.effect, claim.lease, claim.token) else {
@@ -38,14 +38,28 @@ extension StoreMachine {
                 continue
             }
             if hasLostTail(claim.effect.turn, of: timeline, what: "worker \(id)") { return [] }
-            let isOpen = state.ledger.open[claim.effect] != nil
-            if isOpen, dispatcher.adopt(claim.effect, lease: claim.lease, worker: id) {
-                claimed.insert(claim.effect)
-            } else {
+            let holder = dispatcher.assignments[claim.effect]
+            guard let effect = state.ledger.open[claim.effect], !hasFailed(effect, claim.lease),
+                dispatcher.adopt(effect, lease: claim.lease, worker: id, now: now, grace: settings.timeoutGrace)
+            else {
                 cancellations.append(claim.lease, for: route)
+                continue
             }
+            claimed.insert(claim.effect)
+            if let holder, holder.lease != claim.lease { cancel(holder) }
         }
         return claimed
+    }
+
+    /// Whether the attempt under this lease has failed already.
+    private func hasFailed(_ effect: OpenEffect, _ lease: Lease) -> Bool {
+        guard let failed = effect.failed else { return false }
+        return lease <= failed
+    }
+
+    /// Effects whose answers by this worker wait for their turn.
+    private func answered(by id: WorkerID) -> Set<EffectID> {
+        Set(answers.filter { $0.worker == id }.map(\.result.effect))
     }
 
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
@@ -64,8 +78,8 @@ extension StoreMachine {
         case .drain: dispatcher.setLeaving(id)
         case .goodbye:
             // Its last answers may still wait for their turn; whatever it holds beyond them is free at once.
-            let answered = Set(answers.filter { $0.worker == id }.map(\.result.effect))
-            let jobs = dispatcher.leave(id).jobs
+            let answered = answered(by: id)
+            let jobs = dispatcher.leave(id)
             attempts[id] = nil
             if state.joined.contains(id) { write(.workerLeft(id), now: now) }
             for effect in jobs where !answered.contains(effect) { giveBack(effect, now: now) }
@@ -92,16 +106,21 @@ extension StoreMachine {
             counters.lateResults += 1
             return
         }
-        let holder = dispatcher.assignments[effect.id]
         switch result.answer {
         case .done(let messages): complete(effect, messages: messages, lease: result.lease, now: now)
         case .failed(let reason, let text, let permanent):
-            // The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next.
-            guard holder == nil || holder?.lease == result.lease else { return }
-            attemptFailed(effect, reason, text, isPermanent: permanent, now: now)
+            attemptFailed(effect, reason, text, lease: result.lease, isPermanent: permanent, now: now)
         case .returned:
-            if holder?.lease == result.lease { giveBack(effect.id, now: now) }
+            if isCurrent(effect, result.lease) { giveBack(effect.id, now: now) }
         }
+    }
+
+    /// The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next, and one
+    /// that was told before is not counted again. A worker that has left meanwhile holds nothing, but its answer counts.
+    private func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
+        guard !hasFailed(effect, lease) else { return false }
+        guard let holder = dispatcher.assignments[effect.id] else { return true }
+        return holder.lease == lease
     }
 
     private mutating func complete(_ effect: OpenEffect, messages: [[UInt8]], lease: Lease, now: Timestamp) {
@@ -120,13 +139,18 @@ extension StoreMachine {
         } catch let limit as GroupLimit {
             stop(.groupLimit(limit))
         } catch {
-            attemptFailed(effect, .unhandled, "the answer is not a message of this program: \(error)", isPermanent: true, now: now)
+            let text = "the answer is not a message of this program: \(error)"
+            attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
         }
     }
 
     /// Ends all work on an effect; whoever runs it in vain is told.
     private mutating func close(_ effect: EffectID, answered lease: Lease?) {
         guard let holder = dispatcher.forget(effect), holder.lease != lease else { return }
+        cancel(holder)
+    }
+
+    private mutating func cancel(_ holder: Dispatcher.Assignment) {
         guard let route = dispatcher.workers[holder.worker]?.route else { return }
         cancellations.append(holder.lease, for: route)
     }
@@ -136,9 +160,12 @@ extension StoreMachine {
         if let effect = state.ledger.open[effect] { dispatcher.enqueue(effect, now: now) }
     }
 
+    /// - Parameter lease: that of the attempt; nil if its worker died.
     private mutating func attemptFailed(
-        _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, isPermanent: Bool, now: Timestamp
+        _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
     ) {
+        if let lease, !isCurrent(effect, lease) { return }
+        dispatcher.forget(effect.id)
         let isDeath = reason == .workerDied
         let failures = effect.failures + (isDeath ? 0 : 1)
         let deaths = effect.deaths + (isDeath ? 1 : 0)
@@ -154,15 +181,14 @@ extension StoreMachine {
             return fail(effect, Failure(reason: reason, text: text, attempts: failures + deaths), now: now)
         }
         note(.warning, "effect \(effect.id) in queue \(effect.queue): attempt \(failures + deaths) failed (\(reason)): \(text)")
-        dispatcher.release(effect.id)
-        write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), root: effect.root, now: now)
+        let origin = lease.map { Origin.effect(effect.id, lease: $0, index: 0) } ?? .store
+        write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), origin: origin, root: effect.root, now: now)
         if let effect = state.ledger.open[effect.id] { dispatcher.enqueue(effect, now: now) }
     }
 
     /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
     private mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
         note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
-        close(effect.id, answered: nil)
         do throws(GroupLimit) {
             let isTaken = try state.engine.take(
                 failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
@@ -178,8 +204,8 @@ extension StoreMachine {
     /// A job overran its timeout, and its worker did not see to it.
     mutating func expire(_ id: EffectID, now: Timestamp) {
         guard let effect = state.ledger.open[id], let holder = dispatcher.assignments[id] else { return }
-        if let route = dispatcher.workers[holder.worker]?.route { cancellations.append(holder.lease, for: route) }
-        attemptFailed(effect, .timedOut, "no answer within its timeout", isPermanent: false, now: now)
+        cancel(holder)
+        attemptFailed(effect, .timedOut, "no answer within its timeout", lease: holder.lease, isPermanent: false, now: now)
     }
 
     /// A worker is known to be dead: by its silence, or by its supervisor. Its jobs go to others at once.
@@ -190,15 +216,15 @@ extension StoreMachine {
         if let desk = dispatcher.workers[id] {
             counters.deadWorkers += 1
             note(.warning, "worker \(id) is dead: \(evidence); \(count(desk.jobs.count, "job")) taken back")
-            let answered = Set(answers.filter { $0.worker == id }.map(\.result.effect))
-            let (jobs, started) = dispatcher.leave(id)
+            let answered = answered(by: id)
+            let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
             attempts[id] = nil
             forget(desk.route)
-            for (index, job) in jobs.enumerated() where !answered.contains(job) {
+            for (index, job) in jobs.enumerated() {
                 guard let effect = state.ledger.open[job] else { continue }
-                // Only what it had started can have killed it.
-                if index < started {
-                    attemptFailed(effect, .workerDied, evidence, isPermanent: false, now: now)
+                // Only what it had started can have killed it, and it starts its jobs in order.
+                if index < desk.slots {
+                    attemptFailed(effect, .workerDied, evidence, lease: nil, isPermanent: false, now: now)
                 } else {
                     giveBack(job, now: now)
                 }

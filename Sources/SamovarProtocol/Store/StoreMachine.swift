@@ -139,7 +139,7 @@ public struct StoreMachine: ~Copyable {
         var time = nextTick
         if let due = dispatcher.nextTime { time = min(time, due) }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
-        if !held.isEmpty { time = min(time, heldUntil) }
+        if !held.isEmpty || !awaited.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }
         return max(time, now)
     }

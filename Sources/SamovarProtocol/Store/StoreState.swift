@@ -46,7 +46,7 @@ struct StoreState {
             guard case .client(let session, let sequence) = record.origin else { return }
             sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict))
         case .attemptFailed(let effect, let reason, _, let notBefore):
-            ledger.attemptFailed(effect, reason, notBefore: notBefore)
+            ledger.attemptFailed(effect, reason, lease: record.origin.lease, notBefore: notBefore)
         case .done(let effect): ledger.close(effect)
         case .dead(let effect, let failure): ledger.bury(effect, failure)
         case .requeued(let effect): ledger.requeue(effect, now: record.time)
@@ -66,5 +66,12 @@ struct StoreState {
             if closes { ledger.close(effect) }
         case .store, .followUp, .operator: break
         }
+    }
+}
+
+extension Origin {
+    /// The lease of the attempt that it tells of.
+    fileprivate var lease: Lease? {
+        if case .effect(_, let lease, _) = self { lease } else { nil }
     }
 }

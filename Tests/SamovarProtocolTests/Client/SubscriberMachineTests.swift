@@ -189,16 +189,21 @@ import Testing
 
     // MARK: Idle
 
-    @Test func idleIsToldOnceForTheViewThatIsShown() {
+    @Test func idleIsToldAtEachTickThatSaysSo() {
         var machine = live()
         let first = machine.received(tick(view: 5, idle: true), now: at(1))
-        let again = machine.received(tick(view: 5, idle: true), now: at(2))
         let busy = machine.received(tick(view: 5), now: at(2))
         let second = machine.received(tick(view: 5, idle: true), now: at(3))
         #expect(first == [.idle(turn: 5)])
-        #expect(again == [])
         #expect(busy == [])
         #expect(second == [.idle(turn: 5)])
+    }
+
+    @Test func aViewOfALaterTurnThanThePublishedOneIsIdleToo() {
+        var machine = live()
+        _ = machine.answered(turn: 7, bytes: [7], timeline: home, now: at(1))
+        let actions = machine.received(tick(view: 5, idle: true), now: at(2))
+        #expect(actions == [.idle(turn: 7)])
     }
 
     @Test func idleWaitsForItsView() {

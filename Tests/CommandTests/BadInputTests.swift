@@ -1,0 +1,145 @@
+import Foundation
+import GRDB
+import ProcessSupport
+import Testing
+
+/// Every mistake of a person or a machine has an exit code and a sentence that says what to do.
+@Suite(.serialized) struct BadInputTests {
+    @Test func anUnknownCaseIsNamedWithTheAllowedOnes() async throws {
+        let store = try await CounterStore()
+        let sent = try await store.run("send", #"{"increase":{}}"#)
+        #expect(sent.end == .exited(65))
+        #expect(sent.errors == "error: unknown case \"increase\" for Input; allowed: increment, decrement, incrementAsync\n")
+        #expect(try await store.status("turn") > 1, "the store goes on")
+    }
+
+    @Test func aMissingFieldAndAnExtraOneAreNamed() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        let up = try Child(Executable.path("ReadmeProgram"), ["up", "--workers", "0", "--data", data], in: scratch)
+        try await eventually("the store serves") { up.errors.contains("serving") }
+        for (input, text) in [
+            (#"{"greet":{}}"#, "missing field \"greet.name\" in Message.greet; allowed: name"),
+            (#"{"greet":{"name":"Ada","age":36}}"#, "unknown field \"greet.age\" in Message.greet; allowed: name"),
+            (#"{"greet":{"name":7}}"#, "field \"greet.name\": expected a string, found an integer"),
+        ] {
+            let sent = try Child(Executable.path("ReadmeProgram"), ["send", input, "--data", data], in: scratch)
+            #expect(try await sent.wait() == .exited(65))
+            #expect(sent.errors.contains(text), "\(sent.errors)")
+        }
+    }
+
+    @Test func whatIsNoJSONIsSaidToBeNone() async throws {
+        let store = try await CounterStore(workers: 0)
+        let sent = try await store.run("send", #"{"increment":"#)
+        #expect(sent.end == .exited(65))
+        #expect(sent.errors.hasPrefix("error: the input is no JSON: "), "\(sent.errors)")
+    }
+
+    @Test(arguments: [["send", "increment"], ["monitor", "--once"], ["view"], ["status"], ["effects"]])
+    func withoutAStoreTheEndpointIsNamedWithinFiveSeconds(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let begun = ContinuousClock.now
+        let child = try Child(Executable.counter, command + ["--data", scratch.folder("none")], in: scratch)
+        #expect(try await child.wait() == .exited(69))
+        #expect(ContinuousClock.now - begun < .seconds(5))
+        #expect(child.errors.contains("no store answers at ipc://\(scratch.folder("run"))/"), "\(child.errors)")
+    }
+
+    @Test func aSecondStoreOnADataFolderIsToldWhoHasIt() async throws {
+        let store = try await CounterStore(workers: 0)
+        let owner = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        let second = try await store.run("store")
+        #expect(second.end == .exited(75))
+        #expect(second.errors.contains("\(store.data) is in use by process \(owner.id)"), "\(second.errors)")
+    }
+
+    @Test func anotherSeedForAUsedDataFolderIsAMistake() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        try FileManager.default.createDirectory(atPath: scratch.folder("empty"), withIntermediateDirectories: false)
+        func up(_ root: String) throws -> Child {
+            try Child(Executable.dupes, ["up", "--until-idle", "--data", data, "--seed", #"{"root":"\#(root)"}"#], in: scratch)
+        }
+        #expect(try await up(scratch.folder("empty")).wait() == .exited(0))
+        let other = try up("/usr/share/doc")
+        #expect(try await other.wait() == .exited(78))
+        #expect(other.errors.contains("was begun with another seed"), "\(other.errors)")
+        #expect(other.errors.contains("--fresh") && other.errors.contains("--data"))
+        #expect(try await up(scratch.folder("empty")).wait() == .exited(0), "its own seed is welcome")
+    }
+
+    @Test func aSeedThatTheProgramCannotReadStartsNothing() async throws {
+        let scratch = try Scratch()
+        let up = try Child(
+            Executable.dupes, ["up", "--until-idle", "--data", scratch.folder("data"), "--seed", #"{"rot":"/usr"}"#], in: scratch)
+        #expect(try await up.wait() == .exited(78))
+        let text = "the seed cannot be read: missing field \"root\" in Seed; allowed: root, minimumSize"
+        #expect(up.errors.contains(text), "\(up.errors)")
+    }
+
+    @Test func aMistakeInAConfigFileIsNamedWithFileAndKey() async throws {
+        let scratch = try Scratch()
+        let unknown = try scratch.write("store:\n  windw: 5\n", to: "unknown.yaml")
+        let wrong = try scratch.write("store:\n  window: many\n", to: "wrong.yaml")
+        for (file, text) in [(unknown, "store.windw"), (wrong, "store.window")] {
+            let store = try Child(Executable.counter, ["store", "--data", scratch.folder("data"), "--config", file], in: scratch)
+            #expect(try await store.wait() == .exited(78))
+            #expect(store.errors.contains(file) && store.errors.contains(text), "\(store.errors)")
+        }
+    }
+
+    @Test func aWorkerOfAnotherProgramIsRefusedAndBothSidesSayWhy() async throws {
+        let store = try await CounterStore(workers: 0)
+        let worker = try Child(
+            Executable.dupes, ["worker", "--data", store.data], in: store.scratch)
+        #expect(try await worker.wait() == .exited(78))
+        let reason = "this store runs Counter version 1; the worker is built for Dupes version 1"
+        #expect(worker.errors.contains(reason), "\(worker.errors)")
+        #expect(store.up.errors.contains(reason), "\(store.up.errors)")
+    }
+
+    @Test func theJournalOfAnotherProgramIsNotReplayed() async throws {
+        let store = try await CounterStore(workers: 0)
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait() == .exited(0))
+        let replay = try Child(Executable.dupes, ["replay", "--data", store.data], in: store.scratch)
+        #expect(try await replay.wait() == .exited(78))
+        #expect(replay.errors.contains("holds the journal of Counter version 1; this program is Dupes version 1"))
+    }
+
+    @Test func aDamagedJournalRefusesToStartAndNamesTheBatch() async throws {
+        let store = try await CounterStore(workers: 0)
+        for _ in 0..<3 { #expect(try await store.run("send", "increment").end == .exited(0)) }
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait() == .exited(0))
+        let first = try await DatabaseQueue(path: store.data + "/journal.sqlite").write { database in
+            // A snapshot would spare the store the look at it.
+            try database.execute(sql: "DELETE FROM snapshots")
+            let first = try #require(try Int.fetchOne(database, sql: "SELECT first FROM batches ORDER BY first LIMIT 1 OFFSET 2"))
+            try database.execute(sql: "UPDATE batches SET data = CAST(data || x'00' AS BLOB) WHERE first = ?", arguments: [first])
+            return first
+        }
+        let again = try await store.run("store")
+        #expect(again.end == .exited(65))
+        #expect(again.errors.contains("\(first)") && again.errors.contains("batch"), "\(again.errors)")
+    }
+
+    @Test func aQueueThatNobodyServesIsWarnedOfAndNamedInTheReceipt() async throws {
+        let store = try await CounterStore(workers: 0)
+        let sent = try await store.run("send", "incrementAsync", "--wait", "settled", "--timeout", "3s")
+        #expect(sent.end == .exited(75))
+        #expect(sent.errors.contains("1 effect waits in queue default, no worker serves it"), "\(sent.errors)")
+        try await eventually("the store warns") {
+            store.up.errors.contains("1 effect waits in queue default, and no worker serves it")
+        }
+    }
+
+    @Test func beyondLoopbackNothingListens() async throws {
+        let scratch = try Scratch()
+        let store = try Child(
+            Executable.counter, ["store", "--data", scratch.folder("data"), "--endpoint", "tcp://0.0.0.0:7700"], in: scratch)
+        #expect(try await store.wait() == .exited(78))
+        #expect(store.errors.contains("beyond loopback"), "\(store.errors)")
+    }
+}

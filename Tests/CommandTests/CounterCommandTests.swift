@@ -1,0 +1,102 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// What the README shows, with real processes.
+@Suite struct CounterCommandTests {
+    @Test func aSettledSendShowsInTheViewOfASubscriberThatJoinsLate() async throws {
+        let store = try await CounterStore()
+        let sent = try await store.run("send", #"{"incrementAsync":{}}"#, "--wait", "settled")
+        #expect(sent.end == .exited(0), "\(sent.errors)")
+        #expect(try sent.json["status"] as? String == "settled")
+        let monitor = try await store.run("monitor", "--once", "--format", "json")
+        let view = try #require(try monitor.json["view"] as? [String: String])
+        #expect(view == ["sync": "0", "async": "1", "status": "idle"])
+        #expect(try monitor.json["instance"] as? String == "main")
+    }
+
+    @Test func aBareWordIsACaseWithoutValues() async throws {
+        let store = try await CounterStore()
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""sync":"1""#))
+    }
+
+    @Test func inputsFromStandardInputAreReceiptedLineByLine() async throws {
+        let store = try await CounterStore()
+        let lines = String(repeating: "{\"increment\":{}}\n", count: 50)
+        let sent = try await store.run("send", "-", input: lines)
+        #expect(sent.end == .exited(0), "\(sent.errors)")
+        #expect(sent.output.split(separator: "\n").count == 50)
+        #expect(try await store.run("view").output.contains(#""sync":"50""#))
+    }
+
+    @Test func aRefusalIsPrintedAndIsNoSuccess() async throws {
+        // Without a worker it stays busy.
+        let store = try await CounterStore(workers: 0)
+        #expect(try await store.run("send", "incrementAsync").end == .exited(0))
+        let second = try await store.run("send", "incrementAsync")
+        #expect(second.end == .exited(65))
+        #expect(second.errors == "error: refused: {\"busy\":{}}\n")
+        #expect(try second.json["status"] as? String == "refused")
+    }
+
+    @Test func aViewOfATurnShowsThatTurn() async throws {
+        let store = try await CounterStore()
+        let turn = try #require(try await store.run("send", "increment").json["turn"] as? Int)
+        let view = try await store.run("view", "--at-least", "\(turn)")
+        #expect(try #require(try view.json["turn"] as? Int) >= turn)
+        #expect(view.output.contains(#""sync":"1""#))
+    }
+
+    @Test func theStateIsInspectedAndReplayedAsOfAnyTurn() async throws {
+        let store = try await CounterStore()
+        let turn = try #require(try await store.run("send", "increment").json["turn"] as? Int)
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        #expect(try await store.run("inspect").output.contains(#""sync":2"#))
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait(within: .seconds(5)) == .exited(0))
+        #expect(try await store.run("replay", "--state", "--turn", "\(turn)").output.contains(#""sync":1"#))
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
+    }
+
+    @Test func aStoreThatIsKilledGoesOnWhereItWas() async throws {
+        let store = try await CounterStore()
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        process.send(SIGKILL)
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""sync":"2""#))
+        #expect(try await store.status("starts") == 2)
+    }
+
+    @Test func freshArchivesTheOldTimelineAndDeletesNothing() async throws {
+        let first = try await CounterStore()
+        #expect(try await first.run("send", "increment").end == .exited(0))
+        first.up.send(SIGINT)
+        #expect(try await first.up.wait(within: .seconds(5)) == .exited(0))
+        let again = try first.start(["up", "--fresh", "--until-idle"])
+        #expect(try await again.wait() == .exited(0))
+        #expect(again.errors.contains("archived the old timeline in \(first.data)/archive/"))
+        #expect(again.output.contains("sync  ") || again.output.contains("sync 0"), "\(again.output)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: first.data + "/archive").count == 1)
+    }
+
+    @Test func theGenericToolNeedsNoProgram() async throws {
+        let store = try await CounterStore()
+        let send = try Child(Executable.samovar, ["send", "increment", "--data", store.data], in: store.scratch)
+        #expect(try await send.wait() == .exited(0), "\(send.errors)")
+        let monitor = try Child(
+            Executable.samovar, ["monitor", "--once", "--format", "json", "--data", store.data], in: store.scratch)
+        #expect(try await monitor.wait() == .exited(0), "\(monitor.errors)")
+        #expect(monitor.output.contains(#""sync":"1""#))
+    }
+
+    @Test func everyCommandShowsAnExampleInItsHelp() async throws {
+        let scratch = try Scratch()
+        for command in ["up", "store", "worker", "monitor", "send", "view", "inspect", "status", "effects", "replay"] {
+            let help = try Child(Executable.counter, [command, "--help"], in: scratch)
+            #expect(try await help.wait() == .exited(0))
+            #expect(help.output.contains("Example: counter \(command)"), "\(command)")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// A running counter, as a person would start it, and the commands that a person would try on it.
+final class CounterStore: Sendable {
+    let scratch: Scratch
+    let data: String
+    let up: Child
+
+    /// - Parameter workers: of the counter's own; 0 if the test brings its own.
+    init(workers: Int = 1, in scratch: Scratch? = nil) async throws {
+        let scratch = try scratch ?? Scratch()
+        self.scratch = scratch
+        data = scratch.folder("data")
+        up = try Child(Executable.counter, ["up", "--workers", "\(workers)", "--data", data], in: scratch)
+        try await eventually("the store serves") { [up] in up.errors.contains("serving") }
+    }
+
+    /// Starts a command on this store.
+    func start(_ arguments: [String], input: String = "") throws -> Child {
+        try Child(Executable.counter, arguments + ["--data", data], in: scratch, input: input)
+    }
+
+    /// Runs a command on this store to its end.
+    func run(_ arguments: String..., input: String = "") async throws -> Child {
+        let child = try start(arguments, input: input)
+        try await child.wait(within: .seconds(45))
+        return child
+    }
+
+    /// One number of `status --json`.
+    func status(_ key: String) async throws -> Int {
+        let status = try await run("status", "--json").json
+        return try #require((status[key] as? Int) ?? (status["counters"] as? [String: Any])?[key] as? Int)
+    }
+
+    /// The folder in which the sockets of this store are.
+    var sockets: String {
+        get throws {
+            let run = scratch.folder("run")
+            let name = try #require(try FileManager.default.contentsOfDirectory(atPath: run).first)
+            return "\(run)/\(name)"
+        }
+    }
+}
+
+extension Child {
+    /// The last line of the output as a JSON object.
+    var json: [String: Any] {
+        get throws {
+            let line = try #require(output.split(separator: "\n").last)
+            return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+}

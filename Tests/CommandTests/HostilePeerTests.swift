@@ -1,0 +1,96 @@
+import Foundation
+import ProcessSupport
+import SamovarCore
+import SamovarProtocol
+import Testing
+import ZeroMQ
+
+/// Whatever arrives at a socket, the store counts it, drops it, and goes on.
+@Suite struct HostilePeerTests {
+    @Test(arguments: ["front", "work", "admin"])
+    func noiseIsCountedAndDropped(_ door: String) async throws {
+        let store = try await CounterStore(workers: 0)
+        let address = "ipc://\(try store.sockets)/\(door)"
+        let context = try Context()
+        var dealer = try Socket(context, .dealer, options: .client)
+        try dealer.connect(address)
+        var poller = Poller()
+        _ = poller.add(dealer, for: .writable)
+        #expect(try poller.wait(timeoutMilliseconds: 5_000) == 1)
+        var random = Seeded(state: 7)
+        for number in 0..<200 {
+            let noise = (0..<Int.random(in: 0...100, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            #expect(try dealer.send(noise) == .sent)
+            // Our magic, and then nonsense.
+            if number % 2 == 0 { #expect(try dealer.send(FrameHeader(.send, timeline: .zero, number: 1).bytes, noise) == .sent) }
+            if number % 10 == 0 { #expect(try dealer.send(Array(repeating: noise, count: 50)) == .sent) }
+        }
+        try await eventually("the store has counted it") { try await store.status("droppedFrames") >= 200 }
+        #expect(try await store.run("send", "increment").end == .exited(0))
+    }
+
+    @Test(arguments: ["front", "work", "view", "admin"])
+    func aFrameThatIsTooLargeCostsItsSenderTheConnectionAndNobodyElse(_ door: String) async throws {
+        let store = try await CounterStore(workers: 0)
+        let context = try Context()
+        var dealer = try Socket(context, .dealer, options: .client)
+        try dealer.connect("ipc://\(try store.sockets)/\(door)")
+        var poller = Poller()
+        _ = poller.add(dealer, for: .writable)
+        try poller.wait(timeoutMilliseconds: 1_000)
+        // A publisher takes no dealer; the others take the frame's beginning, and no more.
+        _ = try dealer.send([UInt8](repeating: 1, count: 8 << 20))
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        #expect(try await store.status("starts") == 1)
+    }
+
+    @Test(arguments: ["front", "work", "view", "admin"])
+    func bytesThatAreNoZeroMQAreNoHarm(_ door: String) async throws {
+        let store = try await CounterStore(workers: 0)
+        for bytes in [[UInt8](repeating: 0xff, count: 4_096), Array("GET / HTTP/1.1\r\n\r\n".utf8), [0]] {
+            try writeRaw(bytes, to: "\(try store.sockets)/\(door)")
+        }
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        #expect(try await store.status("starts") == 1)
+    }
+
+    @Test func anAnswerThatIsGivenTwiceIsAppliedOnce() async throws {
+        let store = try await CounterStore(workers: 0)
+        var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")
+        try worker.greet()
+        let send = try store.start(["send", "incrementAsync", "--wait", "settled"])
+        let task = try worker.nextTask()
+        for _ in 0..<3 { try worker.answer(task, count: 1) }
+        #expect(try await send.wait() == .exited(0), "\(send.errors)")
+        try worker.waitForAcknowledgements(3)
+        #expect(try await store.status("lateResults") == 2)
+        #expect(try await store.run("view").output.contains(#""async":"1""#))
+    }
+
+    @Test func anAnswerToAJobThatWasNeverGivenIsNotBelieved() async throws {
+        let store = try await CounterStore(workers: 0)
+        var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")
+        try worker.greet()
+        let send = try store.start(["send", "incrementAsync", "--wait", "settled"])
+        var task = try worker.nextTask()
+        let genuine = task
+        task.token ^= 1
+        try worker.answer(task, count: 99)
+        try worker.answer(genuine, count: 1)
+        #expect(try await send.wait() == .exited(0), "\(send.errors)")
+        #expect(try await store.run("view").output.contains(#""async":"1""#))
+    }
+
+    /// A worker in Python, after `docs/protocol.md` alone.
+    @Test(.enabled(if: pythonHasZeroMQ, "python3 with pyzmq and msgpack is missing; `make test` installs them"))
+    func aWorkerInPythonServesTheCounter() async throws {
+        let store = try await CounterStore(workers: 0)
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Examples/python/counter_worker.py").path
+        let worker = try Child(
+            "/usr/bin/env", ["python3", script, "ipc://\(try store.sockets)/work", "--delay", "0.1"], in: store.scratch)
+        let sent = try await store.run("send", "incrementAsync", "--wait", "settled")
+        #expect(sent.end == .exited(0), "\(sent.errors) \(worker.errors)")
+        #expect(try await store.run("view").output.contains(#""async":"1""#))
+    }
+}

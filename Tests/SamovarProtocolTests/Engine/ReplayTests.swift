@@ -1,0 +1,100 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+@Suite struct ReplayTests {
+    /// Turns of every kind: 1 started, 2 an order, 3 to 5 a chain, 6 a refusal, 7 an answer.
+    static func history() throws -> (engine: TypedEngine<Shop>, log: TurnLog) {
+        let (engine, log) = try TypedEngineTests.started()
+        for input: Shop.Input in [.order([Shop.Job(name: "a")]), .chain(3), .forbidden] {
+            _ = try engine.take(packed(input), now: at(2), origin: TypedEngineTests.origin, log: log)
+        }
+        try engine.take(
+            answer: finished("a"), effect: TypedEngineTests.effect, lease: TypedEngineTests.lease, root: 2, now: at(3), log: log)
+        return (engine, log)
+    }
+
+    static func replay<E: Edition>(_ records: [Record], as edition: E.Type = FirstEdition.self) throws(ReplayError) -> (
+        any ProgramEngine, TurnLog
+    ) {
+        let engine = TypedEngineTests.engine(edition)
+        let log = TurnLog(after: 0)
+        for record in records { try engine.replay(record, log: log) }
+        return (engine, log)
+    }
+
+    static func failure<E: Edition>(_ records: [Record], as edition: E.Type = FirstEdition.self) -> ReplayError? {
+        do throws(ReplayError) {
+            _ = try replay(records, as: edition)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func aReplayGivesTheSameStateRecordsAndEffects() throws {
+        let (live, log) = try Self.history()
+        let (replayed, again) = try Self.replay(TypedEngineTests.records(log))
+        #expect(try replayed.state() == live.state())
+        #expect(replayed.head == live.head)
+        #expect(again.batch.bytes == log.batch.bytes)
+        #expect(again.opened == log.opened)
+    }
+
+    @Test func aChangedUpdateIsFoundAtItsTurn() throws {
+        let records = try TypedEngineTests.records(Self.history().log)
+        let error = try #require(Self.failure(records, as: ChangedEdition.self))
+        #expect(error.turn == 3)
+        #expect(error.text == "`update` returns another command than it did: it has changed or is not deterministic")
+    }
+
+    @Test func aMissingFollowUpIsFound() throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        records.remove(at: 4)
+        for index in 4..<records.count { records[index].turn -= 1 }
+        #expect(Self.failure(records) == ReplayError(turn: 5, "a follow-up of turn 4 is missing before it"))
+    }
+
+    @Test func aChangedFollowUpIsFound() throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        records[3].event = .applied(message: packed(Shop.Message.chain(9)), hash: 0, closes: false)
+        #expect(Self.failure(records)?.turn == 4)
+        #expect(Self.failure(records)?.text.hasPrefix("this follow-up is not what turn 3 orders now") == true)
+    }
+
+    @Test func aFollowUpThatNobodyOrderedIsFound() throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        records[6].origin = .followUp(of: 5)
+        #expect(Self.failure(records)?.turn == 7)
+    }
+
+    @Test func aHoleInTheNumbersIsFound() throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        records.remove(at: 1)
+        #expect(Self.failure(records) == ReplayError(turn: 3, "turn 2 is missing before it"))
+    }
+
+    @Test func anUnreadableMessageIsFound() throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        records[2].event = .applied(message: [0xc1], hash: 0, closes: false)
+        #expect(Self.failure(records)?.turn == 3)
+        #expect(Self.failure(records)?.text.hasPrefix("the message cannot be read") == true)
+    }
+
+    @Test func aMessageBeforeTheStartIsFound() throws {
+        let record = Record(turn: 1, time: at(1), event: .applied(message: packed(Shop.Message.add(1)), hash: 0, closes: false))
+        #expect(Self.failure([record]) == ReplayError(turn: 1, "a message before the program has started"))
+    }
+
+    @Test func aRestoredStateGoesOnAsTheReplayedOne() throws {
+        let (live, log) = try Self.history()
+        let restored = TypedEngineTests.engine()
+        try restored.restore(state: live.state(), head: live.head)
+        let more = TurnLog(after: restored.head)
+        for (engine, log) in [(live, log), (restored, more)] {
+            _ = try engine.take(packed(Shop.Input.order([])), now: at(4), origin: TypedEngineTests.origin, log: log)
+        }
+        #expect(try restored.state() == live.state())
+    }
+}

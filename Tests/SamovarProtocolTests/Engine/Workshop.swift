@@ -1,0 +1,121 @@
+import MessagePack
+import SamovarCore
+
+@testable import SamovarProtocol
+
+/// What may differ between two builds of one program.
+protocol Edition: Sendable {
+    static func rest(of chain: Int) -> Command<Workshop<Self>>
+}
+
+enum FirstEdition: Edition {
+    static func rest(of chain: Int) -> Command<Workshop<Self>> { chain > 1 ? .then(.chain(chain - 1)) : .none }
+}
+
+/// A build whose `update` was changed, and whose schema was not.
+enum ChangedEdition: Edition {
+    static func rest(of chain: Int) -> Command<Workshop<Self>> { chain > 2 ? .then(.chain(chain - 2)) : .none }
+}
+
+/// The program of these tests: numbers to add, chains of follow-ups, and jobs.
+enum Workshop<E: Edition>: Program {
+    struct State: Portable {
+        var total = 0
+        var done: [String] = []
+        var dice: UInt64 = 0
+    }
+
+    struct Job: Portable {
+        var name: String
+        var queue = "default"
+        var attempts = 1
+        var timeout: Int?
+        var delay = 0
+        /// Nobody makes a message of its failure.
+        var diesSilently = false
+    }
+
+    enum Input: Portable {
+        case add(Int)
+        case chain(Int)
+        case order([Job])
+        case forbidden
+    }
+
+    enum Message: Portable {
+        case add(Int)
+        case chain(Int)
+        case order([Job])
+        case finished(String)
+    }
+
+    enum Refusal: Error, Portable {
+        case notHere(total: Int)
+    }
+
+    struct ViewState: Portable {
+        var total: Int
+        var done: Int
+    }
+
+    static var schema: Schema { Schema(name: "Workshop", version: 1) }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) throws(Refusal) -> Message {
+        switch input {
+        case .add(let number): .add(number)
+        case .chain(let length): .chain(length)
+        case .order(let jobs): .order(jobs)
+        case .forbidden: throw .notHere(total: state.total)
+        }
+    }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> {
+        switch message {
+        case .add(let number):
+            state.total += number
+            return .none
+        case .chain(let length):
+            state.total += 1
+            return E.rest(of: length)
+        case .order(let jobs):
+            var random = turn.random()
+            state.dice = random.next()
+            return .batch(jobs.map(run))
+        case .finished(let what):
+            state.done.append(what)
+            return .none
+        }
+    }
+
+    private static func run(_ job: Job) -> Command<Self> {
+        .run(
+            job, queue: Queue(job.queue), retry: .backoff(first: .seconds(1), attempts: job.attempts),
+            timeout: job.timeout.map { .seconds($0) }, delay: .seconds(job.delay))
+    }
+
+    static func view(_ state: State) -> ViewState { ViewState(total: state.total, done: state.done.count) }
+
+    static func failed(_ effect: Job, _ failure: Failure) -> Message? {
+        effect.diesSilently ? nil : .finished("\(effect.name) \(failure)")
+    }
+}
+
+typealias Shop = Workshop<FirstEdition>
+
+let workshopSecret = Secret(high: 3, low: 4)
+
+func packed(_ value: some Encodable) -> [UInt8] {
+    do {
+        return try MessagePackEncoder(canonical: true).encode(value)
+    } catch {
+        fatalError("\(error)")
+    }
+}
+
+func unpacked<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
+    try MessagePackDecoder().decode(type, from: bytes)
+}
+
+func finished(_ names: String...) -> [[UInt8]] { names.map { packed(Shop.Message.finished($0)) } }

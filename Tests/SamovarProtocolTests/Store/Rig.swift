@@ -1,0 +1,176 @@
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+struct StoredBatch: Equatable {
+    var first: Int
+    var last: Int
+    var bytes: [UInt8]
+}
+
+/// A store machine with a journal that commits when it is told, and everything that it sent. A replica replays what is on disk,
+/// and every frame is held against it: nothing may leave that tells of more.
+final class Rig {
+    var machine: StoreMachine
+    var now: Timestamp
+    /// Commit at the end of each round.
+    var commits = true
+    private(set) var journal: [StoredBatch] = []
+    private(set) var committed = 0
+    private(set) var snapshots: [(turn: Int, bytes: [UInt8])] = []
+    private(set) var notes: [Note] = []
+    private(set) var published: [Frame] = []
+    private(set) var stop: StopReason?
+    /// The order in which things left, frames by their kind.
+    private(set) var order: [String] = []
+    private(set) var durable: StoreState
+    private var mail: [Route: [Frame]] = [:]
+
+    init(_ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0))
+        throws
+    {
+        self.now = now
+        machine = Self.machine(settings)
+        durable = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: settings.window)
+        if let snapshot { try machine.restore(snapshot: snapshot) }
+        for batch in journal {
+            if batch.last > machine.head { try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes) }
+            try replicate(batch)
+        }
+        self.journal = journal
+        committed = journal.count
+        try machine.start(seed: packed(NoSeed()), now: now)
+    }
+
+    static func machine(_ settings: StoreSettings = StoreSettings(), group: GroupLimits = .default) -> StoreMachine {
+        StoreMachine(
+            settings: settings, engine: TypedEngine(Shop.self, secret: workshopSecret, limits: group), timeline: home,
+            secret: workshopSecret, build: "test")
+    }
+
+    /// As if the process had been killed: what was not committed is lost.
+    func restarted(_ settings: StoreSettings? = nil, after pause: Duration = .seconds(1)) throws -> Rig {
+        try Rig(settings ?? machine.settings, journal: Array(journal.prefix(committed)), now: now + pause)
+    }
+
+    // MARK: Driving
+
+    /// What a host does after an event, until there is nothing left to do at once.
+    func round() {
+        repeat {
+            machine.advance(now: now)
+            if machine.viewIsDue(now: now) { machine.publishView(now: now) }
+            machine.flush(now: now)
+            perform()
+            if commits { commitAll() }
+        } while machine.hasWork && commits
+    }
+
+    func tick(_ pause: Duration) {
+        now = now + pause
+        round()
+    }
+
+    /// Puts the oldest batch that is not on disk there.
+    @discardableResult
+    func commit() -> Bool {
+        guard committed < journal.count else { return false }
+        let batch = journal[committed]
+        committed += 1
+        do {
+            try replicate(batch)
+        } catch {
+            Issue.record("the journal cannot be replayed: \(error)")
+        }
+        machine.committed(through: batch.last, now: now)
+        perform()
+        return true
+    }
+
+    private func commitAll() {
+        while commit() { machine.flush(now: now); perform() }
+    }
+
+    private func replicate(_ batch: StoredBatch) throws {
+        let log = TurnLog(after: durable.head)
+        try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { try durable.replay($0, log: log) }
+    }
+
+    private func perform() {
+        let actions = machine.takeActions()
+        for action in actions {
+            #expect(stop == nil, "nothing happens after the stop")
+            switch action {
+            case .send(let envelope, let route):
+                expectDurable(envelope.frame)
+                #expect(envelope.timeline == home)
+                mail[route, default: []].append(envelope.frame)
+                order.append("\(envelope.frame.kind)")
+            case .publish(let envelope, _):
+                expectDurable(envelope.frame)
+                published.append(envelope.frame)
+                order.append("\(envelope.frame.kind)")
+            case .append(let first, let last, let bytes): journal.append(StoredBatch(first: first, last: last, bytes: bytes))
+            case .save(let turn, let bytes): snapshots.append((turn, bytes))
+            case .note(let note): notes.append(note)
+            case .stop(let reason):
+                stop = reason
+                order.append("stop")
+            }
+        }
+    }
+
+    /// The law of the gate.
+    private func expectDurable(_ frame: Frame) {
+        let head = durable.head
+        switch frame {
+        case .receipt(let outcomes, _): for outcome in outcomes { #expect(outcome.turn <= head, "\(frame)") }
+        case .view(_, let turn, _), .settled(let turn, _), .waiting(let turn, _): #expect(turn <= head, "\(frame)")
+        case .tick(_, let told, let view, _): #expect(told <= head && view <= head, "\(frame)")
+        case .welcome(let welcome): #expect(welcome.head <= head, "\(frame)")
+        case .task(let tasks, _): for task in tasks { #expect(task.effect.turn <= head, "\(frame)") }
+        case .reply(let reply):
+            if case .int(let turn)? = reply.value["turn"] { #expect(Int(turn) <= head, "\(frame)") }
+        default: break
+        }
+    }
+
+    // MARK: Peers
+
+    func deliver(_ frame: Frame, from route: Route, of timeline: Timeline = home) {
+        machine.received(Envelope(frame, timeline: timeline).parts, from: route, now: now)
+    }
+
+    /// Delivers a frame, lets a round pass, and returns what came back.
+    @discardableResult
+    func exchange(_ frame: Frame, from route: Route, of timeline: Timeline = home) -> [Frame] {
+        deliver(frame, from: route, of: timeline)
+        round()
+        return take(route)
+    }
+
+    /// What was sent to this connection since the last call.
+    func take(_ route: Route) -> [Frame] { mail.removeValue(forKey: route) ?? [] }
+
+    func takeTasks(_ route: Route) -> [JobTask] { take(route).tasks }
+
+    func takePublished() -> [Frame] {
+        defer { published.removeAll() }
+        return published
+    }
+
+    func takeNotes() -> [String] {
+        defer { notes.removeAll() }
+        return notes.map(\.text)
+    }
+
+    func takeOrder() -> [String] {
+        defer { order.removeAll() }
+        return order
+    }
+
+    /// The state as its own program sees it.
+    func state() throws -> Shop.State { try unpacked(Shop.State.self, machine.stateBytes()) }
+}

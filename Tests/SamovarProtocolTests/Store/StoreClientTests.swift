@@ -1,0 +1,187 @@
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+@Suite struct StoreClientTests {
+    static func rig(_ change: (inout StoreSettings) -> Void = { _ in }) throws -> Rig {
+        var settings = StoreSettings()
+        change(&settings)
+        let rig = try Rig(settings)
+        rig.connectClient()
+        return rig
+    }
+
+    static func retryLater(_ text: String) -> Frame { .error(PeerError(.retryLater, text, wait: .seconds(1))) }
+
+    // MARK: Numbers
+
+    @Test func inputSentTwiceIsAppliedOnceAndGetsTheSameOutcome() throws {
+        let rig = try Self.rig()
+        let first = rig.exchange(inputs([.add(1), .add(1)]), from: client(1))
+        #expect(first == [.receipt([applied(1, 2), applied(2, 3)], credit: 4_096)])
+        #expect(rig.exchange(inputs([.add(1), .add(1)]), from: client(1)) == first)
+        #expect(try rig.state().total == 2)
+    }
+
+    @Test func inputInTheInboxThatIsSentAgainIsAppliedOnce() throws {
+        let rig = try Self.rig()
+        rig.deliver(inputs([.add(1)]), from: client(1))
+        rig.deliver(inputs([.add(1), .add(1)]), from: client(1))
+        rig.round()
+        #expect(try rig.state().total == 2)
+    }
+
+    @Test func aGapIsAnsweredWithTheExpectedNumber() throws {
+        let rig = try Self.rig()
+        rig.deliver(inputs([.add(1)]), from: client(1))
+        let answer = rig.exchange(inputs([.add(1)], from: 3), from: client(1))
+        #expect(answer.first == .error(PeerError(.resync, "number 2 is next", expected: 2)))
+        #expect(rig.machine.head == 2)
+    }
+
+    @Test func refusalByTheProgramIsTheSameAfterItsReasonIsGone() throws {
+        let rig = try Self.rig()
+        let first = rig.exchange(inputs([.forbidden]), from: client(1))
+        rig.exchange(inputs([.add(5)], from: 2), from: client(1))
+        #expect(rig.exchange(inputs([.forbidden]), from: client(1)) == first)
+        let later = try rig.restarted()
+        later.connectClient()
+        #expect(later.exchange(inputs([.forbidden]), from: client(1)) == first)
+    }
+
+    @Test func unreadableInputAndUnknownInstanceAreRejectedByARecord() throws {
+        let rig = try Self.rig()
+        let noise = Frame.send([Submission(sequence: 1, input: [0xc1])], confirmed: 0)
+        let elsewhere = Frame.send([Submission(sequence: 2, instance: "other", input: packed(Shop.Input.add(1)))], confirmed: 0)
+        for frame in [noise, elsewhere] {
+            guard case .receipt(let outcomes, _)? = rig.exchange(frame, from: client(1)).first else {
+                Issue.record("no receipt")
+                continue
+            }
+            guard case .rejected = outcomes.first?.verdict else {
+                Issue.record("\(outcomes)")
+                continue
+            }
+        }
+        #expect(rig.machine.head == 3)
+        #expect(try rig.restarted().machine.head == 4)
+    }
+
+    @Test(arguments: [Int.min, -1, 0])
+    func noNumberTraps(_ number: Int) throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1), .add(1)]), from: client(1))
+        rig.exchange(.send([Submission(sequence: number, input: [])], confirmed: number), from: client(1))
+        rig.exchange(.send([Submission(sequence: .max, input: [])], confirmed: .max), from: client(1))
+        rig.exchange(.ping(number), from: client(1))
+        rig.exchange(.settle(turn: number), from: client(1))
+        rig.exchange(.viewRequest(instance: .main, atLeast: number), from: client(1))
+        #expect(rig.stop == nil)
+    }
+
+    @Test func sessionsTakeTurns() throws {
+        let rig = try Self.rig { $0.turnsPerRound = 2 }
+        rig.connectClient(2)
+        rig.deliver(inputs(Array(repeating: .add(1), count: 4)), from: client(1))
+        rig.deliver(inputs([.add(1)]), from: client(2))
+        rig.round()
+        #expect(rig.take(client(2)).contains(.receipt([applied(1, 3)], credit: 4_096)))
+    }
+
+    // MARK: At the door
+
+    @Test func aFullWindowRefusesAndUsesNoNumber() throws {
+        let rig = try Self.rig { $0.window = 2 }
+        let answer = rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
+        #expect(answer == [Self.retryLater("the session's window is full"), .receipt([applied(1, 2), applied(2, 3)], credit: 2)])
+        #expect(rig.exchange(.ping(1), from: client(1)) == [.pong(3)])
+        #expect(rig.exchange(inputs([.add(1)], from: 3), from: client(1)) == [.receipt([applied(3, 4)], credit: 3)])
+    }
+
+    @Test func aFullInboxRefusesAndUsesNoNumber() throws {
+        let rig = try Self.rig { $0.inbox = 1 }
+        rig.deliver(inputs([.add(1), .add(1)]), from: client(1))
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)).contains(Self.retryLater("the store's inbox is full")))
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [.receipt([applied(2, 3)], credit: 4_096)])
+    }
+
+    @Test func anInboxFullOfBytesRefuses() throws {
+        let rig = try Self.rig { $0.inboxBytes = 20 }
+        let answer = rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
+        #expect(answer.contains(Self.retryLater("the store's inbox is full")))
+    }
+
+    @Test func tooManyOpenEffectsRefuseInputsUntilResultsCome() throws {
+        let rig = try Self.rig { $0.openEffects = 5 }
+        rig.connectWorker(slots: 9, credit: 9)
+        rig.order(job("a"), job("b"), job("c"), job("d"))
+        let tasks = rig.takeTasks(worker(1))
+        _ = rig.take(client(1))
+        let reason = "4 effects are open; inputs are taken again when fewer are"
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [Self.retryLater(reason)])
+        rig.exchange(.result([tasks[0].answered("a")], credit: 9), from: worker(1))
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [.receipt([applied(2, 5)], credit: 4_096)])
+    }
+
+    @Test func aFullDiskRefusesInputs() throws {
+        let rig = try Self.rig()
+        rig.machine.journalIsFull(true)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [Self.retryLater("the disk of the store is full")])
+        rig.machine.journalIsFull(false)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [.receipt([applied(1, 2)], credit: 4_096)])
+    }
+
+    // MARK: Sessions
+
+    @Test func confirmationTrimsOutcomesAndMovesTheCredit() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
+        #expect(rig.exchange(.ping(2), from: client(1)) == [.pong(4_098)])
+        #expect(rig.machine.state.sessions.outcome(of: 2, in: session(1)) == nil)
+        #expect(rig.machine.state.sessions.outcome(of: 3, in: session(1)) == applied(3, 4))
+        #expect(rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1)) == [.receipt([applied(3, 4)], credit: 4_098)])
+        #expect(rig.exchange(.ping(900), from: client(1)) == [.pong(4_099)], "what has no outcome cannot be confirmed")
+    }
+
+    @Test func goodbyeEndsASessionByARecord() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.exchange(.goodbye, from: client(1))
+        #expect(rig.machine.state.sessions.sessions.count == 0)
+        #expect(rig.machine.durable == 3)
+        #expect(try rig.restarted().machine.state.sessions.sessions.count == 0)
+    }
+
+    @Test func silenceForLongEnoughEndsASessionByARecord() throws {
+        let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        for _ in 0..<10 { rig.tick(.seconds(1)) }
+        #expect(rig.durable.sessions.sessions.count == 1)
+        for _ in 0..<2 { rig.tick(.seconds(1)) }
+        #expect(rig.durable.sessions.sessions.isEmpty)
+    }
+
+    @Test func timeWhileTheStoreIsDownDoesNotCount() throws {
+        let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        let later = try rig.restarted(after: .seconds(1_000))
+        for _ in 0..<9 { later.tick(.seconds(1)) }
+        #expect(later.durable.sessions.sessions.count == 1)
+    }
+
+    @Test func sessionsThatNeverSentAnythingLeaveNoTrace() throws {
+        let rig = try Self.rig()
+        for _ in 0..<8 { rig.tick(.seconds(1)) }
+        #expect(rig.machine.desks.count + rig.machine.attempts.count + rig.machine.peers.count == 0)
+        #expect(rig.machine.head == 1)
+    }
+
+    @Test func aStoreFullOfSessionsKeepsNothingOfTheNextOne() throws {
+        let rig = try Self.rig { $0.sessions = 1 }
+        let reason = "the store keeps 1 sessions and has no room for another"
+        #expect(rig.connectClient(2) == [Self.retryLater(reason)])
+        #expect(Array(rig.machine.attempts.keys) == [session(1)])
+    }
+}

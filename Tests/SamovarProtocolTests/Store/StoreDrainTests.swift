@@ -1,0 +1,101 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+@Suite struct StoreDrainTests {
+    static func draining(_ jobs: Shop.Job...) throws -> Rig {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker()
+        if !jobs.isEmpty {
+            rig.deliver(inputs([.order(jobs)]), from: client(1))
+            rig.round()
+        }
+        _ = rig.takeOrder()
+        _ = rig.takePublished()
+        rig.machine.drain(within: .seconds(5), now: rig.now)
+        return rig
+    }
+
+    @Test func aQuietStoreEndsAtOnceWithRecordSnapshotGoodbyeAndStop() throws {
+        let rig = try Self.draining()
+        rig.round()
+        #expect(rig.takeOrder() == ["drain", "goodbye", "goodbye", "goodbye", "stop"])
+        #expect(rig.takePublished() == [.goodbye])
+        #expect(rig.stop == .drained)
+        #expect(rig.snapshots.map(\.turn) == [rig.durable.head])
+        #expect(rig.durable.joined == [])
+    }
+
+    @Test func goodbyeAndStopWaitForTheCommit() throws {
+        let rig = try Self.draining()
+        rig.commits = false
+        rig.round()
+        #expect(rig.takeOrder() == ["drain"])
+        rig.commit()
+        #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
+    }
+
+    @Test func inputsAndWorkersAreRefusedWhileDraining() throws {
+        let rig = try Self.draining(job("a"))
+        _ = rig.take(client(1))
+        let error = Frame.error(PeerError(.retryLater, "the store is about to stop", wait: .seconds(1)))
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [error])
+        #expect(rig.connectWorker(2).first == error)
+        #expect(rig.exchange(inputs([.order([job("a")])]), from: client(1)) == [.receipt([applied(1, 3)], credit: 4_096)])
+    }
+
+    @Test func runningJobsMayFinishAndNothingNewIsHandedOut() throws {
+        let rig = try Self.draining(job("a"), job("b"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.tick(.seconds(1))
+        #expect(rig.stop == nil)
+        rig.deliver(.result([task.answered("a")], credit: 9), from: worker(1))
+        rig.round()
+        #expect(rig.take(worker(1)) == [.drain, .acknowledge([task.lease]), .goodbye])
+        #expect(rig.stop == .drained)
+        #expect(try rig.state().done == ["a"])
+    }
+
+    @Test func afterDrainedOpenEffectsDoNotWait() throws {
+        let rig = try Self.draining(job("a"), job("b"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.answered("a")], credit: 9), from: worker(1))
+        let later = try rig.restarted()
+        #expect(later.connectWorker(2).tasks.map(\.name) == ["b"])
+    }
+
+    @Test func theDeadlineEndsItWithoutTheRecord() throws {
+        let rig = try Self.draining(job("a"))
+        rig.tick(.milliseconds(4_999))
+        #expect(rig.stop == nil)
+        #expect(rig.machine.wakeUp(now: rig.now) <= at(5))
+        rig.tick(.milliseconds(1))
+        #expect(rig.stop == .drained)
+        #expect(rig.durable.joined == [workerID(1)], "it still holds a job")
+        #expect(rig.takeNotes().contains("1 job did not end in time; workers will answer after the restart"))
+        #expect(try rig.restarted().connectWorker(2).tasks == [])
+    }
+
+    @Test func theSnapshotOfADrainIsTheStateOfItsJournal() throws {
+        let rig = try Self.draining(job("a", diesSilently: true), job("b", attempts: 3, delay: 5))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 9), from: worker(1))
+        let snapshot = try #require(rig.snapshots.last)
+        #expect(snapshot.turn == rig.durable.head)
+        #expect(try rig.durable.snapshot() == snapshot.bytes)
+        let later = try Rig(journal: rig.journal, snapshot: snapshot.bytes, now: rig.now)
+        #expect(try later.state() == rig.state())
+    }
+
+    @Test func nothingHappensAfterTheStop() throws {
+        let rig = try Self.draining()
+        rig.round()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.machine.workerDied(workerID(1), "killed", now: rig.now)
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.tick(.seconds(100))
+        #expect(rig.takeOrder().last == "stop")
+    }
+}

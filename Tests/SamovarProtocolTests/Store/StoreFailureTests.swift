@@ -1,0 +1,240 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// What goes wrong with jobs: failures, timeouts, deaths of workers.
+@Suite struct StoreFailureTests {
+    static func rig(slots: Int = 1, credit: Int = 1) throws -> Rig { try StoreWorkerTests.rig(slots: slots, credit: credit) }
+
+    // MARK: Failures
+
+    @Test func aFailedAttemptIsTriedAgainAfterItsPause() throws {
+        let rig = try Self.rig(credit: 9)
+        rig.order(job("a", attempts: 2))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.exchange(.result([task.failed()], credit: 9), from: worker(1)) == [.acknowledge([task.lease])])
+        rig.tick(.milliseconds(799))
+        #expect(rig.takeTasks(worker(1)) == [])
+        rig.tick(.milliseconds(401))
+        let again = try #require(rig.takeTasks(worker(1)).first)
+        #expect(again.attempt == 2 && again.effect == task.effect)
+    }
+
+    @Test func theLastFailureBecomesTheMessageOfTheProgram() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
+        #expect(try rig.state().done == ["a failed after 1 attempt: no luck"])
+        #expect(rig.durable.ledger.open.count + rig.durable.ledger.dead.count == 0)
+    }
+
+    @Test func aPermanentFailureIsNotTriedAgain() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", attempts: 9))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed(permanent: true)], credit: 1), from: worker(1))
+        #expect(try rig.state().done == ["a failed after 1 attempt: no luck"])
+    }
+
+    @Test func aFailureOfWhichTheProgramMakesNothingLeavesADeadEffect() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", diesSilently: true))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
+        #expect(rig.durable.ledger.dead[task.effect]?.failure == Failure(reason: .threw, text: "no luck", attempts: 1))
+        #expect(
+            rig.exchange(.settle(turn: 3), from: client(1)).last
+                == .settled(turn: 3, dead: ["effect 3/0 in queue default failed after 1 attempt: no luck"]))
+    }
+
+    /// Two events of one round: the effect was given back by the HELLO before its failure was taken.
+    @Test func aFailureThatMeetsAHelloKeepsItsPause() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", attempts: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.deliver(.result([task.failed()], credit: 1), from: worker(1))
+        #expect(rig.connectWorker(credit: 5, attempt: 2, at: worker(2)).tasks == [])
+        #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
+    }
+
+    // MARK: Timeouts
+
+    @Test func aJobBeyondItsTimeoutAndGraceIsTakenBackAndCancelled() throws {
+        let rig = try Self.rig(credit: 9)
+        rig.order(job("a", attempts: 2, timeout: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.deliver(.ping(9), from: worker(1))
+        rig.tick(.milliseconds(4_999))
+        #expect(rig.durable.ledger.open[task.effect]?.failures == 0)
+        _ = rig.take(worker(1))
+        rig.tick(.milliseconds(1))
+        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
+
+        // The worker's own verdict on the same attempt comes late and does not count again.
+        rig.exchange(.result([task.result(.failed(.timedOut, "", permanent: false))], credit: 9), from: worker(1))
+        #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
+    }
+
+    @Test func theLastTimeoutIsAFailureForGoodWithOneCancel() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", timeout: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.tick(.seconds(5))
+        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(try rig.state().done == ["a timed out after 1 attempt: no answer within its timeout"])
+    }
+
+    @Test func theTimeoutOfAClaimedJobIsEnforcedAfterARestart() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", timeout: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        let later = try rig.restarted()
+        later.connectWorker(claims: [JobClaim(effect: task.effect, lease: task.lease, token: task.token)])
+        later.tick(.seconds(5))
+        #expect(later.take(worker(1)).contains(.cancel([task.lease])))
+    }
+
+    // MARK: Deaths
+
+    @Test func onlyStartedJobsOfADeadWorkerCountADeath() throws {
+        let rig = try Self.rig(slots: 2, credit: 4)
+        rig.order(job("a"), job("b"), job("c"), job("d"))
+        _ = rig.takeTasks(worker(1))
+        rig.machine.workerDied(workerID(1), "killed by signal 9", now: rig.now)
+        rig.round()
+        #expect(rig.durable.ledger.open.values.sorted { $0.id < $1.id }.map(\.deaths) == [1, 1, 0, 0])
+        #expect(rig.durable.ledger.open.values.allSatisfy { $0.failures == 0 }, "a lost lease spends no retry")
+        #expect(rig.durable.joined == [])
+        #expect(rig.connectWorker(2, slots: 4, credit: 4).tasks.map(\.attempt).sorted() == [1, 1, 2, 2])
+    }
+
+    @Test func anAnsweredJobIsNotOneThatItsWorkerHadStarted() throws {
+        let rig = try Self.rig(slots: 1, credit: 2)
+        rig.order(job("a"), job("b"))
+        let tasks = rig.takeTasks(worker(1))
+        rig.deliver(.result([tasks[0].answered("a")], credit: 2), from: worker(1))
+        rig.machine.workerDied(workerID(1), "killed by signal 9", now: rig.now)
+        rig.round()
+        #expect(try rig.state().done == ["a"])
+        #expect(rig.durable.ledger.open[tasks[1].effect]?.deaths == 1, "the next job was running by then")
+    }
+
+    @Test func aSilentWorkerIsDeadAfterSixSeconds() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        for _ in 0..<6 { rig.tick(.seconds(1)) }
+        #expect(rig.durable.joined == [workerID(1)])
+        rig.tick(.seconds(1))
+        #expect(rig.durable.joined == [])
+        #expect(rig.takeNotes().contains("worker \(workerID(1)) is dead: silent for 6 s; 1 job taken back"))
+        #expect(rig.exchange(.ping(1), from: worker(1)).contains(.error(PeerError(.unknownPeer, "say HELLO first"))))
+    }
+
+    @Test func anAnswerOfAWorkerThatDiesBeforeItIsTakenStillCounts() throws {
+        let rig = try Self.rig(slots: 3, credit: 3)
+        rig.order(job("a"), job("b", attempts: 5), job("c"))
+        let tasks = rig.takeTasks(worker(1))
+        rig.deliver(
+            .result([tasks[0].answered("a"), tasks[1].failed(), tasks[2].result(.returned)], credit: 3), from: worker(1))
+        rig.machine.workerDied(workerID(1), "killed by signal 9", now: rig.now)
+        rig.round()
+        #expect(try rig.state().done == ["a"])
+        #expect(rig.durable.ledger.open[tasks[1].effect]?.failures == 1)
+        #expect(rig.durable.ledger.open.values.allSatisfy { $0.deaths == 0 })
+        #expect(rig.connectWorker(2, slots: 3, credit: 3).tasks.map(\.name) == ["c"], "what was returned is free")
+    }
+
+    @Test func aGoodbyeCostsNothing() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        rig.exchange(.goodbye, from: worker(1))
+        #expect(rig.durable.joined == [])
+        #expect(rig.durable.ledger.open.values.allSatisfy { $0.deaths + $0.failures == 0 })
+        #expect(rig.connectWorker(2).tasks.map(\.attempt) == [1])
+    }
+
+    /// A job that kills its worker, with innocent ones beside it.
+    static func suspect() throws -> Rig {
+        let rig = try Self.rig()
+        rig.order(job("killer", diesSilently: true))
+        for number: UInt8 in 1...2 {
+            if number > 1 { rig.connectWorker(number) }
+            rig.machine.workerDied(workerID(number), "killed by signal 9", now: rig.now)
+            rig.round()
+        }
+        #expect(rig.durable.ledger.open.values.map(\.deaths) == [2])
+        return rig
+    }
+
+    @Test func afterTwoDeathsAnEffectIsOfferedAloneToAnEmptyWorker() throws {
+        let rig = try Self.suspect()
+        rig.order(job("a"), job("b"), job("c"), sequence: 2)
+        #expect(rig.connectWorker(3, slots: 4, credit: 4).tasks.map(\.name) == ["killer"])
+        rig.machine.workerDied(workerID(3), "killed by signal 9", now: rig.now)
+        rig.round()
+        #expect(rig.durable.ledger.open.values.allSatisfy { $0.deaths == 0 })
+        #expect(
+            rig.durable.ledger.dead.values.map(\.failure)
+                == [Failure(reason: .workerDied, text: "killed by signal 9", attempts: 3)])
+        #expect(rig.connectWorker(4, slots: 4, credit: 4).tasks.map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test func aSuspectThatEndsWellFreesItsWorker() throws {
+        let rig = try Self.suspect()
+        rig.order(job("a"), sequence: 2)
+        let killer = try #require(rig.connectWorker(3, slots: 4, credit: 4).tasks.first)
+        rig.deliver(.result([killer.answered("survived")], credit: 5), from: worker(3))
+        rig.round()
+        #expect(rig.takeTasks(worker(3)).map(\.name) == ["a"])
+    }
+
+    @Test func aWorkerThatRunsASuspectStaysAloneWithItOverConnectionsAndRestarts() throws {
+        let rig = try Self.suspect()
+        let killer = try #require(rig.connectWorker(3, slots: 4, credit: 4).tasks.first)
+        let claim = JobClaim(effect: killer.effect, lease: killer.lease, token: killer.token)
+        rig.order(job("a"), sequence: 2)
+        #expect(rig.connectWorker(3, slots: 4, claims: [claim], credit: 4, attempt: 2, at: worker(4)).tasks == [])
+        let later = try rig.restarted()
+        #expect(later.connectWorker(3, slots: 4, claims: [claim], credit: 4).tasks == [])
+    }
+
+    @Test func aBusyWorkerIsEmptiedForASuspectWhateverWaitsInQueuesThatNobodyServes() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        // The first suspect is in a queue that has no worker any more, the second has to wait for worker 9.
+        rig.order(job("stuck", queue: "http"), job("a"), job("killer"))
+        for number: UInt8 in 1...2 {
+            rig.connectWorker(number, queues: ["http"])
+            rig.machine.workerDied(workerID(number), "killed by signal 9", now: rig.now)
+        }
+        let a = try #require(rig.connectWorker(9).tasks.first)
+        for number: UInt8 in 3...4 {
+            #expect(rig.connectWorker(number).tasks.map(\.name) == ["killer"])
+            rig.machine.workerDied(workerID(number), "killed by signal 9", now: rig.now)
+        }
+        rig.order(job("b"), sequence: 2)
+        rig.deliver(.credit(9), from: worker(9))
+        rig.round()
+        #expect(rig.takeTasks(worker(9)) == [], "it is to become empty")
+        rig.deliver(.result([a.answered("a")], credit: 9), from: worker(9))
+        rig.round()
+        #expect(rig.takeTasks(worker(9)).map(\.name) == ["killer"])
+    }
+
+    @Test func anUnservedQueueIsWarnedOfOnceAfterTwoSeconds() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", queue: "http"), job("b", queue: "http"))
+        let text = "2 effects wait in queue http, and no worker serves it"
+        rig.tick(.seconds(1))
+        rig.tick(.seconds(1))
+        #expect(!rig.takeNotes().contains(text))
+        for _ in 0..<3 {
+            rig.deliver(.ping(1), from: worker(1))
+            rig.tick(.seconds(1))
+        }
+        #expect(rig.takeNotes().filter { $0 == text }.count == 1)
+    }
+}

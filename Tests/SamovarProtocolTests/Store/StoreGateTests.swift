@@ -1,0 +1,149 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Durable, then visible. The rig itself holds every frame of every test against what is on disk.
+@Suite struct StoreGateTests {
+    /// A store whose next commits have to be asked for.
+    static func rig(_ prepare: (Rig) -> Void = { _ in }) throws -> Rig {
+        let rig = try Rig()
+        rig.connectClient()
+        prepare(rig)
+        rig.commits = false
+        _ = rig.take(client(1))
+        return rig
+    }
+
+    @Test func welcomeWaitsForTheCommit() throws {
+        let rig = try Rig()
+        rig.commits = false
+        #expect(rig.connectClient() == [])
+        rig.commit()
+        #expect(rig.take(client(1)) == [.welcome(Welcome(schema: shop, expected: 1, credit: 4_096, head: 0, silence: .seconds(6)))])
+    }
+
+    @Test func receiptWaitsForTheCommit() throws {
+        let rig = try Self.rig()
+        #expect(rig.exchange(inputs([.add(1), .forbidden]), from: client(1)) == [])
+        rig.commit()
+        let refusal = Outcome.Verdict.refused(packed(Shop.Refusal.notHere(total: 1)))
+        #expect(
+            rig.take(client(1)) == [
+                .receipt([applied(1, 2), Outcome(sequence: 2, turn: 3, verdict: refusal)], credit: 4_096)
+            ])
+    }
+
+    @Test func repeatedOutcomeWaitsForTheCommit() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [])
+        rig.commit()
+        #expect(rig.take(client(1)) == Array(repeating: .receipt([applied(1, 2)], credit: 4_096), count: 2))
+    }
+
+    @Test func viewWaitsForTheCommit() throws {
+        let rig = try Self.rig()
+        _ = rig.takePublished()
+        rig.deliver(inputs([.add(1)]), from: client(1))
+        rig.tick(.seconds(1))
+        #expect(rig.takePublished() == [.tick(instance: .main, head: 1, view: 1, idle: false)])
+        rig.commit()
+        #expect(
+            rig.takePublished().first == .view(instance: .main, turn: 2, bytes: packed(Shop.ViewState(total: 1, done: 0))))
+    }
+
+    @Test func taskAndAcknowledgementWaitForTheCommit() throws {
+        let rig = try Self.rig { $0.connectWorker() }
+        rig.order(job("a"))
+        #expect(rig.take(worker(1)) == [])
+        rig.commit()
+        let task = try #require(rig.takeTasks(worker(1)).first)
+
+        #expect(rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1)) == [])
+        rig.commit()
+        #expect(rig.take(worker(1)) == [.acknowledge([task.lease])])
+    }
+
+    @Test func settledAndRequestedViewWaitForTheCommit() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.deliver(.settle(turn: 2), from: client(1))
+        rig.deliver(.viewRequest(instance: .main, atLeast: 2), from: client(1))
+        rig.round()
+        #expect(rig.take(client(1)) == [])
+        rig.commit()
+        #expect(
+            rig.take(client(1)) == [
+                .receipt([applied(1, 2)], credit: 4_096), .settled(turn: 2, dead: []),
+                .view(instance: .main, turn: 2, bytes: packed(Shop.ViewState(total: 1, done: 0))),
+            ])
+    }
+
+    @Test func replyToAnOperatorWaitsForTheCommit() throws {
+        let rig = try Self.rig()
+        rig.deliver(inputs([.add(1)]), from: client(1))
+        rig.round()
+        #expect(rig.ask("inspect") == nil)
+        rig.commit()
+        #expect(rig.take(admin).count == 1)
+    }
+
+    @Test func pongAndErrorsDoNotWait() throws {
+        let rig = try Self.rig()
+        rig.deliver(inputs([.add(1)]), from: client(1))
+        rig.round()
+        #expect(rig.exchange(.ping(0), from: client(1)) == [.pong(4_096)])
+        let resync = PeerError(.resync, "number 2 is next", expected: 2)
+        #expect(rig.exchange(inputs([.add(1)], from: 5), from: client(1)) == [.error(resync)])
+        #expect(rig.exchange(.ping(0), from: client(9)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
+    }
+
+    @Test func viewLeavesBeforeEffectsAndEffectsBeforeAnswers() throws {
+        let rig = try Self.rig { $0.connectWorker() }
+        rig.now = rig.now + .milliseconds(100)
+        _ = rig.takeOrder()
+        rig.exchange(inputs([.add(1), .order([job("a")])]), from: client(1))
+        rig.commit()
+        #expect(rig.takeOrder() == ["view", "task", "receipt"])
+    }
+
+    @Test func aBatchClosesWhenTheJournalIsFree() throws {
+        let rig = try Self.rig()
+        for sequence in 1...3 {
+            rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
+            rig.round()
+        }
+        #expect(rig.journal.suffix(1).map { [$0.first, $0.last] } == [[2, 2]], "one with the journal, and one that gathers")
+        rig.commit()
+        rig.round()
+        #expect(rig.journal.suffix(1).map { [$0.first, $0.last] } == [[3, 4]])
+    }
+
+    @Test func theEngineWaitsAtTheLimitOfABatch() throws {
+        var settings = StoreSettings()
+        settings.batchTurns = 2
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.exchange(inputs(Array(repeating: .add(1), count: 9), from: 2), from: client(1))
+        #expect(rig.machine.head == 4, "turn 2 is with the journal, and two more are taken")
+        #expect(rig.machine.hasWork == false)
+        rig.commits = true
+        rig.commit()
+        rig.round()
+        #expect(rig.machine.durable == 11)
+        #expect(try rig.state().total == 10)
+    }
+
+    @Test func aGroupIsNeverSplitOverTwoBatches() throws {
+        var settings = StoreSettings()
+        settings.batchTurns = 2
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(inputs([.chain(7)]), from: client(1))
+        #expect(rig.journal.last.map { $0.last - $0.first + 1 } == 7)
+    }
+}

@@ -1,0 +1,210 @@
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Settling, views, ticks, and what operators ask.
+@Suite struct StoreRequestTests {
+    static func rig() throws -> Rig {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker()
+        _ = rig.takePublished()
+        return rig
+    }
+
+    // MARK: Settling
+
+    @Test func settledComesWhenTheLastEffectOfTheChainIsClosed() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"), job("b", queue: "http", diesSilently: true))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        _ = rig.take(client(1))
+        #expect(rig.exchange(.settle(turn: 3), from: client(1)) == [])
+        rig.tick(.seconds(1))
+        let report = "1 effect running in queue default; 1 effect waits in queue http, no worker serves it"
+        #expect(rig.take(client(1)) == [.waiting(turn: 3, on: report)])
+        rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
+        #expect(rig.take(client(1)) == [])
+
+        let other = try #require(rig.connectWorker(2, queues: ["http"]).tasks.first)
+        rig.exchange(.result([other.failed()], credit: 1), from: worker(2))
+        #expect(
+            rig.take(client(1))
+                == [.settled(turn: 3, dead: ["effect 3/1 in queue http failed after 1 attempt: no luck"])])
+    }
+
+    @Test func aTurnWithoutEffectsIsSettledAndAFutureTurnIsMisuse() throws {
+        let rig = try Self.rig()
+        #expect(rig.exchange(.settle(turn: 1), from: client(1)) == [.settled(turn: 1, dead: [])])
+        for turn in [3, 0, -1] {
+            #expect(
+                rig.exchange(.settle(turn: turn), from: client(1)) == [.error(PeerError(.misuse, "there is no turn \(turn) yet"))])
+        }
+    }
+
+    @Test func aClientThatIsGoneIsNotAnswered() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.settle(turn: 3), from: client(1))
+        rig.connectClient(1, attempt: 2, at: client(2))
+        _ = rig.take(client(1))
+        rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
+        #expect(rig.take(client(1)) == [])
+        #expect(rig.machine.waiters.count == 0)
+    }
+
+    // MARK: Views
+
+    static func views(_ frames: [Frame]) -> [Int] {
+        frames.compactMap { if case .view(_, let turn, _) = $0 { turn } else { nil } }
+    }
+
+    @Test func theFirstViewAfterAPauseIsPublishedAtOnceAndTheNextAfterTheInterval() throws {
+        let rig = try Self.rig()
+        rig.now = at(0.1)
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        #expect(Self.views(rig.takePublished()) == [3])
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        rig.exchange(inputs([.add(1)], from: 3), from: client(1))
+        #expect(Self.views(rig.takePublished()) == [])
+        #expect(rig.machine.wakeUp(now: rig.now) == at(0.133))
+        rig.tick(.microseconds(32_999))
+        #expect(Self.views(rig.takePublished()) == [])
+        rig.tick(.microseconds(1))
+        #expect(Self.views(rig.takePublished()) == [5], "the newest wins")
+    }
+
+    @Test func anExpensiveViewIsPublishedLessOften() throws {
+        let rig = try Self.rig()
+        rig.now = at(0.1)
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.machine.viewTook(.milliseconds(10))
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        #expect(rig.machine.wakeUp(now: rig.now) == at(0.3))
+        rig.tick(.milliseconds(199))
+        #expect(Self.views(rig.takePublished()) == [3])
+        rig.tick(.milliseconds(1))
+        #expect(Self.views(rig.takePublished()) == [4])
+    }
+
+    @Test func aViewThatDidNotChangeIsNotPublished() throws {
+        let rig = try Self.rig()
+        rig.now = at(0.1)
+        rig.exchange(inputs([.add(0)]), from: client(1))
+        #expect(Self.views(rig.takePublished()) == [])
+    }
+
+    @Test func aTickComesEachSecondAndAtOnceWhenIdlenessBegins() throws {
+        let rig = try Self.rig()
+        rig.now = at(0.1)
+        rig.exchange(inputs([.order([job("a")])]), from: client(1))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.now = at(0.2)
+        rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
+        #expect(rig.takePublished().last == .tick(instance: .main, head: 4, view: 4, idle: true))
+        rig.now = at(0.9)
+        rig.round()
+        #expect(rig.takePublished() == [])
+        rig.now = at(1)
+        rig.round()
+        #expect(rig.takePublished() == [.tick(instance: .main, head: 4, view: 4, idle: true)])
+    }
+
+    @Test func aRequestedViewWaitsForItsTurn() throws {
+        let rig = try Self.rig()
+        #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 3), from: client(1)) == [])
+        let frames = rig.exchange(inputs([.add(4)]), from: client(1))
+        #expect(frames.last == .view(instance: .main, turn: 3, bytes: packed(Shop.ViewState(total: 4, done: 0))))
+        let misuse = rig.exchange(.viewRequest(instance: "other", atLeast: 1), from: client(1))
+        #expect(misuse == [.error(PeerError(.misuse, "there is no instance other"))])
+    }
+
+    @Test func waitersAreBounded() throws {
+        var settings = StoreSettings()
+        settings.waiters = 1
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.exchange(.viewRequest(instance: .main, atLeast: 99), from: client(1))
+        #expect(
+            rig.exchange(.viewRequest(instance: .main, atLeast: 99), from: client(1))
+                == [.error(PeerError(.retryLater, "too many requests wait", wait: .seconds(1)))])
+    }
+
+    // MARK: Operators
+
+    @Test func statusTellsOfWorkersQueuesAndTurns() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"), job("b", queue: "http"))
+        let status = try #require(rig.ask("status")?.value)
+        #expect(status["program"] == "Workshop" && status["phase"] == "serving")
+        #expect(status["turn"] == .int(3) && status["openEffects"] == .int(2) && status["sessions"] == .int(1))
+        let queue: MessagePackValue = ["name": "http", "waiting": .int(1), "running": .int(0), "served": false]
+        guard case .array(let queues)? = status["queues"] else {
+            Issue.record("\(status)")
+            return
+        }
+        #expect(queues.contains(queue) && queues.count == 2)
+    }
+
+    @Test func aDeadEffectCanBeRequeuedOnceAndRunsWithAllItsAttempts() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", diesSilently: true))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.ask("requeue", effect: "3/0")?.refusal == "effect 3/0 is not dead")
+        rig.exchange(.result([task.failed()], credit: 2), from: worker(1))
+        #expect(rig.ask("requeue", effect: "3/0")?.value == ["requeued": "3/0"])
+        let again = try #require(rig.takeTasks(worker(1)).first)
+        #expect(again.effect == task.effect && again.attempt == 1)
+        #expect(rig.ask("requeue", effect: "3/0")?.refusal == "effect 3/0 is not dead")
+        rig.exchange(.result([again.answered("a")], credit: 2), from: worker(1))
+        #expect(try rig.state().done == ["a"])
+    }
+
+    @Test func aDroppedEffectIsCancelledAndItsAnswerTooLate() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.ask("drop", effect: "3/0")?.value == ["dropped": "3/0"])
+        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [.acknowledge([task.lease])])
+        #expect(try rig.state().done == [])
+        #expect(rig.ask("drop", effect: "3/0")?.refusal == "effect 3/0 is neither open nor dead")
+    }
+
+    @Test func effectsListsOpenAndDeadOnes() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", diesSilently: true), job("b"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
+        let list = try #require(rig.ask("effects")?.value)
+        #expect(list["openCount"] == .int(1))
+        guard case .array(let open)? = list["open"], case .array(let dead)? = list["dead"] else {
+            Issue.record("\(list)")
+            return
+        }
+        #expect(open.first?["effect"] == "3/1" && open.first?["status"] == "waiting")
+        #expect(open.first?["payload"]?["name"] == "b")
+        #expect(dead.first?["effect"] == "3/0" && dead.first?["failure"] == "failed after 1 attempt: no luck")
+    }
+
+    @Test func inspectTellsTheWholeState() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(7)]), from: client(1))
+        let value = try #require(rig.ask("inspect")?.value)
+        #expect(value["turn"] == .int(3) && value["state"]?["total"] == .int(7))
+    }
+
+    @Test(
+        arguments: [
+            ("dance", nil, "unknown request dance; there are status, inspect, effects, requeue, drop, drain"),
+            ("requeue", nil, "which effect? name it as turn/ordinal"),
+            ("drop", "3", "“3” is not an effect; name it as turn/ordinal, as `effects` lists them"),
+            ("drop", "9/9", "effect 9/9 is neither open nor dead"),
+        ] as [(String, String?, String)])
+    func refusalsSayWhy(_ verb: String, _ effect: String?, _ text: String) throws {
+        #expect(try Self.rig().ask(verb, effect: effect)?.refusal == text)
+    }
+}

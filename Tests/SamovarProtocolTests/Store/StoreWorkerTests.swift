@@ -1,0 +1,276 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Workers that live: joining, credit, order, answers.
+@Suite struct StoreWorkerTests {
+    /// A store with client 1, and a worker 1 with this credit.
+    static func rig(
+        slots: Int = 1, credit: Int = 1, _ change: (inout StoreSettings) -> Void = { _ in }
+    ) throws -> Rig {
+        var settings = StoreSettings()
+        change(&settings)
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.connectWorker(slots: slots, credit: credit)
+        return rig
+    }
+
+    // MARK: Joining and credit
+
+    @Test func aWorkerJoinsByARecordAndOnlyOnce() throws {
+        let rig = try Self.rig()
+        #expect(rig.durable.joined == [workerID(1)])
+        let head = rig.machine.head
+        rig.connectWorker(attempt: 2, at: worker(2))
+        #expect(rig.machine.head == head)
+    }
+
+    @Test func aWorkerIsSentNoMoreThanItsCredit() throws {
+        let rig = try Self.rig(slots: 2, credit: 2)
+        rig.order(job("a"), job("b"), job("c"), job("d"))
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["a", "b"])
+        rig.exchange(.credit(2), from: worker(1))
+        rig.exchange(.credit(1), from: worker(1))
+        #expect(rig.takeTasks(worker(1)) == [], "credit is a number, not a gift, and never falls")
+        rig.deliver(.ping(3), from: worker(1))
+        rig.round()
+        let frames = rig.take(worker(1))
+        #expect(frames.first == .pong(3))
+        guard case .task(let tasks, let number)? = frames.last else {
+            Issue.record("\(frames)")
+            return
+        }
+        #expect(tasks.map(\.name) == ["c"] && number == 3)
+    }
+
+    @Test func creditIsVoidAfterEachHello() throws {
+        let rig = try Self.rig(credit: 5)
+        rig.connectWorker(credit: 0, attempt: 2, at: worker(2))
+        rig.order(job("a"))
+        #expect(rig.takeTasks(worker(2)) == [])
+        rig.deliver(.credit(1), from: worker(2))
+        rig.round()
+        #expect(rig.takeTasks(worker(2)).map(\.name) == ["a"])
+    }
+
+    @Test func aQueueIsFirstInFirstOut() throws {
+        let rig = try Self.rig(credit: 0)
+        rig.order(job("a"), job("b"))
+        rig.order(job("c"), sequence: 2)
+        rig.deliver(.credit(9), from: worker(1))
+        rig.round()
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test func loadSpreadsOverWorkers() throws {
+        let rig = try Self.rig(slots: 4, credit: 4)
+        rig.connectWorker(2, slots: 4, credit: 4)
+        rig.connectWorker(3, slots: 4, queues: ["other"], credit: 4)
+        rig.order(job("a"), job("b"), job("c"), job("d"))
+        #expect(rig.takeTasks(worker(1)).count == 2)
+        #expect(rig.takeTasks(worker(2)).count == 2)
+        #expect(rig.takeTasks(worker(3)).count == 0)
+    }
+
+    @Test func aTaskTellsWhatWasOrdered() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", timeout: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(task.effect == EffectID(turn: 3, ordinal: 0) && task.lease == Lease(start: 1, counter: 1))
+        #expect(task.attempt == 1 && task.queue == .default && task.timeout == .seconds(3))
+        #expect(task.payload == packed(job("a", timeout: 3)))
+    }
+
+    @Test func largeEffectsComeInFramesThatFit() throws {
+        let rig = try Self.rig(slots: 9, credit: 9) { $0.taskFrameBytes = 150 }
+        rig.order(job("a"), job("b"), job("c"), job(String(repeating: "d", count: 500)))
+        let numbers = rig.take(worker(1)).map { frame -> [Int] in
+            if case .task(let tasks, let number) = frame { [tasks.count, number] } else { [] }
+        }
+        #expect(numbers.map { $0[0] }.reduce(0, +) == 4)
+        #expect(numbers.count >= 3 && numbers.last == [1, 4])
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1[1] == $0[1] + $1[0] })
+    }
+
+    @Test func anEffectWithADelayWaitsForIt() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", delay: 2))
+        rig.tick(.seconds(1))
+        #expect(rig.takeTasks(worker(1)) == [])
+        #expect(rig.machine.wakeUp(now: rig.now) <= at(2))
+        rig.tick(.seconds(1))
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
+    }
+
+    // MARK: Answers
+
+    @Test func anAnswerIsOneGroupWhoseLastMessageCloses() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.exchange(.result([task.answered("x", "y")], credit: 2), from: worker(1)) == [.acknowledge([task.lease])])
+        #expect(try rig.state().done == ["x", "y"])
+        #expect(rig.durable.ledger.open.count == 0)
+    }
+
+    @Test func anAnswerWithoutMessagesClosesByARecord() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.exchange(.result([task.answered()], credit: 2), from: worker(1)) == [.acknowledge([task.lease])])
+        #expect(rig.durable.ledger.open.count == 0)
+        #expect(rig.machine.durable == 4)
+    }
+
+    @Test func aResultSentTwiceIsAppliedOnceAndAcknowledgedTwice() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        let result = task.answered("a")
+        #expect(rig.exchange(.result([result, result], credit: 2), from: worker(1)) == [.acknowledge([task.lease, task.lease])])
+        #expect(rig.exchange(.result([result], credit: 2), from: worker(1)) == [.acknowledge([task.lease])])
+        #expect(try rig.state().done == ["a"])
+    }
+
+    @Test func aFailureSentTwiceIsCountedOnce() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", attempts: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 2), from: worker(1))
+        rig.exchange(.result([task.failed()], credit: 2), from: worker(1))
+        #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
+
+        // The acknowledgement was lost, so the worker claims what it has answered, and answers again.
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        #expect(rig.connectWorker(claims: [claim], attempt: 2, at: worker(2)).contains(.cancel([task.lease])))
+        rig.exchange(.result([task.failed()], credit: 2), from: worker(2))
+        #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
+
+        // So it does after a restart of the store.
+        let later = try rig.restarted(after: .milliseconds(1))
+        #expect(later.connectWorker(claims: [claim]).contains(.cancel([task.lease])))
+        later.exchange(.result([task.failed()], credit: 2), from: worker(1))
+        #expect(later.durable.ledger.open[task.effect]?.failures == 1)
+    }
+
+    @Test func theFirstOfTwoWorkersIsAppliedAndTheOtherToldToStop() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let first = try #require(rig.takeTasks(worker(1)).first)
+        rig.machine.workerDied(workerID(1), "lost", now: rig.now)
+        rig.connectWorker(2)
+        rig.tick(.seconds(2))
+        // The worker that was thought dead comes back with its answer, while another runs the effect.
+        rig.connectWorker(1, attempt: 2)
+        rig.exchange(.result([first.answered("first")], credit: 1), from: worker(1))
+        #expect(try rig.state().done == ["first"])
+        #expect(rig.durable.ledger.open.count == 0)
+    }
+
+    @Test func aLateResultOfALostLeaseIsAppliedIfItIsTheFirst() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", attempts: 3))
+        let lost = try #require(rig.takeTasks(worker(1)).first)
+        rig.machine.workerDied(workerID(1), "lost", now: rig.now)
+        let second = try #require(rig.connectWorker(2).tasks.first)
+        #expect(second.lease > lost.lease)
+
+        rig.connectWorker(1, attempt: 2)
+        // A failure of the lost lease says nothing about the attempt that runs now.
+        rig.exchange(.result([lost.failed()], credit: 0), from: worker(1))
+        #expect(rig.durable.ledger.open[lost.effect]?.failures == 0)
+        rig.exchange(.result([lost.answered("lost")], credit: 0), from: worker(1))
+        #expect(rig.take(worker(2)) == [.cancel([second.lease])])
+        rig.exchange(.result([second.answered("second")], credit: 2), from: worker(2))
+        #expect(try rig.state().done == ["lost"])
+    }
+
+    @Test func anUnreadableAnswerOfALostLeaseFailsNothing() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let lost = try #require(rig.takeTasks(worker(1)).first)
+        rig.machine.workerDied(workerID(1), "lost", now: rig.now)
+        rig.connectWorker(2)
+        rig.connectWorker(1, attempt: 2)
+        rig.exchange(.result([lost.result(.done([[0xc1]]))], credit: 0), from: worker(1))
+        #expect(rig.durable.ledger.open.count == 1)
+    }
+
+    @Test func aForgedTokenIsDroppedAndCounted() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        var task = try #require(rig.takeTasks(worker(1)).first)
+        task.token ^= 1
+        #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [])
+        task.token ^= 1
+        task.lease = Lease(start: 1, counter: 2)
+        #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [])
+        #expect(rig.machine.counters.droppedFrames == 2)
+        #expect(rig.durable.ledger.open.count == 1)
+    }
+
+    @Test func aProvenResultBeyondTheJournalStopsTheStore() throws {
+        let rig = try Self.rig()
+        let effect = EffectID(turn: 900, ordinal: 0)
+        let lease = Lease(start: 1, counter: 1)
+        let token = jobToken(effect: effect, lease: lease, timeline: home, secret: workshopSecret)
+        rig.exchange(
+            .result([JobResult(effect: effect, lease: lease, token: token, answer: .done([]))], credit: 1), from: worker(1))
+        guard case .lostTail? = rig.stop else {
+            Issue.record("\(String(describing: rig.stop))")
+            return
+        }
+    }
+
+    @Test func anUnreadableAnswerIsAFailureForGoodAndItsWorkerIsNotCancelled() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", attempts: 5))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(
+            rig.exchange(.result([task.result(.done([[0xc1]]))], credit: 1), from: worker(1)) == [.acknowledge([task.lease])])
+        #expect(try rig.state().done.first?.hasPrefix("a could not be handled after 1 attempt") == true)
+    }
+
+    @Test func aReturnedJobCostsNothing() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.deliver(.result([task.result(.returned)], credit: 2), from: worker(1))
+        rig.round()
+        let again = try #require(rig.takeTasks(worker(1)).first)
+        #expect(again.effect == task.effect && again.attempt == 1 && again.lease > task.lease)
+    }
+
+    @Test func aJobThatIsReturnedWithTheGoodbyeIsFreeAtOnce() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.deliver(.result([task.result(.returned)], credit: 1), from: worker(1))
+        rig.deliver(.goodbye, from: worker(1))
+        rig.round()
+        #expect(rig.connectWorker(2).tasks.map(\.effect) == [task.effect])
+    }
+
+    @Test func aRefusedBuildIsToldBothSchemas() throws {
+        let rig = try Self.rig()
+        let other = Schema(name: "Workshop", version: 2)
+        let offer = WorkerOffer(id: workerID(9), slots: 1, queues: [.default])
+        let text = "this store runs Workshop version 1; the worker is built for Workshop version 2"
+        #expect(
+            rig.exchange(.hello(Hello(role: .worker(offer), schema: other)), from: worker(9))
+                == [.error(PeerError(.schema, text))])
+        let nameless = rig.exchange(.hello(Hello(role: .worker(offer), schema: nil)), from: worker(9))
+        #expect(nameless.count == 1 && nameless != [])
+        let hello = Hello(role: .client(session: session(9)), schema: other)
+        #expect(
+            rig.exchange(.hello(hello), from: client(9))
+                == [.error(PeerError(.schema, text.replacing("worker", with: "client")))])
+        let tool = Hello(role: .client(session: session(9)), schema: nil)
+        guard case .welcome? = rig.exchange(.hello(tool), from: client(9)).first else {
+            Issue.record("a tool needs no schema")
+            return
+        }
+    }
+}
