@@ -70,7 +70,8 @@ let package = Package(
         .target(
             name: "SamovarHost",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "ZeroMQ", "Journal", "SQLiteJournal", deque, lifecycle, logging, metrics,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "ZeroMQ", "Journal", "SQLiteJournal", deque, lifecycle, logging,
+                metrics,
             ],
             swiftSettings: settings),
 
@@ -114,13 +115,15 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack",
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol",
+                "MessagePack",
                 "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore"], swiftSettings: settings),
         .testTarget(
-            name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings),
+            name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings
+        ),
     ]
 )

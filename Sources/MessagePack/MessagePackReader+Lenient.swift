@@ -54,7 +54,7 @@ extension MessagePackReader {
     mutating func integer<T: FixedWidthInteger>(as type: T.Type) throws(MessagePackError) -> T? {
         do {
             return try readInteger(as: type)
-        } catch where error.code == .outOfRange {
+        } catch  where error.code == .outOfRange {
             return nil
         }
     }

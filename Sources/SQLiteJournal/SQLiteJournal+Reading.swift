@@ -33,7 +33,8 @@ extension Connection {
         if let newest, newest > chain.last {
             throw JournalError(
                 .damaged,
-                "\(path) ends at turn \(chain.last.grouped), but has a snapshot of turn \(newest.grouped): the turns between are lost.")
+                "\(path) ends at turn \(chain.last.grouped), but has a snapshot of turn \(newest.grouped): the turns between are lost."
+            )
         }
         return (chain.last, chain.digest)
     }

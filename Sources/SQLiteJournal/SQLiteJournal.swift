@@ -188,7 +188,7 @@ extension SQLiteJournal {
         guard state.logged >= Self.logLimit else { return }
         do {
             try checkpoint(&state)
-        } catch where error.code == .full {
+        } catch  where error.code == .full {
             // What was written is durable all the same, and the log can be copied later.
             state.logged = 0
         }

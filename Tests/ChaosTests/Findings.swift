@@ -58,7 +58,8 @@ extension Findings {
         let sums = try await records(
             "sh", ["-c", "find \"$1\" -type f -size +0 -print0 | xargs -0 sha256sum --zero", "sh", root], scratch)
         // Each record is the digest, two spaces, and the path.
-        let digests = Dictionary(uniqueKeysWithValues: sums.map { (Data($0.dropFirst(66)), String(decoding: $0.prefix(64), as: UTF8.self)) })
+        let digests = Dictionary(
+            uniqueKeysWithValues: sums.map { (Data($0.dropFirst(66)), String(decoding: $0.prefix(64), as: UTF8.self)) })
 
         var counts = ["directories": 0, "files": 0, "smallFiles": 0, "hardLinks": 0]
         var files: [String: (size: Int, path: Data)] = [:]

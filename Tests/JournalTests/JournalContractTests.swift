@@ -21,7 +21,8 @@ import Testing
         let violation = #expect(throws: ContractViolation.self) { try contract.verify(.append) }
         #expect(
             violation?.description
-                == "The journal breaks the rule “append moves the end to the last turn of the batch”: an unexpected error: No space is left.")
+                == "The journal breaks the rule “append moves the end to the last turn of the batch”: an unexpected error: No space is left."
+        )
     }
 
     @Test func allRulesTogetherHoldForTheMemoryJournal() throws {

@@ -4,67 +4,86 @@ import Testing
 @Suite struct DecodingFailureTests {
     @Test(arguments: [true, false])
     func `an unknown case is named with those there are`(lenient: Bool) {
-        #expect(failure(of: Input.self, ["foo": [:]], lenient)
-            == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
+        #expect(
+            failure(of: Input.self, ["foo": [:]], lenient)
+                == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
         #expect(failure(of: Color.self, "blue", lenient) == "unknown case \"blue\" for Color; allowed: red, green")
-        #expect(failure(of: [Message].self, [["tick": [:]], ["asks": [:]]], lenient)
-            == "unknown case \"asks\" for Message at \"[1]\"; allowed: tick, asked, add, probed, both")
-        #expect(failure(of: Message.self, [:], lenient)
-            == "expected one case of Message, found 0; allowed: tick, asked, add, probed, both")
-        #expect(failure(of: Message.self, ["tick": [:], "add": [:]], lenient)
-            == "expected one case of Message, found 2; allowed: tick, asked, add, probed, both")
+        #expect(
+            failure(of: [Message].self, [["tick": [:]], ["asks": [:]]], lenient)
+                == "unknown case \"asks\" for Message at \"[1]\"; allowed: tick, asked, add, probed, both")
+        #expect(
+            failure(of: Message.self, [:], lenient)
+                == "expected one case of Message, found 0; allowed: tick, asked, add, probed, both")
+        #expect(
+            failure(of: Message.self, ["tick": [:], "add": [:]], lenient)
+                == "expected one case of Message, found 2; allowed: tick, asked, add, probed, both")
     }
 
     @Test func `a bare word that is no case is named likewise`() {
-        #expect(failure(of: Input.self, "foo", true)
-            == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
+        #expect(
+            failure(of: Input.self, "foo", true)
+                == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
         #expect(failure(of: Message.self, "asked", true) == "missing field \"asked._0\" in Message.asked; allowed: _0")
     }
 
     @Test(arguments: [true, false])
     func `a missing field is named with those there are`(lenient: Bool) {
         #expect(failure(of: Seed.self, [:], lenient) == "missing field \"root\" in Seed; allowed: root, minimumSize")
-        #expect(failure(of: Message.self, ["add": ["url": "x"]], lenient)
-            == "missing field \"add.tags\" in Message.add; allowed: url, tags")
-        #expect(failure(of: Box.self, ["items": [["name": "a", "color": "red"], ["name": "b"]], "numbers": []], lenient)
-            == "missing field \"items[1].color\" in Item; allowed: name, color, last")
+        #expect(
+            failure(of: Message.self, ["add": ["url": "x"]], lenient)
+                == "missing field \"add.tags\" in Message.add; allowed: url, tags")
+        #expect(
+            failure(of: Box.self, ["items": [["name": "a", "color": "red"], ["name": "b"]], "numbers": []], lenient)
+                == "missing field \"items[1].color\" in Item; allowed: name, color, last")
     }
 
     @Test(arguments: [true, false])
     func `a field of another type is named with what was found`(lenient: Bool) {
-        #expect(failure(of: Small.self, small(count: "x"), lenient)
-            == "field \"count\": expected an integer, found a string \"x\"")
+        #expect(
+            failure(of: Small.self, small(count: "x"), lenient)
+                == "field \"count\": expected an integer, found a string \"x\"")
         #expect(failure(of: Small.self, small(count: nil), lenient) == "field \"count\": expected an integer, found nil")
-        #expect(failure(of: Small.self, small(count: [1]), lenient)
-            == "field \"count\": expected an integer, found an array of 1")
+        #expect(
+            failure(of: Small.self, small(count: [1]), lenient)
+                == "field \"count\": expected an integer, found an array of 1")
         #expect(failure(of: Small.self, small(count: 1.5), lenient) == "field \"count\": expected an integer, found a float 1.5")
-        #expect(failure(of: Small.self, small(count: 200), lenient)
-            == "field \"count\": expected an integer from -128 to 127, found 200")
+        #expect(
+            failure(of: Small.self, small(count: 200), lenient)
+                == "field \"count\": expected an integer from -128 to 127, found 200")
         #expect(failure(of: Small.self, small(count: true), lenient) == "field \"count\": expected an integer, found true")
         #expect(failure(of: Seed.self, [1], lenient) == "expected a map, found an array of 1")
         #expect(failure(of: Seed.self, ["root": 7], lenient) == "field \"root\": expected a string, found an integer 7")
         #expect(failure(of: [Int].self, "x", lenient) == "expected an array, found a string \"x\"")
-        #expect(failure(of: [[String]].self, [["x"], ["y", 5]], lenient)
-            == "field \"[1][1]\": expected a string, found an integer 5")
-        #expect(failure(of: [String: Seed].self, ["main": ["root": false]], lenient)
-            == "field \"main.root\": expected a string, found false")
-        #expect(failure(of: [String: Position].self, ["position": "x"], lenient)
-            == "field \"position\": expected an array, found a string \"x\"")
-        #expect(failure(of: [String: Position].self, ["position": [1, true]], lenient)
-            == "field \"position\": expected an integer, found true")
-        #expect(failure(of: [String: Position].self, ["position": [1]], lenient)
-            == "field \"position\": expected an array of 2, found one of 1")
-        #expect(failure(of: Message.self, ["both": ["_0": ["tick": [:]], "_1": ["asked": ["_0": "x"]]]], lenient)
-            == "field \"both._1.asked._0\": expected an integer, found a string \"x\"")
+        #expect(
+            failure(of: [[String]].self, [["x"], ["y", 5]], lenient)
+                == "field \"[1][1]\": expected a string, found an integer 5")
+        #expect(
+            failure(of: [String: Seed].self, ["main": ["root": false]], lenient)
+                == "field \"main.root\": expected a string, found false")
+        #expect(
+            failure(of: [String: Position].self, ["position": "x"], lenient)
+                == "field \"position\": expected an array, found a string \"x\"")
+        #expect(
+            failure(of: [String: Position].self, ["position": [1, true]], lenient)
+                == "field \"position\": expected an integer, found true")
+        #expect(
+            failure(of: [String: Position].self, ["position": [1]], lenient)
+                == "field \"position\": expected an array of 2, found one of 1")
+        #expect(
+            failure(of: Message.self, ["both": ["_0": ["tick": [:]], "_1": ["asked": ["_0": "x"]]]], lenient)
+                == "field \"both._1.asked._0\": expected an integer, found a string \"x\"")
     }
 
     @Test func `an unknown field is named with those there are`() {
-        #expect(failure(of: Seed.self, ["root": "/", "minimum": 5], true)
-            == "unknown field \"minimum\" in Seed; allowed: root, minimumSize")
-        #expect(failure(of: Message.self, ["add": ["urll": "x", "tags": []]], true)
-            == "unknown field \"add.urll\" in Message.add; allowed: url, tags")
-        #expect(failure(of: Input.self, ["increment": ["by": 1]], true)
-            == "unknown field \"increment.by\" in Input.increment; allowed: none")
+        #expect(
+            failure(of: Seed.self, ["root": "/", "minimum": 5], true)
+                == "unknown field \"minimum\" in Seed; allowed: root, minimumSize")
+        #expect(
+            failure(of: Message.self, ["add": ["urll": "x", "tags": []]], true)
+                == "unknown field \"add.urll\" in Message.add; allowed: url, tags")
+        #expect(
+            failure(of: Input.self, ["increment": ["by": 1]], true)
+                == "unknown field \"increment.by\" in Input.increment; allowed: none")
     }
 
     @Test func `a failure of a type's own is placed`() {
@@ -89,8 +108,9 @@ import Testing
             _ = try MessagePackDecoder().decode(Seed.self, from: [0xc1])
             Issue.record("0xc1 was decoded")
         } catch {
-            #expect(describe(decodingFailure: error, of: Seed.self)
-                == "not a MessagePack value: 0xc1 begins no value (byte 0)")
+            #expect(
+                describe(decodingFailure: error, of: Seed.self)
+                    == "not a MessagePack value: 0xc1 begins no value (byte 0)")
         }
     }
 

@@ -39,7 +39,8 @@ import Testing
             hex("82a16192c3c2cd1234d6ff00000001c403010203"),
         ]
         for round in 0..<50_000 {
-            let bytes = round.isMultiple(of: 10)
+            let bytes =
+                round.isMultiple(of: 10)
                 ? (0..<12).map { _ in UInt8.random(in: .min ... .max, using: &random) } : random.mutate(seeds[1 + round % 2])
             var reader = MessagePackReader(bytes, lenient: round.isMultiple(of: 2))
             let raw = result { () throws(MessagePackError) in try reader.readRaw() }

@@ -33,9 +33,10 @@ import Testing
         #expect(throws: DecodingError.self) { try decoder.decode(UInt8.self, from: MessagePackEncoder().encode(256.0)) }
     }
 
-    @Test(arguments: [
-        ("", []), ("AA==", [0]), ("AQI=", [1, 2]), ("AQID", [1, 2, 3]), ("+/+/", [251, 255, 191]), ("AQIDBA==", [1, 2, 3, 4]),
-    ] as [(String, [UInt8])])
+    @Test(
+        arguments: [
+            ("", []), ("AA==", [0]), ("AQI=", [1, 2]), ("AQID", [1, 2, 3]), ("+/+/", [251, 255, 191]), ("AQIDBA==", [1, 2, 3, 4]),
+        ] as [(String, [UInt8])])
     func `base64 text is accepted for bytes`(text: String, bytes: [UInt8]) throws {
         let encoded = try MessagePackEncoder().encode(text)
         #expect(try decoder.decode([UInt8].self, from: encoded) == bytes)

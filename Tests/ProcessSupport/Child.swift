@@ -30,7 +30,8 @@ public final class Child: Sendable {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
         environment["SAMOVAR_RUNTIME_DIR"] = scratch.folder("run")
         id = try spawn(
-            executable, arguments, environment, files: [(inputFile, O_RDONLY), (outputFile, Self.forWriting), (errorFile, Self.forWriting)])
+            executable, arguments, environment,
+            files: [(inputFile, O_RDONLY), (outputFile, Self.forWriting), (errorFile, Self.forWriting)])
     }
 
     deinit {

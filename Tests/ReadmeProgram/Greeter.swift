@@ -20,6 +20,8 @@ enum Greeter: OpenProgram {
 
 @main struct GreeterApp: SamovarApp {
     static let worker = Worker<Greeter> { effect, job in
-        switch effect { case .compose(let name): .greeted(text: "Hello, \(name)!") }
+        switch effect {
+        case .compose(let name): .greeted(text: "Hello, \(name)!")
+        }
     }
 }

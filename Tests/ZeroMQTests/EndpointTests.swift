@@ -25,7 +25,7 @@ import ZeroMQ
         var second = try Socket(context, .router, options: .front)
         try eventually {
             // The I/O thread closes the listener a moment later.
-            do throws(ZeroMQError) { try second.bind(endpoint) } catch where error.code == .addressInUse { return false }
+            do throws(ZeroMQError) { try second.bind(endpoint) } catch  where error.code == .addressInUse { return false }
             return true
         }
         #expect(throws: ZeroMQError.self) { try first.unbind(endpoint) }

@@ -18,9 +18,9 @@ func enumCases<T>(of type: T.Type) -> [T]? {
 /// Whether a type is an enum other than an optional.
 func isEnum(_ type: any Any.Type) -> Bool {
     #if _pointerBitWidth(_64)
-        return unsafeBitCast(type, to: UnsafeRawPointer.self).load(as: UInt.self) == Metadata.enumKind
+    return unsafeBitCast(type, to: UnsafeRawPointer.self).load(as: UInt.self) == Metadata.enumKind
     #else
-        return false
+    return false
     #endif
 }
 

@@ -44,7 +44,8 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
 ///
 /// - Parameter giveUp: ends what `body` waits for if that does not end by cancellation.
 func within<Result: Sendable>(
-    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result, else failure: @escaping @Sendable () -> CommandFailure,
+    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result,
+    else failure: @escaping @Sendable () -> CommandFailure,
     giveUp: @Sendable () -> Void = {}
 ) async throws -> Result {
     try await withThrowingTaskGroup(of: Result.self) { group in

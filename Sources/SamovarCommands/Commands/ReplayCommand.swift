@@ -6,7 +6,8 @@ import SamovarHost
 struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "replay", abstract: "Prints the state or the view as of a turn, from the journal of a store that is not running.",
+            commandName: "replay",
+            abstract: "Prints the state or the view as of a turn, from the journal of a store that is not running.",
             discussion: "Example: \(executableName) replay --state --turn 100")
     }
 

@@ -103,7 +103,8 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         case .settled(let dead):
             return Receipt(
                 json: ["status": "settled", "turn": .int(Int64(turn)), "dead": .array(dead.map { .string($0) })],
-                failure: dead.isEmpty ? nil : CommandFailure(.internal, "\(dead.count) effects died: \(dead.joined(separator: "; "))"))
+                failure: dead.isEmpty
+                    ? nil : CommandFailure(.internal, "\(dead.count) effects died: \(dead.joined(separator: "; "))"))
         case .unknown(let reason):
             return Receipt(failure: CommandFailure(.unavailable, "applied in turn \(turn), and then unknown: \(reason)"))
         }

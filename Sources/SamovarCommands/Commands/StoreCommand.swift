@@ -89,11 +89,14 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings()
         let logger = settings.logger("worker")
         let slots = slots ?? settings.slots ?? App.slots
-        guard (1...65_536).contains(slots) else { throw CommandFailure(.configuration, "--slots \(slots) is not between 1 and 65536") }
+        guard (1...65_536).contains(slots) else {
+            throw CommandFailure(.configuration, "--slots \(slots) is not between 1 and 65536")
+        }
         let names = queue.isEmpty ? settings.queues : queue
         let configuration = WorkerConfiguration(
             endpoint: try settings.endpoint(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
-            queues: names.isEmpty ? [.default] : names.map { Queue($0) }, readAhead: readAhead ?? settings.readAhead ?? App.readAhead)
+            queues: names.isEmpty ? [.default] : names.map { Queue($0) },
+            readAhead: readAhead ?? settings.readAhead ?? App.readAhead)
         let worker = try WorkerHost(App.worker, configuration, logger: logger)
         try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
     }

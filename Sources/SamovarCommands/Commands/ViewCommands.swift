@@ -86,7 +86,9 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
         try await withClient(options, for: Views.self) { [self] client in
             let turn = atLeast
             let limit = timeout
-            let view = try await within(limit.duration) { await client.view(atLeast: turn) } else: {
+            let view = try await within(limit.duration) {
+                await client.view(atLeast: turn)
+            } else: {
                 CommandFailure(.tryLater, "the store has not reached turn \(turn) within \(limit)")
             } giveUp: {
                 client.close()

@@ -14,7 +14,9 @@ public struct AdminClient: Sendable {
     /// - Parameter patience: how long to wait for a store that is away or restarting.
     /// - Returns: the store's answer.
     /// - Throws: `AdminError`.
-    public func ask(_ verb: String, _ arguments: MessagePackValue = .nil, patience: Duration = .seconds(3)) async throws -> MessagePackValue {
+    public func ask(_ verb: String, _ arguments: MessagePackValue = .nil, patience: Duration = .seconds(3)) async throws
+        -> MessagePackValue
+    {
         try await onThread("samovar-admin") { try Self.ask(endpoint, verb, arguments, patience) }
     }
 

@@ -11,7 +11,8 @@ struct ClientLoop: ~Copyable {
     private let clock = HostClock()
     private var isStopping = false
     private var sends: [Int: CheckedContinuation<StoreClient.Result, Never>] = [:]
-    private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] = [:]
+    private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
+        [:]
     private var requests: [(turn: Int, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
 

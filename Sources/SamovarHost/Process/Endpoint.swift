@@ -95,7 +95,8 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
         var parts = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         guard let last = parts.popLast() else { return "/" }
-        let parent = parts.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+        let parent =
+            parts.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
         return absolute(parent) + "/" + last
     }
 

@@ -15,7 +15,9 @@ public struct Replay<P: Program>: Sendable {
 
     /// - Parameter turn: nil for the last.
     /// - Throws: `StoreError` if the journal cannot be read, names the program of another folder, or ends before the turn.
-    public static func run(_ program: P.Type = P.self, dataFolder: String, through turn: Int?, logger: Logger) async throws -> Replay {
+    public static func run(_ program: P.Type = P.self, dataFolder: String, through turn: Int?, logger: Logger) async throws
+        -> Replay
+    {
         try await onThread("samovar-replay") {
             let opened = try OpenedJournal(reading: dataFolder)
             defer { opened.folder.close() }
@@ -27,7 +29,9 @@ public struct Replay<P: Program>: Sendable {
                 StoreMachine(
                     settings: StoreSettings(), engine: TypedEngine(P.self, secret: opened.secret), timeline: opened.timeline,
                     secret: opened.secret, build: "")
-            } note: { logger.warning("\($0)") }
+            } note: {
+                logger.warning("\($0)")
+            }
             return Replay(
                 timeline: opened.timeline, turn: machine.head, state: try machine.stateBytes(), view: try machine.viewBytes())
         }

@@ -38,14 +38,17 @@ final class StoreLoop: Sendable {
         if let seed, let known = opened.seed, seed != known {
             throw StoreError(
                 .configuration,
-                "\(configuration.dataFolder) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data")
+                "\(configuration.dataFolder) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
+            )
         }
         let clock = HostClock()
         var machine = try opened.recover {
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
-        } note: { logger.warning("\($0)") }
+        } note: {
+            logger.warning("\($0)")
+        }
         try start(&machine, opened, seed: seed, now: clock.now())
 
         _ = try raiseDescriptorLimit()
@@ -54,10 +57,12 @@ final class StoreLoop: Sendable {
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try StoreSockets(context, at: configuration.endpoint, poller: &poller)
-        logger.info("serving", metadata: [
-            "endpoint": "\(configuration.endpoint)", "data": "\(configuration.dataFolder)", "turn": "\(machine.head)",
-            "start": "\(machine.starts)",
-        ])
+        logger.info(
+            "serving",
+            metadata: [
+                "endpoint": "\(configuration.endpoint)", "data": "\(configuration.dataFolder)", "turn": "\(machine.head)",
+                "start": "\(machine.starts)",
+            ])
         let end = Result { try serve(&machine, journal, &sockets, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()

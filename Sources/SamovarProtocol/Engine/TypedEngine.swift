@@ -177,7 +177,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ) throws(ReplayError) {
         if case .followUp(let cause) = record.origin {
             guard let expected = announced.popFirst(), expected.of == cause, expected.bytes == bytes else {
-                throw ReplayError(turn: record.turn, "this follow-up is not what turn \(cause) orders now: `update` has changed or is not deterministic")
+                throw ReplayError(
+                    turn: record.turn,
+                    "this follow-up is not what turn \(cause) orders now: `update` has changed or is not deterministic")
             }
         } else {
             try expectNothingAnnounced(before: record)
@@ -186,7 +188,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         do {
             message = try decoder.decode(P.Message.self, from: bytes)
         } catch {
-            throw ReplayError(turn: record.turn, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
+            throw ReplayError(
+                turn: record.turn, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
         }
         var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root, closing: closes)
         sink.given = bytes
@@ -195,7 +198,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         }
         sink.took(taken.turn, message, taken.command)
         guard sink.lastHash == hash else {
-            throw ReplayError(turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic")
+            throw ReplayError(
+                turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic")
         }
         announced.append(contentsOf: sink.followUps.map { ($0.bytes, $0.of, record.root) })
     }
@@ -276,7 +280,8 @@ private struct GroupSink<P: Program>: TurnSink {
                 hash.combine(options)
                 log.opened.append(
                     OpenEffect(
-                        id: EffectID(turn: turn.number, ordinal: ordinal), root: root, options: options, payload: payload, now: turn.now))
+                        id: EffectID(turn: turn.number, ordinal: ordinal), root: root, options: options, payload: payload,
+                        now: turn.now))
             case .then(let message):
                 let bytes = encode(message, root: turn.number)
                 hash.combine(UInt8(2))

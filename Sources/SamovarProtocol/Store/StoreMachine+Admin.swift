@@ -39,7 +39,8 @@ extension StoreMachine {
         case "drain":
             drain(within: settings.drain, now: now)
             return ["draining": true]
-        default: throw AdminRefusal(text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, drain")
+        default:
+            throw AdminRefusal(text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, drain")
         }
     }
 
@@ -54,7 +55,9 @@ extension StoreMachine {
 
     /// The argument `turn/ordinal` of a request.
     private func effect(of request: AdminRequest) throws(AdminRefusal) -> EffectID {
-        guard case .string(let text) = request.arguments["effect"] else { throw AdminRefusal(text: "which effect? name it as turn/ordinal") }
+        guard case .string(let text) = request.arguments["effect"] else {
+            throw AdminRefusal(text: "which effect? name it as turn/ordinal")
+        }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let turn = Int(parts[0]), let ordinal = Int(parts[1]) else {
             throw AdminRefusal(text: "“\(text)” is not an effect; name it as turn/ordinal, as `effects` lists them")

@@ -25,7 +25,8 @@ extension StoreMachine {
         desks[session] = desk
         peers[route] = .client(session)
         let welcome = Welcome(
-            schema: state.engine.schema, expected: last + 1, credit: credit(of: route), head: gate.durable, silence: settings.silence)
+            schema: state.engine.schema, expected: last + 1, credit: credit(of: route), head: gate.durable,
+            silence: settings.silence)
         send(.welcome(welcome), to: route, floor: .turn(head))
     }
 

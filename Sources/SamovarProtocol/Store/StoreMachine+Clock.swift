@@ -43,7 +43,11 @@ extension StoreMachine {
         for (queue, number) in waiting.sorted(by: { $0.key < $1.key }) where !dispatcher.isServed(queue) {
             let entry = unserved[queue] ?? (since: now, isWarned: false)
             let isDue = !entry.isWarned && now - entry.since >= settings.unservedWarning
-            if isDue { note(.warning, "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue), and no worker serves it") }
+            if isDue {
+                note(
+                    .warning,
+                    "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue), and no worker serves it")
+            }
             unserved[queue] = (entry.since, entry.isWarned || isDue)
         }
     }
@@ -66,7 +70,9 @@ extension StoreMachine {
         if isQuiet {
             write(.drained, now: now)
         } else {
-            note(.warning, "\(count(dispatcher.assignments.count, "job")) did not end in time; workers will answer after the restart")
+            note(
+                .warning, "\(count(dispatcher.assignments.count, "job")) did not end in time; workers will answer after the restart"
+            )
         }
         phase = .stopped
         let batch = log.batch
