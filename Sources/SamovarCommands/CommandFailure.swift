@@ -1,5 +1,6 @@
 import ArgumentParser
 import SamovarHost
+import SamovarProtocol
 
 #if canImport(Darwin)
 import Darwin
@@ -10,6 +11,7 @@ import Glibc
 /// Why a command ends without success: a sentence for a person, and an exit code of sysexits for a script.
 struct CommandFailure: Error, CustomStringConvertible {
     enum Code: Int32 {
+        case usage = 64
         case badData = 65
         case unavailable = 69
         case `internal` = 70
@@ -66,6 +68,8 @@ func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
         case .refused(let reason): end(CommandFailure(.badData, reason))
         }
     } catch let error as EndpointError {
+        end(CommandFailure(.configuration, "\(error)"))
+    } catch let error as PeerError {
         end(CommandFailure(.configuration, "\(error)"))
     } catch let error as WorkerError {
         end(CommandFailure(.configuration, "\(error)"))

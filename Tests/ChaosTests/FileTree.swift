@@ -16,7 +16,7 @@ struct FileTree {
 
     static func make(at root: String, files: Int, directories: Int, seed: UInt64) throws {
         var tree = FileTree(root: Array(root.utf8), random: SeededRandom(seed: seed), directories: [Array(root.utf8)])
-        try check("mkdir", withBytes(tree.root) { mkdir($0, 0o700) })
+        try check("mkdir", mkdir(cString(tree.root), 0o700))
         for number in 0..<directories { try tree.addDirectory(number) }
         for number in 0..<files { try tree.addFile(number) }
     }
@@ -25,7 +25,7 @@ struct FileTree {
         // Some of them deep, most of them broad.
         let parent = Bool.random(using: &random) ? directories.last ?? root : directories.randomElement(using: &random) ?? root
         let path = (parent.count > 200 ? root : parent) + Array("/d\(number)".utf8)
-        try Self.check("mkdir", Self.withBytes(path) { mkdir($0, 0o700) })
+        try Self.check("mkdir", mkdir(Self.cString(path), 0o700))
         directories.append(path)
     }
 
@@ -40,10 +40,10 @@ struct FileTree {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<4:
             guard let target = files.randomElement(using: &random) else { fallthrough }
-            try Self.check("link", Self.withBytes(target) { old in Self.withBytes(path) { link(old, $0) } })
+            try Self.check("link", link(Self.cString(target), Self.cString(path)))
         case 4..<7:
             let target = files.randomElement(using: &random) ?? Array("nowhere".utf8)
-            try Self.check("symlink", Self.withBytes(target) { old in Self.withBytes(path) { symlink(old, $0) } })
+            try Self.check("symlink", symlink(Self.cString(target), Self.cString(path)))
         case 7..<9: try write([], to: path)
         default: try write(content(), to: path)
         }
@@ -59,17 +59,15 @@ struct FileTree {
     }
 
     private func write(_ bytes: [UInt8], to path: [UInt8]) throws {
-        let descriptor = Self.withBytes(path) { open($0, O_WRONLY | O_CREAT | O_EXCL, 0o600) }
+        let descriptor = open(Self.cString(path), O_WRONLY | O_CREAT | O_EXCL, 0o600)
         try Self.check("open", descriptor)
         defer { close(descriptor) }
-        guard bytes.withUnsafeBytes({ Foundation.write(descriptor, $0.baseAddress, $0.count) }) == bytes.count else {
+        guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count else {
             throw Failure(call: "write")
         }
     }
 
-    private static func withBytes<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
-        (path + [0]).withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) }
-    }
+    private static func cString(_ path: [UInt8]) -> [CChar] { path.map { CChar(bitPattern: $0) } + [0] }
 
     private static func check(_ call: String, _ result: Int32) throws {
         if result < 0 { throw Failure(call: call) }

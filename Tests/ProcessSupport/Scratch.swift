@@ -15,7 +15,13 @@ public final class Scratch: Sendable {
     }
 
     deinit {
-        for process in ProcessTable.all(naming: path) { process.send(SIGKILL) }
+        // A supervisor may start another child before its own turn comes, and the dying still write.
+        for _ in 0..<200 {
+            let processes = ProcessTable.all(naming: path)
+            if processes.isEmpty { break }
+            for process in processes { process.send(SIGKILL) }
+            usleep(10_000)
+        }
         try? FileManager.default.removeItem(atPath: path)
     }
 

@@ -113,7 +113,8 @@ final class Supervisor: Sendable {
             if kept == nil { state.isEndingStore = true }
             return state.processes.filter { $0.key != kept }
         }
-        for process in processes.values { kill(process.value, SIGKILL) }
+        // Each child leads a process group, so what it has started ends with it.
+        for process in processes.values { kill(-process.value, SIGKILL) }
     }
 
     private func finish(_ lifelines: [StandardInputWriter]) async {
@@ -165,6 +166,12 @@ final class Supervisor: Sendable {
             case .store: plan.storeArguments
             case .worker: plan.workerArguments + ["--id", "\(id)"]
             }
+        defer {
+            state.withLock { state in
+                state.lifelines[role] = nil
+                state.processes[role] = nil
+            }
+        }
         let result = try await Subprocess.run(
             .path(FilePath(plan.executable)), arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
             output: .sequence, error: .currentStandardError
@@ -175,10 +182,6 @@ final class Supervisor: Sendable {
             if role == .store { await self.tellGone(lifeline) }
             // Nothing is written there: its end is the end of the child.
             for try await _ in execution.standardOutput {}
-        }
-        state.withLock { state in
-            state.lifelines[role] = nil
-            state.processes[role] = nil
         }
         if case .worker = role { await reportGone("\(id) \(result.terminationStatus.words)") }
         return result.terminationStatus
@@ -196,7 +199,9 @@ final class Supervisor: Sendable {
 
     /// Tells the store that a worker has ended, so that it need not wait for its silence.
     private func reportGone(_ line: String) async {
-        let store = state.withLock { state in
+        let store = state.withLock { state -> StandardInputWriter? in
+            // A worker that we end gives its jobs back itself; its end is no evidence against what it ran.
+            guard !state.isEndingWorkers else { return nil }
             state.gone.append(line)
             if state.gone.count > Self.goneLimit { state.gone.removeFirst() }
             return state.lifelines[.store]

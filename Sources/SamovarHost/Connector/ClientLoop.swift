@@ -14,6 +14,8 @@ struct ClientLoop: ~Copyable {
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
         [:]
     private var requests: [(turn: Int, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
+    /// The view that is shown; for watchers that come later.
+    private var newest: StoreClient.View?
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
 
     init(_ client: StoreClient) {
@@ -85,6 +87,7 @@ struct ClientLoop: ~Copyable {
             }
         case .watch(let continuation):
             watchers.append(continuation)
+            if let newest { continuation.yield(.view(newest)) }
             return []
         case .close: return machine.close(now: now)
         }
@@ -117,7 +120,9 @@ struct ClientLoop: ~Copyable {
                 guard !watchers.isEmpty, instance == client.instance else { continue }
                 let shown = subscriber.answered(turn: turn, bytes: bytes, timeline: machine.timeline, now: now)
                 try perform(shown, &front, &feed, &poller, now)
-            case .refused(let error): client.connectedContinuation.yield(.failure(error))
+            case .refused(let error):
+                client.connectedContinuation.yield(.failure(error))
+                throw error
             case .stop:
                 // LINGER is 0: a goodbye of a moment ago still has to leave.
                 try poller.wait(timeoutMilliseconds: 5)
@@ -135,7 +140,9 @@ struct ClientLoop: ~Copyable {
             switch action {
             case .reconnect: try feed.connect(&poller)
             case .show(let turn, let bytes, let timeline):
-                tell(.view(StoreClient.View(timeline: timeline, turn: turn, bytes: bytes)))
+                let view = StoreClient.View(timeline: timeline, turn: turn, bytes: bytes)
+                newest = view
+                tell(.view(view))
             case .requestView(let turn):
                 try perform(ask(for: turn, now), &front, &feed, &poller, now)
             case .stale: tell(.stale)
@@ -161,6 +168,7 @@ struct ClientLoop: ~Copyable {
 
     /// Nobody waits for ever: whoever still waits is told that nobody can tell any more.
     private mutating func abandon() {
+        for command in client.mailbox.close() { command.abandon() }
         for continuation in sends.values { continuation.resume(returning: .unknown("the client has ended")) }
         sends.removeAll()
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }

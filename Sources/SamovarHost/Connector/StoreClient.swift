@@ -55,6 +55,21 @@ public final class StoreClient: Service {
         case view(atLeast: Int, CheckedContinuation<View?, Never>)
         case watch(AsyncStream<ViewEvent>.Continuation)
         case close
+
+        /// Answers that nobody will answer.
+        func abandon() {
+            switch self {
+            case .send(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
+            case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
+            case .view(_, let continuation): continuation.resume(returning: nil)
+            case .watch(let continuation): continuation.finish()
+            case .close: break
+            }
+        }
+    }
+
+    private func post(_ command: Command) {
+        if !mailbox.post(command) { command.abandon() }
     }
 
     let endpoint: Endpoint
@@ -93,7 +108,7 @@ public final class StoreClient: Service {
 
     /// Ends the session and `run`.
     public func close() {
-        mailbox.post(.close)
+        post(.close)
     }
 
     /// Waits until the store has answered for the first time.
@@ -108,25 +123,25 @@ public final class StoreClient: Service {
 
     /// Sends an input and waits until its turn is on disk.
     public func send(_ input: [UInt8]) async -> Result {
-        await withCheckedContinuation { mailbox.post(.send(input, instance, $0)) }
+        await withCheckedContinuation { post(.send(input, instance, $0)) }
     }
 
     /// Waits until no effect whose root is this turn is open.
     ///
     /// - Parameter onWaiting: called about once a second, on the client's thread, with what is waited for.
     public func settle(_ turn: Int, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> Settlement {
-        await withCheckedContinuation { mailbox.post(.settle(turn, onWaiting: onWaiting, $0)) }
+        await withCheckedContinuation { post(.settle(turn, onWaiting: onWaiting, $0)) }
     }
 
     /// A view of at least this turn; nil if the client ends before.
     public func view(atLeast turn: Int = 0) async -> View? {
-        await withCheckedContinuation { mailbox.post(.view(atLeast: turn, $0)) }
+        await withCheckedContinuation { post(.view(atLeast: turn, $0)) }
     }
 
     /// The current view and those that follow. A slow reader misses views, never the newest.
     public func views() -> AsyncStream<ViewEvent> {
         let (stream, continuation) = AsyncStream<ViewEvent>.makeStream(bufferingPolicy: .bufferingNewest(8))
-        mailbox.post(.watch(continuation))
+        post(.watch(continuation))
         return stream
     }
 }

@@ -5,27 +5,46 @@ import ZeroMQ
 ///
 /// The posters bound it: each of them waits for the loop before it posts more.
 final class Mailbox<Message: Sendable>: Sendable {
-    private let messages = Mutex<[Message]>([])
+    private struct State {
+        var messages: [Message] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
     let wakeup: Wakeup
 
     init() throws(ZeroMQError) {
         wakeup = try Wakeup()
     }
 
-    func post(_ message: Message) {
-        let wasEmpty = messages.withLock { messages in
-            messages.append(message)
-            return messages.count == 1
+    /// False if the loop has ended, and nobody will take it.
+    @discardableResult
+    func post(_ message: Message) -> Bool {
+        let (isTaken, wasEmpty) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.messages.append(message)
+            return (true, state.messages.count == 1)
         }
         if wasEmpty { wakeup.signal() }
+        return isTaken
     }
 
     func takeAll() -> [Message] {
         wakeup.drain()
-        return messages.withLock { messages in
-            let taken = messages
-            messages.removeAll(keepingCapacity: true)
+        return state.withLock { state in
+            let taken = state.messages
+            state.messages.removeAll(keepingCapacity: true)
             return taken
+        }
+    }
+
+    /// Takes nothing any more, and returns what was left.
+    func close() -> [Message] {
+        state.withLock { state in
+            state.isClosed = true
+            let left = state.messages
+            state.messages = []
+            return left
         }
     }
 }

@@ -53,10 +53,10 @@ final class StoreLoop: Sendable {
 
         _ = try raiseDescriptorLimit()
         let context = try Context(maximumSockets: 64)
-        let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
-        var sockets = try StoreSockets(context, at: configuration.endpoint, poller: &poller)
+        var sockets = try Self.bind(context, configuration.endpoint, &poller)
+        let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
         logger.info(
             "serving",
             metadata: [
@@ -70,6 +70,14 @@ final class StoreLoop: Sendable {
         waitForEnd(of: journal, &poller)
         opened.folder.close()
         try end.get()
+    }
+
+    private static func bind(_ context: Context, _ endpoint: Endpoint, _ poller: inout Poller) throws -> StoreSockets {
+        do {
+            return try StoreSockets(context, at: endpoint, poller: &poller)
+        } catch let error as ZeroMQError {
+            throw StoreError(.configuration, "cannot listen at \(endpoint): \(error)")
+        }
     }
 
     private func start(_ machine: inout StoreMachine, _ opened: OpenedJournal, seed: [UInt8]?, now: Timestamp) throws {

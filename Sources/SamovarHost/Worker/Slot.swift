@@ -19,13 +19,14 @@ struct Slot<P: Program>: Sendable {
     }
 
     /// Runs jobs until the stream of events ends.
-    func run(_ handler: @escaping Worker<P>.Handler, report: @escaping @Sendable (Lease, JobResult.Answer) -> Void) async {
+    func run(_ handler: @escaping Worker<P>.Handler, on executor: SlotExecutor, report: @escaping @Sendable (Lease, JobResult.Answer) -> Void) async {
         var iterator = events.makeAsyncIterator()
         while let event = await iterator.next() {
             // A cancellation may arrive after its job has ended.
             guard case .run(let task, let timeline) = event else { continue }
             await withTaskGroup(of: Void.self) { group in
-                group.addTask {
+                // Only the handler, which may block its thread; a cancellation must get through meanwhile.
+                group.addTask(executorPreference: executor) {
                     let answer = await Self.answer(task, timeline, handler)
                     // First this: after the report, the next `.run` may come at any time.
                     continuation.yield(.ended)

@@ -53,8 +53,9 @@ public struct WorkerHost<P: Program>: Service {
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
-                    group.addTask(executorPreference: executors[index % executors.count]) {
-                        await slot.run(handler) { [mailbox] in mailbox.post(.finished($0, $1)) }
+                    let executor = executors[index % executors.count]
+                    group.addTask {
+                        await slot.run(handler, on: executor) { [mailbox] in mailbox.post(.finished($0, $1)) }
                     }
                 }
                 defer {

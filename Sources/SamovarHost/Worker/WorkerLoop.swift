@@ -24,6 +24,8 @@ struct WorkerLoop: ~Copyable {
     private var slotOf: [Lease: Int] = [:]
     private let clock = HostClock()
     private var isStopping = false
+    /// What is left of the 5 s that a supervisor gives is for giving jobs back and saying goodbye.
+    private static let drain = Duration.seconds(3)
 
     init(
         _ configuration: WorkerConfiguration, schema: Schema, logger: Logger, mailbox: Mailbox<News>, slots: Int,
@@ -35,7 +37,8 @@ struct WorkerLoop: ~Copyable {
         self.order = order
         let offer = WorkerOffer(id: configuration.id, slots: slots, queues: configuration.queues)
         machine = WorkerMachine(
-            offer, schema: schema, readAhead: configuration.readAhead, random: Random(seed: .random(in: .min ... .max)))
+            offer, schema: schema, readAhead: configuration.readAhead, settings: WorkerMachine.Settings(drain: Self.drain),
+            random: Random(seed: .random(in: .min ... .max)))
         freeSlots = Array((0..<slots).reversed())
     }
 

@@ -268,5 +268,9 @@ struct Dispatcher {
     private mutating func limit(_ effect: OpenEffect, lease: Lease, now: Timestamp, grace: Duration) {
         guard let timeout = effect.timeout else { return }
         expiries.insert(Expiry(time: now + timeout + grace, lease: lease, effect: effect.id))
+        // Jobs that ended in time leave their entry behind until it is due.
+        if expiries.count > 2 * assignments.count + 1_024 {
+            expiries = Heap(expiries.unordered.filter { assignments[$0.effect]?.lease == $0.lease })
+        }
     }
 }

@@ -7,6 +7,8 @@ extension StoreMachine {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
         if hasLostTail(hello.witness, of: seen, what: "a client") { return }
+        // A WELCOME would wait at the gate for the disk, and the peer in silence.
+        if isJournalFull { return refuse(route, "the disk of the store is full") }
         if desks[session] == nil, desks.count >= settings.sessions {
             return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
         }

@@ -4,8 +4,10 @@ public import SamovarCore
 extension StoreMachine {
     mutating func tickIfDue(now: Timestamp) {
         guard now >= nextTick else { return }
+        // Late by so much, it was the store that was away: a machine that slept, a debugger. Silence then proves nothing.
+        if now - nextTick > settings.silence / 2 { forgiveSilence(now: now) }
         nextTick = now + settings.tickInterval
-        publishTick()
+        if !isJournalFull { publishTick() }
         buryTheSilent(now: now)
         expireSessions(now: now)
         warnOfUnservedQueues(now: now)
@@ -13,6 +15,11 @@ extension StoreMachine {
             let frame = Frame.waiting(turn: root, on: waitReport(of: root))
             for route in routes { send(frame, to: route, floor: .turn(head)) }
         }
+    }
+
+    private mutating func forgiveSilence(now: Timestamp) {
+        for id in dispatcher.workers.keys { dispatcher.heard(id, credit: nil, now: now) }
+        for session in desks.keys { desks[session]?.heard = now }
     }
 
     private mutating func buryTheSilent(now: Timestamp) {
@@ -64,9 +71,9 @@ extension StoreMachine {
     }
 
     mutating func finishDrain(now: Timestamp) {
-        guard case .draining(let end) = phase, answers.isEmpty else { return }
-        let isQuiet = dispatcher.assignments.isEmpty && awaited.isEmpty
-        guard isQuiet || now >= end else { return }
+        guard case .draining(let end) = phase else { return }
+        let isQuiet = answers.isEmpty && dispatcher.assignments.isEmpty && awaited.isEmpty
+        guard (isQuiet && !isJournalFull) || now >= end else { return }
         if isQuiet {
             write(.drained, now: now)
         } else {
@@ -74,6 +81,8 @@ extension StoreMachine {
                 .warning, "\(count(dispatcher.assignments.count, "job")) did not end in time; workers will answer after the restart"
             )
         }
+        // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
+        guard !isJournalFull else { return stop(.drained) }
         phase = .stopped
         let batch = log.batch
         if !batch.isEmpty { emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }

@@ -9,6 +9,8 @@ extension StoreMachine {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
         if hasLostTail(hello.witness, of: seen, what: "worker \(offer.id)") { return }
+        // A WELCOME would wait at the gate for the disk, and the peer in silence.
+        if isJournalFull { return refuse(route, "the disk of the store is full") }
         guard phase == .serving else { return refuse(route, "the store is about to stop") }
         guard isNewest(hello.attempt, of: offer.id, at: route, dispatcher.workers[offer.id]?.route) else { return }
         if let old = dispatcher.workers[offer.id]?.route, old != route {

@@ -136,6 +136,7 @@ public struct StoreMachine: ~Copyable {
 
     /// The next time at which `advance` must be called, whatever happens.
     public func wakeUp(now: Timestamp) -> Timestamp {
+        guard phase != .stopped else { return now + settings.tickInterval }
         var time = nextTick
         if let due = dispatcher.nextTime { time = min(time, due) }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }

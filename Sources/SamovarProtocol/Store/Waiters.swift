@@ -21,6 +21,8 @@ struct Waiters {
     }
 
     mutating func view(_ turn: Int, route: Route) {
+        // A client asks again after a silence; the newest request stands for all of its own.
+        views.removeAll { $0.route == route && $0.turn <= turn }
         views.append((route, turn))
     }
 

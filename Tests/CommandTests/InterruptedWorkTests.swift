@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+import ProcessSupport
+import Testing
+
+/// Work that a death, a hang or a stop interrupts is done once, and nobody waits in silence.
+@Suite(.serialized) struct InterruptedWorkTests {
+    @Test func theJobOfAWorkerThatIsKilledIsDoneByTheNextOne() async throws {
+        let (store, worker, send) = try await hangingJob()
+        worker.send(SIGKILL)
+        #expect(try await send.wait(within: .seconds(10)) == .exited(0), "\(send.errors)")
+        #expect(try await store.run("view").output.contains(#""async":"1""#))
+        #expect(try await store.status("deadWorkers") == 1)
+    }
+
+    @Test func theJobOfAWorkerThatHangsGoesToAnotherAndCountsOnce() async throws {
+        let (store, worker, send) = try await hangingJob()
+        let other = try store.start(["worker"])
+        #expect(try await send.wait(within: .seconds(15)) == .exited(0), "\(send.errors)")
+        // The one that hung comes to, and answers too.
+        worker.send(SIGCONT)
+        try await eventually("both workers are there") { try await store.run("status", "--json").workers == 2 }
+        #expect(try await store.run("view").output.contains(#""async":"1""#))
+        #expect(try await store.status("openEffects") == 0)
+        other.send(SIGTERM)
+        #expect(try await other.wait(within: .seconds(5)) == .exited(0), "\(other.errors)")
+    }
+
+    @Test func ctrlCGivesARunningJobBackOrFinishesItAndTheNextStartGoesOnAtOnce() async throws {
+        let store = try await CounterStore()
+        #expect(try await store.run("send", "incrementAsync").end == .exited(0))
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait(within: .seconds(5)) == .exited(0), "\(store.up.errors)")
+        #expect(ProcessTable.all(naming: store.data).isEmpty)
+        let again = try store.start(["up", "--until-idle"])
+        // Workers of before would be waited for for 6 s.
+        #expect(try await again.wait(within: .seconds(5)) == .exited(0), "\(again.errors)")
+        #expect(try await store.run("replay", "--state").output.contains(#""async":1"#))
+    }
+
+    @Test func aSettlementThatTakesTooLongIsGivenUpInTimeAndNamesTheTurn() async throws {
+        let store = try await CounterStore(workers: 0)
+        let begun = ContinuousClock.now
+        let sent = try await store.run("send", "incrementAsync", "--wait", "settled", "--timeout", "400ms")
+        #expect(ContinuousClock.now - begun < .seconds(3))
+        #expect(sent.end == .exited(75))
+        #expect(sent.errors.contains("400 ms"), "\(sent.errors)")
+        #expect(!sent.output.contains("settled"), "\(sent.output)")
+    }
+
+    @Test func aViewOfATurnThatDoesNotComeIsGivenUpInTime() async throws {
+        let store = try await CounterStore(workers: 0)
+        let view = try await store.run("view", "--at-least", "1000", "--timeout", "500ms")
+        #expect(view.end == .exited(75))
+        #expect(view.errors.contains("turn 1000") && view.errors.contains("500 ms"), "\(view.errors)")
+        #expect(view.output.isEmpty)
+    }
+
+    @Test func aMonitorOutlivesTheStore() async throws {
+        let store = try await CounterStore()
+        let monitor = try store.start(["monitor", "--format", "json"])
+        try await eventually("the first view") { monitor.output.contains(#""sync":"0""#) }
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        process.send(SIGKILL)
+        #expect(try await store.run("send", "increment").end == .exited(0))
+        try await eventually("the view of after the restart") { monitor.output.contains(#""sync":"1""#) }
+        #expect(monitor.end == nil)
+        monitor.send(SIGINT)
+        try await monitor.wait(within: .seconds(5))
+    }
+
+    @Test func aLineOfStandardInputThatIsNoInputStopsThereAndSaysWhy() async throws {
+        let store = try await CounterStore(workers: 0)
+        let sent = try await store.run("send", "-", input: "increment\n{\"increment\":{}\nincrement\n")
+        #expect(sent.end == .exited(65))
+        #expect(sent.output.split(separator: "\n").count == 1, "\(sent.output)")
+        #expect(sent.errors.contains("the input is no JSON"), "\(sent.errors)")
+    }
+
+    @Test func aFlagThatDoesNotExistIsAUsageError() async throws {
+        let scratch = try Scratch()
+        let child = try Child(Executable.counter, ["send", "increment", "--wiat", "settled"], in: scratch)
+        #expect(try await child.wait() == .exited(64))
+        #expect(child.errors.contains("--wiat"), "\(child.errors)")
+    }
+
+    @Test func aHoleInTheJournalRefusesToStartAndNamesThePlace() async throws {
+        let (store, batches) = try await stoppedStore()
+        try await edit(store) { database in
+            // A store that has a later snapshot does not look at the batches before it.
+            try database.execute(sql: "DELETE FROM snapshots")
+            try database.execute(sql: "DELETE FROM batches WHERE first = ?", arguments: [batches[2]])
+        }
+        for command in ["store", "replay"] {
+            let again = try await store.run(command)
+            #expect(again.end == .exited(65), "\(command)")
+            #expect(again.errors.contains("\(batches[2])"), "\(again.errors)")
+        }
+    }
+
+    @Test func flippedBytesInTheFileRefuseToStart() async throws {
+        let (store, _) = try await stoppedStore()
+        let file = store.data + "/journal.sqlite"
+        try await edit(store) { try $0.execute(sql: "DELETE FROM snapshots") }
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        // All but the file's header: whatever page it hits, it is the journal's.
+        for place in stride(from: 4_096 + 900, to: bytes.count, by: 64) { bytes[place] ^= 0x55 }
+        try bytes.write(to: URL(fileURLWithPath: file))
+        let again = try await store.run("store")
+        #expect(again.end == .exited(65), "\(String(describing: again.end)) \(again.errors)")
+        #expect(again.errors.contains(store.data), "\(again.errors)")
+    }
+
+    /// A job that was given to a worker which does nothing, not even die, and a client that waits for it.
+    private func hangingJob() async throws -> (CounterStore, ProcessTable.Entry, Child) {
+        let store = try await CounterStore()
+        try await eventually("the worker is there") { try await store.run("status", "--json").workers == 1 }
+        let worker = try #require(ProcessTable.all(naming: store.data).first { $0.command == "worker" })
+        worker.send(SIGSTOP)
+        let send = try store.start(["send", "incrementAsync", "--wait", "settled"])
+        try await eventually("the job is given") {
+            try await store.run("effects", "--json").output.contains(#""status":"running""#)
+        }
+        return (store, worker, send)
+    }
+
+    /// A store that has ended in order, and where its batches begin.
+    private func stoppedStore() async throws -> (CounterStore, [Int]) {
+        let store = try await CounterStore(workers: 0)
+        for _ in 0..<3 { #expect(try await store.run("send", "increment").end == .exited(0)) }
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait(within: .seconds(5)) == .exited(0))
+        let batches = try await edit(store) { try Int.fetchAll($0, sql: "SELECT first FROM batches ORDER BY first") }
+        return (store, batches)
+    }
+
+    @discardableResult
+    private func edit<Result: Sendable>(
+        _ store: CounterStore, _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws -> Result {
+        let queue = try DatabaseQueue(path: store.data + "/journal.sqlite")
+        let result = try await queue.write { try body($0) }
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try queue.close()
+        return result
+    }
+}
+
+extension Child {
+    /// How many workers a status in JSON lists.
+    fileprivate var workers: Int {
+        get throws { (try json["workers"] as? [Any])?.count ?? 0 }
+    }
+}
