@@ -38,6 +38,18 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""async":1"#))
     }
 
+    @Test func aSecondSignalEndsEverythingAtOnce() async throws {
+        let store = try await CounterStore()
+        #expect(try await store.run("send", "incrementAsync").end == .exited(0))
+        store.up.send(SIGINT)
+        store.up.send(SIGTERM)
+        let begun = ContinuousClock.now
+        let end = try await store.up.wait(within: .seconds(5))
+        // The job may have ended before the second signal came.
+        #expect(end == .exited(130) || end == .exited(0) && ContinuousClock.now - begun < .seconds(2), "\(end)")
+        try await eventually("nothing is left running") { ProcessTable.all(naming: store.data).isEmpty }
+    }
+
     @Test func aSettlementThatTakesTooLongIsGivenUpInTimeAndNamesTheTurn() async throws {
         let store = try await CounterStore(workers: 0)
         let begun = ContinuousClock.now

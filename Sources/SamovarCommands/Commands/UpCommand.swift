@@ -78,7 +78,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             group.addTask {
                 for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
                     supervisor.killAll()
-                    return
+                    // As a shell says of a process that SIGINT ended.
+                    _exit(130)
                 }
             }
             await group.next()

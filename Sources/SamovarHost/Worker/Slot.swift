@@ -19,7 +19,10 @@ struct Slot<P: Program>: Sendable {
     }
 
     /// Runs jobs until the stream of events ends.
-    func run(_ handler: @escaping Worker<P>.Handler, on executor: SlotExecutor, report: @escaping @Sendable (Lease, JobResult.Answer) -> Void) async {
+    func run(
+        _ handler: @escaping Worker<P>.Handler, on executor: SlotExecutor,
+        report: @escaping @Sendable (Lease, JobResult.Answer) -> Void
+    ) async {
         var iterator = events.makeAsyncIterator()
         while let event = await iterator.next() {
             // A cancellation may arrive after its job has ended.
