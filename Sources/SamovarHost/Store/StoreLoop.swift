@@ -87,7 +87,8 @@ final class StoreLoop: Sendable {
         do {
             try machine.start(seed: seed, now: now)
         } catch {
-            throw StoreError(.configuration, "cannot begin: \(error)")
+            let hint = configuration.seed == nil ? "; give a seed with --seed" : ""
+            throw StoreError(.configuration, "cannot begin: \(error)\(hint)")
         }
         if isNew { try opened.establish(machine.schema, seed: seed) }
     }

@@ -48,7 +48,6 @@ extension StoreMachine {
         startTime = now
         gate = Gate(durable: head)
         awaited = state.joined
-        heldUntil = now + settings.silence
         held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
         dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
 

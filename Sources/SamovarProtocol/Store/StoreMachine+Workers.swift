@@ -17,7 +17,7 @@ extension StoreMachine {
             send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: old, floor: .none)
             forget(old)
         }
-        if state.joined.contains(offer.id) == false { write(.workerJoined(offer.id), now: now) }
+        if !state.joined.contains(offer.id) || state.missing[offer.id] != nil { write(.workerJoined(offer.id), now: now) }
         peers[route] = .worker(offer.id)
         let before = (dispatcher.workers[offer.id]?.jobs ?? []).subtracting(answered(by: offer.id))
         dispatcher.join(offer.id, route: route, slots: offer.slots, queues: offer.queues, now: now)

@@ -76,7 +76,10 @@ public struct StoreMachine: ~Copyable {
     /// Workers of earlier starts that may still hold jobs; until they have spoken, open effects of before wait.
     var awaited: Set<WorkerID> = []
     var held: [EffectID] = []
-    var heldUntil = Timestamp(microseconds: 0)
+    /// When the last of them has been missing for as long as silence may last.
+    var heldUntil: Timestamp {
+        (awaited.compactMap { state.missing[$0] }.max() ?? startTime) + settings.silence
+    }
 
     // What one round of turns gave, sent together at its end.
     var outcomes = RouteBatches<Outcome>()

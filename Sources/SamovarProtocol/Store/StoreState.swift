@@ -15,6 +15,9 @@ struct StoreState {
     var sessions: SessionBook
     /// Workers that joined and have not left: they may hold jobs.
     var joined: Set<WorkerID> = []
+    /// Joined workers that have not spoken since a start, and when the first such start was: a store that is restarted again
+    /// and again waits no longer for them than one that is restarted once.
+    var missing: [WorkerID: Timestamp] = [:]
 
     init(engine: any ProgramEngine, window: Int) {
         self.engine = engine
@@ -41,6 +44,7 @@ struct StoreState {
         case .started(let number, _, _, let seed):
             starts = number
             if number == 1 { self.seed = seed }
+            for id in joined where missing[id] == nil { missing[id] = record.time }
         case .applied(_, _, let closes): absorb(applied: record.origin, turn: record.turn, closes: closes)
         case .refused(let verdict):
             guard case .client(let session, let sequence) = record.origin else { return }
@@ -51,10 +55,16 @@ struct StoreState {
         case .dead(let effect, let failure): ledger.bury(effect, failure)
         case .requeued(let effect): ledger.requeue(effect, now: record.time)
         case .dropped(let effect): ledger.drop(effect)
-        case .workerJoined(let id): joined.insert(id)
-        case .workerLeft(let id): joined.remove(id)
+        case .workerJoined(let id):
+            joined.insert(id)
+            missing[id] = nil
+        case .workerLeft(let id):
+            joined.remove(id)
+            missing[id] = nil
         case .sessionExpired(let id): sessions.end(id)
-        case .drained: joined.removeAll()
+        case .drained:
+            joined.removeAll()
+            missing.removeAll()
         }
     }
 

@@ -71,6 +71,19 @@ import Testing
         #expect(later.stop == .drained)
     }
 
+    /// Else a store that is killed every few seconds would never hand out anything.
+    @Test func aStoreThatIsRestartedAgainAndAgainWaitsNoLongerThanOneThatIsRestartedOnce() throws {
+        var (rig, _, _) = try Self.running()
+        for _ in 0..<3 {
+            rig = try rig.restarted(after: .seconds(2))
+            #expect(rig.connectWorker(2).tasks == [], "worker 1 may still run it")
+        }
+        rig = try rig.restarted(after: .seconds(2))
+        rig.connectWorker(2)
+        rig.tick(.seconds(1))
+        #expect(rig.durable.joined == [workerID(2)])
+    }
+
     @Test func aClaimedJobIsAdoptedAndItsAnswerApplied() throws {
         let (rig, claim, task) = try Self.running()
         let later = try rig.restarted()
