@@ -35,7 +35,7 @@ struct ChaosTests {
         var up = try search.start()
         var kills: [String: Int] = [:]
         while up.end == nil, kills.values.reduce(0, +) < Self.kills {
-            let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200...700, using: &random))
+            let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200...1_000, using: &random))
             while up.end == nil, ContinuousClock.now < pause { try await Task.sleep(for: .milliseconds(10)) }
             guard up.end == nil, let victim = search.processes.randomElement(using: &random), victim.send(SIGKILL) else { continue }
             kills[victim.command, default: 0] += 1
