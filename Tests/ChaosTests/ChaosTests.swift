@@ -15,23 +15,23 @@ struct ChaosTests {
         let seed = Self.environment["SAMOVAR_CHAOS_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
         let end = ContinuousClock.now + .seconds(Self.environment["SAMOVAR_CHAOS_SECONDS"].flatMap { Int($0) } ?? 0)
         var random = SeededRandom(seed: seed)
-        var rounds = 0
-        // A fast machine needs more than one search for that many kills.
-        var kills: [String: Int] = [:]
-        while kills.values.reduce(0, +) < Self.kills || ContinuousClock.now < end {
-            rounds += 1
-            let killed = try await killing(seed: random.next(), note: "SAMOVAR_CHAOS_SEED=\(seed), search \(rounds)")
-            kills.merge(killed) { $0 + $1 }
+        var files = 70_000
+        var isProven = false
+        // A machine that ends its search before so many kills gets a larger tree.
+        while !isProven || ContinuousClock.now < end {
+            let note = "SAMOVAR_CHAOS_SEED=\(seed), \(files) files"
+            let kills = try await killing(files: files, seed: random.next(), note: note)
+            print("\(note), killed: \(kills)")
+            if kills.values.reduce(0, +) >= Self.kills { isProven = true } else { files *= 2 }
         }
-        print("\(rounds) searches with SAMOVAR_CHAOS_SEED=\(seed), killed: \(kills)")
     }
 
     /// One search; returns how often which process was killed.
-    private func killing(seed: UInt64, note: String) async throws -> [String: Int] {
+    private func killing(files: Int, seed: UInt64, note: String) async throws -> [String: Int] {
         var random = SeededRandom(seed: seed)
         let scratch = try Scratch()
         let search = Search(scratch, root: scratch.folder("tree"))
-        try FileTree.make(at: search.root, files: 21_000, directories: 3_000, seed: seed)
+        try FileTree.make(at: search.root, files: files, directories: files / 7, seed: seed)
         var up = try search.start()
         var kills: [String: Int] = [:]
         while up.end == nil, kills.values.reduce(0, +) < Self.kills {
