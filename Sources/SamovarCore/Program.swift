@@ -38,6 +38,8 @@ public protocol Program<State, Message, Effect>: Sendable {
     associatedtype Input: Portable
     /// Why `accept` turns an input away.
     associatedtype Refusal: Error & Portable = Never
+    /// What other programs may hear of.
+    associatedtype Output: Portable = Never
     /// What outsiders may see.
     associatedtype ViewState: Portable
 
@@ -53,6 +55,9 @@ public protocol Program<State, Message, Effect>: Sendable {
     /// Applies a message to the state and says what shall happen next. It cannot fail: refuse in `accept`.
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self>
 
+    /// The outside events that a state wants to hear of; looked at after each group of turns. Default: none.
+    static func subscriptions(_ state: State) -> [Subscription<Self>]
+
     /// What outsiders see of a state. Called at most once per publication, not once per turn.
     static func view(_ state: State) -> ViewState
 
@@ -67,6 +72,9 @@ public protocol OpenProgram<State, Message, Effect>: Program where Input == Mess
 
 extension Program {
     public static var schema: Schema { Schema(name: String(describing: Self.self), version: 1) }
+
+    @inlinable
+    public static func subscriptions(_ state: State) -> [Subscription<Self>] { [] }
 }
 
 extension Program where Effect == Never {

@@ -60,6 +60,9 @@ public enum Origin: Hashable, Sendable, BitwiseCopyable {
     case followUp(of: Int)
     /// A person with access to the store's admin socket.
     case `operator`
+    /// A subscription, named by its activation: the turn with which it began and its place there. `nominal` is the time for
+    /// which a timer fires, which is never later than the turn.
+    case subscription(EffectID, nominal: Timestamp)
 }
 
 /// The identity of an effect in its timeline: the turn that asked for it and its place among that turn's orders, from 0.

@@ -91,6 +91,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
             switch order {
             case .then(let message): waiting.append((message, turn))
             case .run: effects += 1
+            case .cancel, .emit: break
             }
         }
     }

@@ -25,6 +25,14 @@ public protocol ProgramEngine: AnyObject {
     /// - Throws: `UnreadableAnswer` if a message is not one of this program, and then nothing was applied; `GroupLimit`.
     func take(answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
 
+    /// Applies the message of a subscription that fired.
+    ///
+    /// - Throws: `UnreadableAnswer` if the message cannot be read, and then nothing was applied; `GroupLimit`.
+    func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws
+
+    /// Logs what the state wants to hear of, changed or not: a start is the moment for a new build to say so.
+    func resubscribe(now: Timestamp, log: TurnLog)
+
     /// Asks `failed` for a message and applies it; false if the program makes none of this failure.
     func take(failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog)
         throws(GroupLimit) -> Bool
@@ -40,6 +48,13 @@ public protocol ProgramEngine: AnyObject {
     func state() throws -> [UInt8]
     /// Sets state and head from a snapshot.
     func restore(state: [UInt8], head: Int) throws
+
+    /// The journal holds every turn up to this one: observers may be told.
+    func committed(through turn: Int)
+}
+
+extension ProgramEngine {
+    public func committed(through turn: Int) {}
 }
 
 /// A seed that the program cannot read or refuses.
@@ -52,50 +67,4 @@ public struct SeedError: Error, Equatable, Sendable, CustomStringConvertible {
 public struct UnreadableAnswer: Error, Equatable, Sendable, CustomStringConvertible {
     public let text: String
     public var description: String { text }
-}
-
-/// What groups of turns gave, in order: records for the journal and effects for the ledger.
-///
-/// A class, so that a batch that grows is never copied on its way through the engine. Used by one thread.
-public final class TurnLog {
-    public var batch: RecordBatch
-    public var opened: [OpenEffect] = []
-
-    public init(after turn: Int) {
-        batch = RecordBatch(after: turn)
-    }
-}
-
-/// An effect that was ordered and is not closed yet, with everything that survives a restart.
-public struct OpenEffect: Equatable, Sendable {
-    public let id: EffectID
-    /// The turn that began the chain.
-    public let root: Int
-    public let instance: Instance
-    public let queue: Queue
-    public let retry: Retry
-    public let timeout: Duration?
-    /// The effect in MessagePack.
-    public let payload: [UInt8]
-    /// Attempts that failed, deaths of workers not counted.
-    public var failures = 0
-    /// Workers that died while they ran it.
-    public var deaths = 0
-    /// The newest lease whose attempt has failed; an answer under it, or an older one, was counted or came too late.
-    public var failed: Lease?
-    /// Not to be handed out earlier.
-    public var notBefore: Timestamp
-
-    public init(
-        id: EffectID, root: Int, instance: Instance = .main, options: RunOptions = RunOptions(), payload: [UInt8], now: Timestamp
-    ) {
-        self.id = id
-        self.root = root
-        self.instance = instance
-        queue = options.queue
-        retry = options.retry
-        timeout = options.timeout
-        self.payload = payload
-        notBefore = now + options.delay
-    }
 }

@@ -13,6 +13,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     private let limits: GroupLimits
     private let decoder = MessagePackDecoder(lenient: true)
     private let encoder = MessagePackEncoder(canonical: true)
+    /// What the state wanted to hear of after the newest chain of turns.
+    private var wanted: [Subscription<P>] = []
     /// While replaying: follow-ups that later records must repeat.
     private var announced: Deque<(bytes: [UInt8], of: Int, root: Int)> = []
 
@@ -36,6 +38,32 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         sink.take(orders: first.command, of: turn)
         try turns?.follow(first.command, of: turn, into: &sink)
         try sink.check(limits)
+        subscribe(now: now, log: log)
+    }
+
+    /// Asks the state what it wants to hear of; what it says is logged only if it differs from before.
+    private func subscribe(now: Timestamp, log: TurnLog) {
+        guard let state = turns?.state else { return }
+        let events = P.subscriptions(state)
+        guard events != wanted else { return }
+        wanted = events
+        log.orders.append(.want(events.map(logged), turn: head, now: now))
+    }
+
+    private func logged(_ subscription: Subscription<P>) -> WantedEvent {
+        let kind: WantedEvent.Kind =
+            switch subscription.event {
+            case .timer(let schedule, let message): .timer(schedule, message: encoded(message))
+            case .lifecycle(let moment, let message): .lifecycle(moment, message: encoded(message))
+            case .source(let effect, let options): .source(payload: encoded(effect), options)
+            }
+        return WantedEvent(id: subscription.id, kind: kind)
+    }
+
+    /// A message that cannot be encoded is found out when it is to be sent: empty bytes are no message.
+    private func encoded(_ value: some Encodable) -> [UInt8] {
+        // What its own `encode(to:)` refuses is nothing that could be sent later.
+        (try? encoder.encode(value)) ?? []
     }
 
     private func begin(seed: [UInt8], turn: Turn) throws(SeedError) -> Next<P> {
@@ -109,6 +137,16 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             log: log)
     }
 
+    public func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
+        let decoded: P.Message
+        do {
+            decoded = try decoder.decode(P.Message.self, from: message)
+        } catch {
+            throw UnreadableAnswer(text: describe(decodingFailure: error, of: P.Message.self))
+        }
+        try run([decoded], bytes: [message], origins: { _ in origin }, root: head + 1, now: now, closing: false, log: log)
+    }
+
     public func take(
         failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog
     ) throws(GroupLimit) -> Bool {
@@ -135,6 +173,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             sink.closing = closing && index == messages.count - 1
             try turns?.run(message, now: now, origin: origins(index), into: &sink)
             try sink.check(limits)
+            subscribe(now: now, log: log)
         }
     }
 
@@ -148,7 +187,15 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             try expectNothingAnnounced(before: record)
             log.batch.append(record)
             _ = skip()
+            // Another build may want something else of the same state.
+            if case .started = record.event { resubscribe(now: record.time, log: log) }
         }
+    }
+
+    public func resubscribe(now: Timestamp, log: TurnLog) {
+        guard let state = turns?.state else { return }
+        wanted = P.subscriptions(state)
+        log.orders.append(.want(wanted.map(logged), turn: head, now: now))
     }
 
     /// Follow-ups come before anything else, so nothing may be owed when a record begins something new.
@@ -169,7 +216,13 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         log.batch.append(record)
         var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root, closing: false)
         sink.take(orders: next.command, of: turn)
-        announced.append(contentsOf: sink.followUps.map { ($0.bytes, $0.of, record.root) })
+        announce(sink.followUps, root: record.root, now: record.time, log: log)
+    }
+
+    /// Notes the follow-ups of a replayed turn; a chain that has come to its end may want other subscriptions.
+    private func announce(_ followUps: Deque<(bytes: [UInt8], of: Int)>, root: Int, now: Timestamp, log: TurnLog) {
+        announced.append(contentsOf: followUps.map { ($0.bytes, $0.of, root) })
+        if announced.isEmpty { subscribe(now: now, log: log) }
     }
 
     private func replay(
@@ -201,7 +254,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(
                 turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic")
         }
-        announced.append(contentsOf: sink.followUps.map { ($0.bytes, $0.of, record.root) })
+        announce(sink.followUps, root: record.root, now: record.time, log: log)
     }
 
     public func view() throws -> [UInt8] {
@@ -215,7 +268,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 
     public func restore(state: [UInt8], head: Int) throws {
-        turns = TurnEngine(state: try decoder.decode(P.State.self, from: state), head: head, secret: secret, limits: limits)
+        let value = try decoder.decode(P.State.self, from: state)
+        wanted = P.subscriptions(value)
+        turns = TurnEngine(state: value, head: head, secret: secret, limits: limits)
     }
 }
 
@@ -258,6 +313,11 @@ private struct GroupSink<P: Program>: TurnSink {
             given = nil
             closes = closing
         }
+        switch turn.origin {
+        case .effect(let effect, _, _) where closes, .failure(let effect) where closes: log.orders.append(.close(effect))
+        case .subscription(let activation, let nominal): log.orders.append(.fired(activation, nominal: nominal))
+        default: break
+        }
         let hash = take(orders: command, of: turn)
         let event = Record.Event.applied(message: bytes, hash: hash, closes: closes)
         let before = log.batch.byteCount
@@ -278,15 +338,26 @@ private struct GroupSink<P: Program>: TurnSink {
                 hash.combine(UInt8(1))
                 hash.combine(payload)
                 hash.combine(options)
-                log.opened.append(
-                    OpenEffect(
-                        id: EffectID(turn: turn.number, ordinal: ordinal), root: root, options: options, payload: payload,
-                        now: turn.now))
+                log.orders.append(
+                    .run(
+                        OpenEffect(
+                            id: EffectID(turn: turn.number, ordinal: ordinal), root: root, options: options, payload: payload,
+                            now: turn.now)))
             case .then(let message):
                 let bytes = encode(message, root: turn.number)
                 hash.combine(UInt8(2))
                 hash.combine(bytes)
                 followUps.append((bytes, turn.number))
+            case .cancel(let label):
+                hash.combine(UInt8(3))
+                hash.combine(Array(label.text.utf8))
+                log.orders.append(.cancel(label))
+            case .emit(let output):
+                let bytes = encode(output, root: turn.number)
+                largestEffect = max(largestEffect, bytes.count)
+                hash.combine(UInt8(4))
+                hash.combine(bytes)
+                log.orders.append(.emit(EmittedOutput(id: EffectID(turn: turn.number, ordinal: ordinal), bytes: bytes)))
             }
         }
         lastHash = hash.finish()
@@ -319,5 +390,40 @@ extension KeyedHash {
         combine(UInt64(bitPattern: options.retry.maximum.microseconds))
         combine(UInt64(bitPattern: options.timeout?.microseconds ?? -1))
         combine(UInt64(bitPattern: options.delay.microseconds))
+        combineRareOptions(options)
+    }
+    /// Options that most effects do not have.
+    private mutating func combineRareOptions(_ options: RunOptions) {
+        let plain = RunOptions(
+            queue: options.queue, retry: options.retry, timeout: options.timeout, delay: options.delay)
+        guard options != plain else { return }
+        if let id = options.id { combine(Array(id.text.utf8)) }
+        combine(options.policy.code)
+        combine(options.priority)
+        combine(UInt64(bitPattern: options.at?.microseconds ?? .min))
+        combine(UInt64(bitPattern: options.limits.waiting?.microseconds ?? -1))
+        combine(UInt64(bitPattern: options.limits.total?.microseconds ?? -1))
+    }
+}
+
+extension Policy {
+    /// The policy as a number, for the journal: that of the case, or 3 plus the limit of `serial`.
+    var code: Int {
+        switch self {
+        case .all: 0
+        case .latest: 1
+        case .first: 2
+        case .serial(let limit): 3 + max(1, min(limit, 1 << 32))
+        }
+    }
+
+    init?(code: Int) {
+        switch code {
+        case 0: self = .all
+        case 1: self = .latest
+        case 2: self = .first
+        case 4...(3 + 1 << 32): self = .serial(limit: code - 3)
+        default: return nil
+        }
     }
 }

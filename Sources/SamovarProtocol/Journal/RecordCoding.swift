@@ -168,6 +168,11 @@ extension Origin {
         case .operator:
             writer.writeArrayHeader(1)
             writer.write(5)
+        case .subscription(let activation, let nominal):
+            writer.writeArrayHeader(4)
+            writer.write(6)
+            writer.write(activation)
+            writer.write(nominal.microseconds)
         }
     }
 
@@ -185,6 +190,8 @@ extension Origin {
         case (3, 3): self = .failure(try reader.readEffect())
         case (4, 2): self = .followUp(of: try reader.readInt())
         case (5, 1): self = .operator
+        case (6, 4):
+            self = .subscription(try reader.readEffect(), nominal: Timestamp(microseconds: try reader.readInt64()))
         default: throw WireError.malformed("unknown origin \(code) of \(fields) fields")
         }
     }

@@ -4,12 +4,12 @@ import SamovarCore
 /// A snapshot holds what a replay up to its turn would give, so that a start need not replay everything. It is a cache: the
 /// journal is the truth.
 extension StoreState {
-    static let snapshotVersion = 1
+    static let snapshotVersion = 2
 
     /// Encoded between two batches, on the engine's thread.
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
-        writer.writeArrayHeader(10)
+        writer.writeArrayHeader(14)
         writer.write(Self.snapshotVersion)
         writer.write(head)
         writer.write(time.microseconds)
@@ -29,12 +29,16 @@ extension StoreState {
             writer.writeList(Array(entry.value.outcomes)) { $0.write(to: &$1) }
         }
         writer.writeList(joined.sorted()) { $1.write($0) }
+        writer.writeList(ledger.cancelled) { $0.write(to: &$1) }
+        writer.writeList(subscriptions.activations.values.sorted { $0.id < $1.id }) { $0.write(to: &$1) }
+        writer.writeList(Array(outputs.outputs)) { $0.write(to: &$1) }
+        writer.writeOptional(outputs.forgotten)
         return writer.bytes
     }
 
     mutating func restore(_ bytes: [UInt8]) throws {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        try reader.readFields(10, of: "a snapshot")
+        try reader.readFields(14, of: "a snapshot")
         let version = try reader.readInt()
         guard version == Self.snapshotVersion else {
             throw WireError.malformed("a snapshot of format \(version); this build reads \(Self.snapshotVersion)")
@@ -63,45 +67,11 @@ extension StoreState {
             sessions.restore(id, last: last, outcomes: outcomes)
         }
         joined = Set(try reader.readList { try $0.readID() })
-    }
-}
-
-extension OpenEffect {
-    func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(15)
-        writer.write(id)
-        writer.write(root)
-        writer.write(instance)
-        writer.write(queue.name)
-        writer.write(retry.attempts)
-        writer.write(retry.first.microseconds)
-        writer.write(retry.factor)
-        writer.write(retry.maximum.microseconds)
-        if let timeout { writer.write(timeout.microseconds) } else { writer.writeNil() }
-        writer.writeBinary(payload)
-        writer.write(failures)
-        writer.write(deaths)
-        if let failed { writer.write(failed) } else { writer.writeNil() }
-        writer.write(notBefore.microseconds)
-    }
-
-    init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(15, of: "an effect")
-        let id = try reader.readEffect()
-        let root = try reader.readInt()
-        let instance = try reader.readInstance()
-        let queue = Queue(try reader.readString())
-        let retry = Retry(
-            attempts: try reader.readInt(), first: .microseconds(try reader.readInt64()), factor: try reader.readDouble(),
-            maximum: .microseconds(try reader.readInt64()))
-        let timeout: Duration? = try reader.readNil() ? nil : .microseconds(try reader.readInt64())
-        let payload = try reader.readBinary()
-        self.init(
-            id: id, root: root, instance: instance, options: RunOptions(queue: queue, retry: retry, timeout: timeout),
-            payload: payload, now: Timestamp(microseconds: 0))
-        failures = try reader.readCount()
-        deaths = try reader.readCount()
-        failed = try reader.readNil() ? nil : try reader.readLease()
-        notBefore = Timestamp(microseconds: try reader.readInt64())
+        ledger.restore(cancelled: try reader.readList { try EffectLedger.Cancelled(from: &$0) })
+        subscriptions.restore(try reader.readList { try SubscriptionBook.Activation(from: &$0) })
+        let kept = try reader.readList { try EmittedOutput(from: &$0) }
+        outputs.restore(kept, forgotten: try reader.readOptionalEffect())
+        // Nobody runs anything yet.
+        _ = ledger.takeChanges()
     }
 }

@@ -47,12 +47,12 @@ struct Dispatcher {
 
     private(set) var workers: [WorkerID: WorkerDesk] = [:]
     private(set) var assignments: [EffectID: Assignment] = [:]
-    private var ready: [Queue: Deque<EffectID>] = [:]
+    private var ready: [Queue: WaitingLine] = [:]
     private var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
-    /// Everything in `ready` or `suspects`; entries there that are missing here are stale.
-    private var waiting: Set<EffectID> = []
+    /// Everything in `ready` or `suspects`, and since when it waits; entries there that are missing here are stale.
+    private var waiting: [EffectID: Timestamp] = [:]
     private var delayed = Heap<Due>()
     private var expiries = Heap<Expiry>()
     /// The order in which workers are served next.
@@ -75,20 +75,24 @@ struct Dispatcher {
             delayed.insert(Due(time: effect.notBefore, effect: effect.id))
             return
         }
-        guard waiting.insert(effect.id).inserted else { return }
+        guard waiting[effect.id] == nil else { return }
+        waiting[effect.id] = now
         if effect.deaths >= suspectDeaths {
             suspects.append(effect.id)
         } else {
-            ready[effect.queue, default: []].append(effect.id)
+            ready[effect.queue, default: WaitingLine()].append(effect.id, priority: effect.options.priority)
         }
     }
 
     /// Forgets an effect; returns who held it.
     @discardableResult
     mutating func forget(_ id: EffectID) -> Assignment? {
-        waiting.remove(id)
+        waiting[id] = nil
         return release(id)
     }
+
+    /// Since when an effect waits for a worker; nil if it does not.
+    func waits(_ id: EffectID) -> Timestamp? { waiting[id] }
 
     /// Takes an effect back from its worker.
     @discardableResult
@@ -174,7 +178,7 @@ struct Dispatcher {
     /// How many effects wait in each queue, suspects included.
     func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for id in waiting {
+        for id in waiting.keys {
             if let queue = ledger.open[id]?.queue { counts[queue, default: 0] += 1 }
         }
         return counts
@@ -208,7 +212,7 @@ struct Dispatcher {
     ) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
-            guard waiting.contains(id), let effect = ledger.open[id] else { continue }
+            guard waiting[id] != nil, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
                 guard let desk = workers[worker] else { return false }
                 return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue)
@@ -235,7 +239,7 @@ struct Dispatcher {
         guard id != reserved else { return nil }
         for queue in desk.queues {
             while let first = ready[queue]?.popFirst() {
-                guard waiting.contains(first), let effect = ledger.open[first], effect.deaths < suspectDeaths else { continue }
+                guard waiting[first] != nil, let effect = ledger.open[first], effect.deaths < suspectDeaths else { continue }
                 return effect
             }
         }
@@ -247,7 +251,7 @@ struct Dispatcher {
     ) -> JobTask {
         leases += 1
         let lease = Lease(start: start, counter: leases)
-        waiting.remove(effect.id)
+        waiting[effect.id] = nil
         assign(effect, to: worker, lease: lease)
         workers[worker]?.sent += 1
         limit(effect, lease: lease, now: now, grace: grace)

@@ -2,21 +2,62 @@ import SamovarCore
 
 /// The effects that are open and those that are dead: state that the journal determines, the same after every replay.
 ///
-/// It knows nothing of workers and leases; those live in the `Dispatcher` and die with the process.
+/// It knows nothing of workers and leases; those live in the `Dispatcher` and die with the process. What happens to effects
+/// here without anybody naming them, by a policy or by `cancel`, is told in `takeChanges`.
 struct EffectLedger: Equatable, Sendable {
     struct Dead: Equatable, Sendable {
         var effect: OpenEffect
         var failure: Failure
     }
 
+    /// An effect that was cancelled, for receipts.
+    struct Cancelled: Equatable, Sendable {
+        var id: EffectID
+        var root: Int
+        var label: Label
+    }
+
+    /// What the dispatcher has to follow.
+    struct Changes: Equatable, Sendable {
+        /// Open now, or no longer behind another with its label.
+        var opened: [EffectID] = []
+        var cancelled: [EffectID] = []
+    }
+
+    /// Cancelled effects that are remembered, the newest.
+    static let cancelledLimit = 1_000
+
     private(set) var open: [EffectID: OpenEffect] = [:]
     private(set) var dead: [EffectID: Dead] = [:]
+    private(set) var cancelled: [Cancelled] = []
     /// How many effects are open under each root; a root without any is settled.
     private(set) var openByRoot: [Int: Int] = [:]
+    /// Open effects with a label, oldest first; crowded ones are not among them.
+    private var labelled: [Label: [EffectID]] = [:]
+    private var changes = Changes()
+
+    /// Opens an effect, as far as its policy allows.
+    mutating func order(_ effect: OpenEffect) {
+        guard let label = effect.options.id else { return open(effect) }
+        let others = labelled[label] ?? []
+        switch effect.options.policy {
+        case .all: open(effect)
+        case .latest:
+            for other in others { cancel(other) }
+            open(effect)
+        case .first: if others.isEmpty { open(effect) }
+        case .serial(let limit):
+            var effect = effect
+            effect.isCrowded = others.count >= max(1, limit)
+            open(effect)
+        }
+    }
 
     mutating func open(_ effect: OpenEffect) {
         open[effect.id] = effect
         openByRoot[effect.root, default: 0] += 1
+        if let label = effect.options.id, !effect.isCrowded { labelled[label, default: []].append(effect.id) }
+        changes.opened.append(effect.id)
     }
 
     /// Takes an effect off the list of open ones; nil if it is not open.
@@ -25,7 +66,46 @@ struct EffectLedger: Equatable, Sendable {
         guard let effect = open.removeValue(forKey: id) else { return nil }
         let count = openByRoot[effect.root, default: 1] - 1
         openByRoot[effect.root] = count > 0 ? count : nil
+        if let label = effect.options.id { unlabel(id, label) }
         return effect
+    }
+
+    private mutating func unlabel(_ id: EffectID, _ label: Label) {
+        guard var others = labelled[label], let place = others.firstIndex(of: id) else { return }
+        others.remove(at: place)
+        labelled[label] = others.isEmpty ? nil : others
+        if place == 0, let next = others.first { changes.opened.append(next) }
+    }
+
+    /// Whether an effect has to wait until another with its label is closed.
+    func isBehindAnother(_ effect: OpenEffect) -> Bool {
+        guard case .serial = effect.options.policy, let label = effect.options.id, let first = labelled[label]?.first else {
+            return false
+        }
+        return first != effect.id
+    }
+
+    /// Closes all effects with this label.
+    mutating func cancel(_ label: Label) {
+        for id in labelled[label] ?? [] { cancel(id) }
+    }
+
+    mutating func cancel(_ id: EffectID) {
+        guard let effect = close(id) else { return }
+        changes.cancelled.append(id)
+        guard let label = effect.options.id else { return }
+        cancelled.append(Cancelled(id: id, root: effect.root, label: label))
+        if cancelled.count > Self.cancelledLimit { cancelled.removeFirst(cancelled.count - Self.cancelledLimit) }
+    }
+
+    mutating func restore(cancelled: [Cancelled]) {
+        self.cancelled = cancelled
+    }
+
+    mutating func takeChanges() -> Changes {
+        guard !changes.opened.isEmpty || !changes.cancelled.isEmpty else { return changes }
+        defer { changes = Changes() }
+        return changes
     }
 
     mutating func bury(_ id: EffectID, _ failure: Failure) {
@@ -39,6 +119,8 @@ struct EffectLedger: Equatable, Sendable {
         effect.failures = 0
         effect.deaths = 0
         effect.notBefore = now
+        effect.expiry = effect.options.limits.total.map { now + $0 }
+        effect.isCrowded = false
         open(effect)
     }
 
@@ -56,10 +138,12 @@ struct EffectLedger: Equatable, Sendable {
 
     func isSettled(_ root: Int) -> Bool { openByRoot[root] == nil }
 
-    /// The dead effects of a root in words, for a receipt.
-    func deadReport(of root: Int) -> [String] {
-        dead.values.filter { $0.effect.root == root }
-            .sorted { $0.effect.id < $1.effect.id }
-            .map { "effect \($0.effect.id) in queue \($0.effect.queue) \($0.failure)" }
+    /// The dead and the cancelled effects of a root in words, for a receipt.
+    func report(of root: Int) -> [String] {
+        let dead = dead.values.filter { $0.effect.root == root }
+            .map { (id: $0.effect.id, text: "effect \($0.effect.id) in queue \($0.effect.queue) \($0.failure)") }
+        let cancelled = cancelled.filter { $0.root == root }
+            .map { (id: $0.id, text: "effect \($0.id), “\($0.label)”, was cancelled") }
+        return (dead + cancelled).sorted { $0.id < $1.id }.map(\.text)
     }
 }

@@ -24,7 +24,7 @@ extension StoreMachine {
             let id = try effect(of: request)
             guard state.ledger.dead[id] != nil else { throw AdminRefusal(text: "effect \(id) is not dead") }
             write(.requeued(id), origin: .operator, now: now)
-            if let effect = state.ledger.open[id] { dispatcher.enqueue(effect, now: now) }
+            followLedger(now: now)
             return ["requeued": .string("\(id)")]
         case "drop":
             let id = try effect(of: request)

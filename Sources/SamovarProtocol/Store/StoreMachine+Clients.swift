@@ -128,7 +128,7 @@ extension StoreMachine {
     private mutating func settle(_ turn: Int, for route: Route) {
         guard turn > 0, turn <= head else { return misuse("there is no turn \(turn) yet", route) }
         if state.ledger.isSettled(turn) {
-            let frame = Frame.settled(turn: turn, dead: state.ledger.deadReport(of: turn))
+            let frame = Frame.settled(turn: turn, dead: state.ledger.report(of: turn))
             return send(frame, to: route, floor: .turn(head))
         }
         guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }

@@ -65,6 +65,8 @@ extension StoreMachine {
     public mutating func drain(within limit: Duration, now: Timestamp) {
         guard phase == .serving else { return }
         let now = max(now, state.time)
+        tell(.draining, now: now)
+        guard phase == .serving else { return }
         phase = .draining(until: now + limit)
         note(.info, "draining: \(count(dispatcher.assignments.count, "job")) running")
         for (_, desk) in dispatcher.workers.sorted(by: { $0.key < $1.key }) { send(.drain, to: desk.route, floor: .none) }

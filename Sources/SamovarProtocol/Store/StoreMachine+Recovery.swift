@@ -59,13 +59,15 @@ extension StoreMachine {
             try state.engine.start(seed: seed, now: now, log: log)
             openLogged(now: now)
         } else if awaited.isEmpty {
-            for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { dispatcher.enqueue(effect, now: now) }
+            for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, now: now) }
         }
+        if !isNew { resume(now: now) }
         for id in state.sessions.sessions.keys {
             desks[id] = Desk(route: nil, received: state.sessions.last(of: id), heard: now)
         }
         phase = .serving
         nextTick = now
+        if !isNew { tell(.resumed, now: now) }
     }
 
     /// Writes a record that calls no `update`, and brings the books up to date.
@@ -77,13 +79,11 @@ extension StoreMachine {
         state.absorb(record)
     }
 
-    /// Enters the effects that the last group ordered.
+    /// Enters what the last group ordered.
     mutating func openLogged(now: Timestamp) {
-        for effect in log.opened {
-            state.ledger.open(effect)
-            dispatcher.enqueue(effect, now: now)
-        }
-        log.opened.removeAll(keepingCapacity: true)
+        guard !log.orders.isEmpty else { return }
+        state.carryOut(log)
+        followLedger(now: now)
     }
 
     /// Lets the effects of before go, once nobody can be running them unseen.
@@ -95,7 +95,7 @@ extension StoreMachine {
         }
         awaited.removeAll()
         for id in held {
-            if let effect = state.ledger.open[id] { dispatcher.enqueue(effect, now: now) }
+            if let effect = state.ledger.open[id] { offer(effect, now: now) }
         }
         held.removeAll()
     }

@@ -18,8 +18,9 @@ extension StoreMachine {
         tickIfDue(now: now)
         releaseHeld(now: now)
         for id in dispatcher.takeDue(now: now) {
-            if let effect = state.ledger.open[id] { dispatcher.enqueue(effect, now: now) }
+            if let effect = state.ledger.open[id] { offer(effect, now: now) }
         }
+        for (id, limit) in deadlines.takeDue(now: now) { overrun(id, limit, now: now) }
         for id in dispatcher.takeExpired(now: now) { expire(id, now: now) }
         takeItems(now: now)
     }
@@ -31,6 +32,10 @@ extension StoreMachine {
             budget -= 1
             if let answer = answers.popFirst() {
                 take(answer, now: now)
+            } else if let id = crowded.popFirst() {
+                failCrowded(id, now: now)
+            } else if fireTimer(now: now) {
+                continue
             } else if phase == .serving, let id = rotation.popFirst() {
                 takeInput(of: id, now: now)
             } else {
@@ -79,6 +84,7 @@ extension StoreMachine {
     }
 
     private mutating func assign(now: Timestamp) {
+        followLedger(now: now)
         guard phase == .serving, dispatcher.hasWaiting else { return }
         let secret = secret
         let timeline = timeline
@@ -142,6 +148,7 @@ extension StoreMachine {
     /// The journal holds every turn up to this one.
     public mutating func committed(through turn: Int, now: Timestamp) {
         isCommitting = false
+        state.engine.committed(through: turn)
         actions.append(contentsOf: gate.open(to: turn))
     }
 
@@ -190,7 +197,7 @@ extension StoreMachine {
     private mutating func answerWaiters(now: Timestamp) {
         for route in waiters.takeViews(upTo: head) { sendView(to: route) }
         for root in waiters.settling.keys.sorted() where state.ledger.isSettled(root) {
-            let frame = Frame.settled(turn: root, dead: state.ledger.deadReport(of: root))
+            let frame = Frame.settled(turn: root, dead: state.ledger.report(of: root))
             for route in waiters.takeSettled(root) { send(frame, to: route, floor: .turn(head)) }
         }
     }
@@ -198,7 +205,9 @@ extension StoreMachine {
     // MARK: Idleness
 
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
-    var isIdle: Bool { state.ledger.open.isEmpty && inboxCount == 0 && answers.isEmpty }
+    var isIdle: Bool {
+        state.ledger.open.isEmpty && inboxCount == 0 && answers.isEmpty && state.subscriptions.isIdle
+    }
 
     private mutating func announceIdle() {
         let isIdle = isIdle && views.isCurrent(head: head)

@@ -136,7 +136,6 @@ extension StoreMachine {
             counters.applied += head - first + 1
             state.time = now
             close(effect.id, answered: lease)
-            state.ledger.close(effect.id)
             openLogged(now: now)
         } catch let limit as GroupLimit {
             stop(.groupLimit(limit))
@@ -147,7 +146,7 @@ extension StoreMachine {
     }
 
     /// Ends all work on an effect; whoever runs it in vain is told.
-    private mutating func close(_ effect: EffectID, answered lease: Lease?) {
+    mutating func close(_ effect: EffectID, answered lease: Lease?) {
         guard let holder = dispatcher.forget(effect), holder.lease != lease else { return }
         cancel(holder)
     }
@@ -159,7 +158,7 @@ extension StoreMachine {
 
     private mutating func giveBack(_ effect: EffectID, now: Timestamp) {
         dispatcher.release(effect)
-        if let effect = state.ledger.open[effect] { dispatcher.enqueue(effect, now: now) }
+        if let effect = state.ledger.open[effect] { offer(effect, now: now) }
     }
 
     /// - Parameter lease: that of the attempt; nil if its worker died.
@@ -185,18 +184,17 @@ extension StoreMachine {
         note(.warning, "effect \(effect.id) in queue \(effect.queue): attempt \(failures + deaths) failed (\(reason)): \(text)")
         let origin = lease.map { Origin.effect(effect.id, lease: $0, index: 0) } ?? .store
         write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), origin: origin, root: effect.root, now: now)
-        if let effect = state.ledger.open[effect.id] { dispatcher.enqueue(effect, now: now) }
+        if let effect = state.ledger.open[effect.id] { offer(effect, now: now) }
     }
 
     /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
-    private mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
+    mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
         note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
         do throws(GroupLimit) {
             let isTaken = try state.engine.take(
                 failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
             guard isTaken else { return write(.dead(effect.id, failure), root: effect.root, now: now) }
             state.time = now
-            state.ledger.close(effect.id)
             openLogged(now: now)
         } catch {
             stop(.groupLimit(error))

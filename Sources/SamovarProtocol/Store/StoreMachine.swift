@@ -73,6 +73,9 @@ public struct StoreMachine: ~Copyable {
     var inboxCount = 0
     var inboxBytes = 0
     var answers: Deque<Answer> = []
+    /// Effects that fail without an attempt, since too many with their label are open.
+    var crowded: Deque<EffectID> = []
+    var deadlines = Deadlines()
     /// Workers of earlier starts that may still hold jobs; until they have spoken, open effects of before wait.
     var awaited: Set<WorkerID> = []
     var held: [EffectID] = []
@@ -134,7 +137,7 @@ public struct StoreMachine: ~Copyable {
 
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
-        phase != .stopped && canTakeTurns && (!answers.isEmpty || (phase == .serving && inboxCount > 0))
+        phase != .stopped && canTakeTurns && (!answers.isEmpty || !crowded.isEmpty || (phase == .serving && inboxCount > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.
@@ -142,6 +145,8 @@ public struct StoreMachine: ~Copyable {
         guard phase != .stopped else { return now + settings.tickInterval }
         var time = nextTick
         if let due = dispatcher.nextTime { time = min(time, due) }
+        if let due = deadlines.nextTime { time = min(time, due) }
+        if let due = state.subscriptions.nextDue, phase == .serving { time = min(time, due) }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
         if !held.isEmpty || !awaited.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }

@@ -12,6 +12,8 @@ struct StoreState {
     /// The time of the newest record; no later record has an earlier one.
     var time = Timestamp(microseconds: 0)
     var ledger = EffectLedger()
+    var subscriptions = SubscriptionBook()
+    var outputs = OutputBook()
     var sessions: SessionBook
     /// Workers that joined and have not left: they may hold jobs.
     var joined: Set<WorkerID> = []
@@ -32,9 +34,25 @@ struct StoreState {
             throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
         }
         try engine.replay(record, log: log)
-        for effect in log.opened { ledger.open(effect) }
-        log.opened.removeAll(keepingCapacity: true)
         absorb(record)
+        carryOut(log)
+        // Nobody runs anything yet.
+        _ = ledger.takeChanges()
+    }
+
+    /// Enters what turns have ordered since the last time.
+    mutating func carryOut(_ log: TurnLog) {
+        for order in log.orders {
+            switch order {
+            case .close(let effect): ledger.close(effect)
+            case .fired(let activation, let nominal): subscriptions.fired(activation, nominal: nominal)
+            case .run(let effect): ledger.order(effect)
+            case .cancel(let label): ledger.cancel(label)
+            case .emit(let output): outputs.append(output)
+            case .want(let events, let turn, let now): subscriptions.want(events, turn: turn, now: now, ledger: &ledger)
+            }
+        }
+        log.orders.removeAll(keepingCapacity: true)
     }
 
     /// Brings the books up to date with a record whose turn the engine has taken.
@@ -45,7 +63,10 @@ struct StoreState {
             starts = number
             if number == 1 { self.seed = seed }
             for id in joined where missing[id] == nil { missing[id] = record.time }
-        case .applied(_, _, let closes): absorb(applied: record.origin, turn: record.turn, closes: closes)
+            subscriptions.returned(now: record.time)
+        case .applied:
+            guard case .client(let session, let sequence) = record.origin else { return }
+            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: .applied))
         case .refused(let verdict):
             guard case .client(let session, let sequence) = record.origin else { return }
             sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict))
@@ -65,16 +86,6 @@ struct StoreState {
         case .drained:
             joined.removeAll()
             missing.removeAll()
-        }
-    }
-
-    mutating func absorb(applied origin: Origin, turn: Int, closes: Bool) {
-        switch origin {
-        case .client(let session, let sequence):
-            sessions.answer(session, Outcome(sequence: sequence, turn: turn, verdict: .applied))
-        case .effect(let effect, _, _), .failure(let effect):
-            if closes { ledger.close(effect) }
-        case .store, .followUp, .operator: break
         }
     }
 }

@@ -23,6 +23,17 @@ enum Workshop<E: Edition>: Program {
         var total = 0
         var done: [String] = []
         var dice: UInt64 = 0
+        var watches: [Watch] = []
+        var ticks: [String] = []
+    }
+
+    /// A subscription that the state holds.
+    struct Watch: Portable {
+        var id: String
+        var seconds: Int?
+        var missed = 1
+        var moment: UInt8?
+        var source: Job?
     }
 
     struct Job: Portable {
@@ -33,12 +44,21 @@ enum Workshop<E: Edition>: Program {
         var delay = 0
         /// Nobody makes a message of its failure.
         var diesSilently = false
+        var id: String?
+        var policy = "all"
+        var limit = 0
+        var priority = 0
+        var waiting: Int?
+        var total: Int?
     }
 
     enum Input: Portable {
         case add(Int)
         case chain(Int)
         case order([Job])
+        case cancel(String)
+        case emit([String])
+        case watch([Watch])
         case forbidden
     }
 
@@ -46,12 +66,18 @@ enum Workshop<E: Edition>: Program {
         case add(Int)
         case chain(Int)
         case order([Job])
+        case cancel(String)
+        case emit([String])
+        case watch([Watch])
+        case ticked(String)
         case finished(String)
     }
 
     enum Refusal: Error, Portable {
         case notHere(total: Int)
     }
+
+    typealias Output = String
 
     struct ViewState: Portable {
         var total: Int
@@ -67,6 +93,9 @@ enum Workshop<E: Edition>: Program {
         case .add(let number): .add(number)
         case .chain(let length): .chain(length)
         case .order(let jobs): .order(jobs)
+        case .cancel(let label): .cancel(label)
+        case .emit(let texts): .emit(texts)
+        case .watch(let watches): .watch(watches)
         case .forbidden: throw .notHere(total: state.total)
         }
     }
@@ -83,6 +112,14 @@ enum Workshop<E: Edition>: Program {
             var random = turn.random()
             state.dice = random.next()
             return .batch(jobs.map(run))
+        case .cancel(let label): return .cancel(Label(label))
+        case .emit(let texts): return .batch(texts.map { .emit($0) })
+        case .watch(let watches):
+            state.watches = watches
+            return .none
+        case .ticked(let what):
+            state.ticks.append(what)
+            return .none
         case .finished(let what):
             state.done.append(what)
             return .none
@@ -90,9 +127,30 @@ enum Workshop<E: Edition>: Program {
     }
 
     private static func run(_ job: Job) -> Command<Self> {
-        .run(
-            job, queue: Queue(job.queue), retry: .backoff(first: .seconds(1), attempts: job.attempts),
-            timeout: job.timeout.map { .seconds($0) }, delay: .seconds(job.delay))
+        let policy: Policy =
+            switch job.policy {
+            case "latest": .latest
+            case "first": .first
+            case "serial": .serial(limit: job.limit)
+            default: .all
+            }
+        let limits = RunLimits(waiting: job.waiting.map { .seconds($0) }, total: job.total.map { .seconds($0) })
+        return .run(
+            job,
+            RunOptions(
+                id: job.id.map { Label($0) }, queue: Queue(job.queue), policy: policy,
+                retry: .backoff(first: .seconds(1), attempts: job.attempts), timeout: job.timeout.map { .seconds($0) },
+                priority: job.priority, delay: .seconds(job.delay), limits: limits))
+    }
+
+    static func subscriptions(_ state: State) -> [Subscription<Self>] {
+        state.watches.map { watch in
+            let id = Label(watch.id)
+            if let job = watch.source { return .source(job, id: id) }
+            if let moment = watch.moment.flatMap(Lifecycle.init) { return .on(moment, id: id, send: .ticked(watch.id)) }
+            let missed = Missed(rawValue: UInt8(watch.missed)) ?? .once
+            return .every(.seconds(watch.seconds ?? 1), id: id, missed: missed, send: .ticked(watch.id))
+        }
     }
 
     static func view(_ state: State) -> ViewState { ViewState(total: state.total, done: state.done.count) }
@@ -119,3 +177,10 @@ func unpacked<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> 
 }
 
 func finished(_ names: String...) -> [[UInt8]] { names.map { packed(Shop.Message.finished($0)) } }
+
+extension TurnLog {
+    /// The effects that were ordered.
+    var opened: [OpenEffect] {
+        orders.compactMap { if case .run(let effect) = $0 { effect } else { nil } }
+    }
+}

@@ -7,6 +7,8 @@ public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
         case timedOut
         /// Workers died while they ran it, the last one with nothing else to do.
         case workerDied
+        /// Its policy allows no more effects with its label.
+        case crowded
         /// No handler of the worker takes this effect, or its answer could not be read.
         case unhandled
     }
@@ -29,6 +31,7 @@ public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
             case .threw: "failed"
             case .timedOut: "timed out"
             case .workerDied: "killed its workers"
+            case .crowded: "found too many others with its label"
             case .unhandled: "could not be handled"
             }
         return "\(what) after \(attempts) \(attempts == 1 ? "attempt" : "attempts")\(text.isEmpty ? "" : ": \(text)")"

@@ -1,0 +1,147 @@
+/// What `update` wants to happen next: nothing, or orders in sequence. Plain data; the store carries it out after the turn is
+/// on disk.
+///
+/// ```swift
+/// return .run(.fetch(url), queue: "http", retry: .times(3), timeout: .seconds(10))
+///     .then(.started)
+/// ```
+public struct Command<P: Program>: Equatable, Sendable {
+    public enum Order: Equatable, Sendable {
+        case run(P.Effect, RunOptions)
+        case cancel(Label)
+        case then(P.Message)
+        case emit(P.Output)
+    }
+
+    // One order needs no array: most turns ask for nothing or for one thing.
+    @usableFromInline
+    enum Orders: Equatable, Sendable {
+        case none
+        case one(Order)
+        case many([Order])
+    }
+
+    @usableFromInline let orders: Orders
+
+    @inlinable
+    init(_ orders: Orders) {
+        self.orders = orders
+    }
+
+    @inlinable
+    init(_ orders: [Order]) {
+        self.orders =
+            switch orders.count {
+            case 0: .none
+            case 1: .one(orders[0])
+            default: .many(orders)
+            }
+    }
+
+    @inlinable
+    public static var none: Self { Self(.none) }
+
+    /// Orders an effect: a worker that serves `queue` executes it at least once, and its answer is applied once.
+    ///
+    /// - Parameters:
+    ///   - id: what `cancel` and `policy` go by.
+    ///   - policy: what happens if effects with the same `id` are open; without `id` it is always `.all`.
+    ///   - retry: what to do when an attempt throws or runs out of time. A worker that dies costs no retry.
+    ///   - timeout: the time for one attempt, from its hand-out to a worker; nil for no limit. For other limits see
+    ///     ``run(_:_:)-swift.type.method``.
+    ///   - priority: within a queue, the greater goes first.
+    ///   - delay: the least time before the first attempt, counted from this turn.
+    @inlinable
+    public static func run(
+        _ effect: P.Effect, id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never,
+        timeout: Duration? = nil, priority: Int = 0, delay: Duration = .zero
+    ) -> Self {
+        .run(
+            effect,
+            RunOptions(
+                id: id, queue: queue, policy: policy, retry: retry, timeout: timeout, priority: priority, delay: delay))
+    }
+
+    /// Orders an effect with options that were put together elsewhere, or that are rarely needed: a start at a given time, and
+    /// limits for waiting and for all attempts together.
+    @inlinable
+    public static func run(_ effect: P.Effect, _ options: RunOptions) -> Self {
+        Self(.one(.run(effect, options)))
+    }
+
+    /// Closes all open effects with this label. Workers that run one are told at once and their Swift tasks are cancelled; a
+    /// late answer is not applied. An effect that was cancelled may have run all the same.
+    @inlinable
+    public static func cancel(_ id: Label) -> Self {
+        Self(.one(.cancel(id)))
+    }
+
+    /// Applies `message` in a turn of its own, after this one and before any other input, in the same commit.
+    @inlinable
+    public static func then(_ message: P.Message) -> Self {
+        Self(.one(.then(message)))
+    }
+
+    /// Tells other programs: each output has a number and reaches those that listen, once, in order.
+    @inlinable
+    public static func emit(_ output: P.Output) -> Self {
+        Self(.one(.emit(output)))
+    }
+
+    /// All orders of these commands, one after the other. Effects of one batch may run at the same time.
+    @inlinable
+    public static func batch(_ commands: [Self]) -> Self {
+        Self(commands.flatMap { Array($0) })
+    }
+}
+
+/// The same orders, after those that this command has already.
+extension Command {
+    @inlinable
+    public func run(
+        _ effect: P.Effect, id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never,
+        timeout: Duration? = nil, priority: Int = 0, delay: Duration = .zero
+    ) -> Self {
+        .batch([
+            self,
+            .run(
+                effect, id: id, queue: queue, policy: policy, retry: retry, timeout: timeout, priority: priority, delay: delay),
+        ])
+    }
+
+    @inlinable
+    public func run(_ effect: P.Effect, _ options: RunOptions) -> Self { .batch([self, .run(effect, options)]) }
+
+    @inlinable
+    public func cancel(_ id: Label) -> Self { .batch([self, .cancel(id)]) }
+
+    @inlinable
+    public func then(_ message: P.Message) -> Self { .batch([self, .then(message)]) }
+
+    @inlinable
+    public func emit(_ output: P.Output) -> Self { .batch([self, .emit(output)]) }
+}
+
+extension Command: RandomAccessCollection {
+    @inlinable public var startIndex: Int { 0 }
+
+    @inlinable
+    public var endIndex: Int {
+        switch orders {
+        case .none: 0
+        case .one: 1
+        case .many(let orders): orders.count
+        }
+    }
+
+    @inlinable
+    public subscript(position: Int) -> Order {
+        switch orders {
+        case .none: preconditionFailure("a command without orders has no position \(position)")
+        case .one(let order):
+            precondition(position == 0, "a command of one order has no position \(position)")
+            return order
+        case .many(let orders): return orders[position]
+        }
+    }
+}

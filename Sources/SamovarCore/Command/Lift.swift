@@ -1,0 +1,80 @@
+/// A program inside another: its commands and subscriptions, in terms of the parent.
+///
+/// ```swift
+/// case .clock(let message):
+///     return Clock.update(&state.clock, message, turn)
+///         .lift(under: "clock", message: { .clock($0) }, effect: { .clock($0) })
+/// ```
+///
+/// Labels get the prefix in front, so that two children, or a child and its parent, never cancel or replace what is not
+/// theirs. Nothing else is changed: queues, retries and limits stay as the child wants them.
+extension Command {
+    /// - Parameter output: what becomes of the child's outputs: orders of the parent, such as `.emit` or `.then`.
+    public func lift<Q: Program>(
+        into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message, effect: (P.Effect) -> Q.Effect,
+        output: (P.Output) -> Command<Q>
+    ) -> Command<Q> {
+        .batch(
+            map { order in
+                switch order {
+                case .run(let value, var options):
+                    options.id = options.id?.under(prefix)
+                    return .run(effect(value), options)
+                case .cancel(let id): return .cancel(id.under(prefix))
+                case .then(let value): return .then(message(value))
+                case .emit(let value): return output(value)
+                }
+            })
+    }
+}
+
+extension Command where P.Output == Never {
+    public func lift<Q: Program>(
+        into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message, effect: (P.Effect) -> Q.Effect
+    ) -> Command<Q> {
+        lift(under: prefix, message: message, effect: effect, output: impossible)
+    }
+}
+
+extension Command where P.Output == Never, P.Effect == Never {
+    public func lift<Q: Program>(
+        into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message
+    ) -> Command<Q> {
+        lift(under: prefix, message: message, effect: impossible, output: impossible)
+    }
+}
+
+extension Next {
+    /// The start of a child program: its state goes into the parent's, its command is lifted.
+    public func lift<Q: Program>(
+        into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message, effect: (P.Effect) -> Q.Effect,
+        state: (P.State) -> Q.State
+    ) -> Next<Q> where P.Output == Never {
+        .state(state(self.state), command.lift(under: prefix, message: message, effect: effect))
+    }
+}
+
+extension Subscription {
+    public func lift<Q: Program>(
+        into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message, effect: (P.Effect) -> Q.Effect
+    ) -> Subscription<Q> {
+        let wanted: Subscription<Q>.Event =
+            switch event {
+            case .timer(let timer, let value): .timer(timer, message(value))
+            case .lifecycle(let moment, let value): .lifecycle(moment, message(value))
+            case .source(let value, let options): .source(effect(value), options)
+            }
+        return Subscription<Q>(id: id.under(prefix), event: wanted)
+    }
+}
+
+extension Subscription where P.Effect == Never {
+    public func lift<Q: Program>(
+        into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message
+    ) -> Subscription<Q> {
+        lift(under: prefix, message: message, effect: impossible)
+    }
+}
+
+/// What becomes of a value that there cannot be.
+private func impossible<Result>(_ never: Never) -> Result {}

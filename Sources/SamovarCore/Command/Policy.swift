@@ -1,0 +1,13 @@
+/// What happens when an effect is ordered while others with the same label are open. The store enforces it, over all workers
+/// and across restarts.
+public enum Policy: Hashable, Sendable {
+    /// Nothing: they run side by side.
+    case all
+    /// The open ones are cancelled; the newest counts.
+    case latest
+    /// The order is passed over; the oldest counts.
+    case first
+    /// They run one after the other, in order. At most `limit` of them are open at once; one more fails at once, with
+    /// `Failure.Reason.crowded`.
+    case serial(limit: Int)
+}

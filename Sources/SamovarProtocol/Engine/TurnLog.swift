@@ -1,0 +1,55 @@
+public import SamovarCore
+
+/// What groups of turns gave, in order: records for the journal and changes of the books.
+///
+/// A class, so that a batch that grows is never copied on its way through the engine. Used by one thread.
+public final class TurnLog {
+    public var batch: RecordBatch
+    /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
+    public var orders: [LoggedOrder] = []
+
+    public init(after turn: Int) {
+        batch = RecordBatch(after: turn)
+    }
+}
+
+/// One change of the books that a turn gave.
+public enum LoggedOrder: Equatable, Sendable {
+    /// The turn is the answer of this effect, which closes.
+    case close(EffectID)
+    /// The turn is a firing of this activation for a nominal time.
+    case fired(EffectID, nominal: Timestamp)
+    case run(OpenEffect)
+    case cancel(Label)
+    case emit(EmittedOutput)
+    /// What the state wants to hear of from this turn on. Effects of sources are named after the turn.
+    case want([WantedEvent], turn: Int, now: Timestamp)
+}
+
+/// A subscription with its program's types encoded.
+public struct WantedEvent: Equatable, Sendable {
+    public enum Kind: Equatable, Sendable {
+        case timer(Schedule, message: [UInt8])
+        case lifecycle(Lifecycle, message: [UInt8])
+        case source(payload: [UInt8], RunOptions)
+    }
+
+    public var id: Label
+    public var kind: Kind
+
+    public init(id: Label, kind: Kind) {
+        self.id = id
+        self.kind = kind
+    }
+}
+
+/// What a turn told other programs: its place among that turn's orders, and the output in MessagePack.
+public struct EmittedOutput: Equatable, Sendable {
+    public var id: EffectID
+    public var bytes: [UInt8]
+
+    public init(id: EffectID, bytes: [UInt8]) {
+        self.id = id
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,105 @@
+import MessagePack
+import SamovarCore
+
+/// Effects in a snapshot, with their options.
+extension OpenEffect {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(12)
+        writer.write(id)
+        writer.write(root)
+        writer.write(instance)
+        options.write(to: &writer)
+        writer.writeBinary(payload)
+        writer.write(failures)
+        writer.write(deaths)
+        if let failed { writer.write(failed) } else { writer.writeNil() }
+        writer.write(notBefore.microseconds)
+        writer.writeOptional(expiry)
+        writer.write(isCrowded)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(12, of: "an effect")
+        let id = try reader.readEffect()
+        let root = try reader.readInt()
+        let instance = try reader.readInstance()
+        let options = try RunOptions(from: &reader)
+        self.init(
+            id: id, root: root, instance: instance, options: options, payload: try reader.readBinary(),
+            now: Timestamp(microseconds: 0))
+        failures = try reader.readCount()
+        deaths = try reader.readCount()
+        failed = try reader.readNil() ? nil : try reader.readLease()
+        notBefore = Timestamp(microseconds: try reader.readInt64())
+        expiry = try reader.readOptionalTimestamp()
+        isCrowded = try reader.readBool()
+    }
+}
+
+extension RunOptions {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(13)
+        if let id { writer.write(id.text) } else { writer.writeNil() }
+        writer.write(queue.name)
+        writer.write(policy.code)
+        writer.write(retry.attempts)
+        writer.write(retry.first.microseconds)
+        writer.write(retry.factor)
+        writer.write(retry.maximum.microseconds)
+        writer.write(priority)
+        writer.write(delay.microseconds)
+        writer.writeOptional(at)
+        writer.writeOptional(limits.waiting)
+        writer.writeOptional(limits.attempt)
+        writer.writeOptional(limits.total)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(13, of: "the options of an effect")
+        let id = try reader.readNil() ? nil : Label(try reader.readString())
+        let queue = Queue(try reader.readString())
+        let code = try reader.readInt()
+        guard let policy = Policy(code: code) else { throw WireError.malformed("unknown policy \(code)") }
+        let retry = Retry(
+            attempts: try reader.readInt(), first: .microseconds(try reader.readInt64()), factor: try reader.readDouble(),
+            maximum: .microseconds(try reader.readInt64()))
+        self.init(
+            id: id, queue: queue, policy: policy, retry: retry, priority: try reader.readInt(),
+            delay: .microseconds(try reader.readInt64()), at: try reader.readOptionalTimestamp(),
+            limits: RunLimits(
+                waiting: try reader.readOptionalDuration(), attempt: try reader.readOptionalDuration(),
+                total: try reader.readOptionalDuration()))
+    }
+}
+
+extension MessagePackWriter {
+    mutating func writeOptional(_ time: Timestamp?) {
+        if let time { write(time.microseconds) } else { writeNil() }
+    }
+
+    mutating func writeOptional(_ duration: Duration?) {
+        if let duration { write(duration.microseconds) } else { writeNil() }
+    }
+
+    mutating func writeOptional(_ effect: EffectID?) {
+        guard let effect else { return writeNil() }
+        writeArrayHeader(2)
+        write(effect)
+    }
+}
+
+extension MessagePackReader {
+    mutating func readOptionalTimestamp() throws -> Timestamp? {
+        try readNil() ? nil : Timestamp(microseconds: try readInt64())
+    }
+
+    mutating func readOptionalDuration() throws -> Duration? {
+        try readNil() ? nil : .microseconds(try readInt64())
+    }
+
+    mutating func readOptionalEffect() throws -> EffectID? {
+        if try readNil() { return nil }
+        try readFields(2, of: "an effect's identity")
+        return try readEffect()
+    }
+}

@@ -1,0 +1,47 @@
+import SamovarCore
+
+/// What the books say of effects, carried over to those who wait and run.
+extension StoreMachine {
+    /// Follows what policies, cancellations and closings did in the ledger.
+    mutating func followLedger(now: Timestamp) {
+        let changes = state.ledger.takeChanges()
+        for id in changes.cancelled { close(id, answered: nil) }
+        for id in changes.opened {
+            guard let effect = state.ledger.open[id] else { continue }
+            if let expiry = effect.expiry { deadlines.insert(.total, of: id, at: expiry) }
+            offer(effect, now: now)
+        }
+    }
+
+    /// Lets an open effect wait for a worker, if it is its turn.
+    mutating func offer(_ effect: OpenEffect, now: Timestamp) {
+        if effect.isCrowded { return crowded.append(effect.id) }
+        guard !state.ledger.isBehindAnother(effect) else { return }
+        dispatcher.enqueue(effect, now: now)
+        guard let limit = effect.options.limits.waiting, dispatcher.waits(effect.id) != nil else { return }
+        deadlines.insert(.waiting, of: effect.id, at: now + limit)
+    }
+
+    mutating func failCrowded(_ id: EffectID, now: Timestamp) {
+        guard let effect = state.ledger.open[id], case .serial(let limit) = effect.options.policy else { return }
+        let text = "\(limit) effects “\(effect.options.id ?? "")” are open, which is its limit"
+        fail(effect, Failure(reason: .crowded, text: text, attempts: 0), now: now)
+    }
+
+    /// An effect came to a deadline. One that was met leaves its entry behind, so look again.
+    mutating func overrun(_ id: EffectID, _ limit: Deadlines.Limit, now: Timestamp) {
+        guard let effect = state.ledger.open[id] else { return }
+        let limits = effect.options.limits
+        let text: String
+        switch limit {
+        case .waiting:
+            guard let waiting = limits.waiting, let since = dispatcher.waits(id), since + waiting <= now else { return }
+            text = "no worker took it within \(waiting)"
+        case .total:
+            guard let total = limits.total, let expiry = effect.expiry, expiry <= now else { return }
+            text = "not done within \(total)"
+        }
+        close(id, answered: nil)
+        fail(effect, Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths), now: now)
+    }
+}

@@ -1,0 +1,130 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Subscriptions: timers, sources, and the life of the store.
+@Suite struct StoreTimerTests {
+    static func rig(_ watches: Shop.Watch..., credit: Int = 9) throws -> Rig {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: credit)
+        rig.exchange(inputs([.watch(watches)]), from: client(1))
+        return rig
+    }
+
+    static func every(_ seconds: Int, id: String = "tick", missed: Missed = .once) -> Shop.Watch {
+        Shop.Watch(id: id, seconds: seconds, missed: Int(missed.rawValue))
+    }
+
+    @Test func `A timer fires at its times and not before`() throws {
+        let rig = try Self.rig(Self.every(3))
+        rig.tick(.milliseconds(2_999))
+        #expect(try rig.state().ticks == [])
+        #expect(rig.machine.wakeUp(now: rig.now) <= at(3))
+        rig.tick(.milliseconds(1))
+        #expect(try rig.state().ticks == ["tick"])
+        for _ in 0..<6 { rig.tick(.seconds(1)) }
+        #expect(try rig.state().ticks.count == 3)
+    }
+
+    @Test func `A timer that is late does not shift the times after it`() throws {
+        let rig = try Self.rig(Self.every(2))
+        rig.tick(.milliseconds(2_900))
+        rig.tick(.milliseconds(1_100))
+        #expect(try rig.state().ticks.count == 2)
+    }
+
+    @Test func `A subscription that stays the same goes on undisturbed, one that differs begins anew`() throws {
+        let rig = try Self.rig(Self.every(3))
+        rig.tick(.seconds(2))
+        rig.exchange(inputs([.watch([Self.every(5, id: "other"), Self.every(3)])], from: 2), from: client(1))
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks == ["tick"])
+        rig.exchange(inputs([.watch([Self.every(4)])], from: 3), from: client(1))
+        rig.tick(.seconds(3))
+        #expect(try rig.state().ticks == ["tick"])
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks == ["tick", "tick"])
+    }
+
+    @Test func `No tick comes after the turn that ends the subscription`() throws {
+        let rig = try Self.rig(Self.every(1))
+        rig.tick(.seconds(1))
+        rig.exchange(inputs([.watch([])], from: 2), from: client(1))
+        for _ in 0..<5 { rig.tick(.seconds(1)) }
+        #expect(try rig.state().ticks.count == 1)
+        #expect(rig.durable.subscriptions.activations.isEmpty)
+    }
+
+    @Test func `Two subscriptions with one label are one`() throws {
+        let rig = try Self.rig(Self.every(1), Self.every(1))
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks == ["tick"])
+    }
+
+    @Test(arguments: [(Missed.once, 1), (.all, 5), (.none, 0)])
+    func `A timer goes on over a restart, and missed times are treated as it says`(missed: Missed, count: Int) throws {
+        let rig = try Self.rig(Self.every(2, missed: missed))
+        let next = try rig.restarted(after: .milliseconds(10_500))
+        next.round()
+        #expect(try next.state().ticks.count == count)
+        next.tick(.milliseconds(1_400))
+        #expect(try next.state().ticks.count == count)
+        next.tick(.milliseconds(100))
+        #expect(try next.state().ticks.count == count + 1)
+    }
+
+    @Test func `A timer survives in a snapshot`() throws {
+        let rig = try Self.rig(Self.every(2))
+        rig.machine.saveSnapshot()
+        rig.round()
+        let snapshot = try #require(rig.snapshots.last)
+        let next = try Rig(journal: rig.journal, snapshot: snapshot.bytes, now: at(2))
+        next.round()
+        #expect(try next.state().ticks == ["tick"])
+    }
+
+    @Test func `Whoever wants to know is told that the store is back, and that it is about to stop`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "back", moment: 1), Shop.Watch(id: "stop", moment: 2))
+        #expect(try rig.state().ticks == [])
+        let next = try rig.restarted()
+        next.round()
+        #expect(try next.state().ticks == ["back"])
+        next.machine.drain(within: .seconds(1), now: next.now)
+        next.round()
+        #expect(try next.state().ticks == ["back", "stop"])
+    }
+
+    @Test func `A program that waits for a timer is not idle`() throws {
+        let rig = try Self.rig(Self.every(60))
+        _ = rig.takePublished()
+        rig.tick(.seconds(2))
+        #expect(!rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })
+    }
+
+    // MARK: Sources
+
+    @Test func `A source is an effect for as long as it is wanted`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(task.name == "listen")
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        #expect(rig.take(worker(1)) == [])
+        rig.exchange(inputs([.watch([])], from: 3), from: client(1))
+        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `A source is tried again for ever, and keeps nobody from settling`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        for _ in 0..<20 {
+            let task = try #require(rig.takeTasks(worker(1)).first)
+            rig.exchange(.result([task.failed()], credit: 99), from: worker(1))
+            for _ in 0..<70 {
+                rig.deliver(.ping(99), from: worker(1))
+                rig.tick(.seconds(1))
+            }
+        }
+        #expect(rig.durable.ledger.isSettled(3))
+        #expect(rig.durable.ledger.dead.isEmpty)
+    }
+}
