@@ -96,6 +96,9 @@ let package = Package(
 
         .executableTarget(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
+        // A program that is not deterministic, for those who must find that out.
+        .executableTarget(
+            name: "FickleProgram", dependencies: samovar, path: "Tests/FickleProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
@@ -106,7 +109,8 @@ let package = Package(
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
         .testTarget(
-            name: "SamovarCommandsTests", dependencies: ["SamovarCommands", "SamovarCore", "SamovarProtocol", "MessagePack"],
+            name: "SamovarCommandsTests",
+            dependencies: ["SamovarCommands", "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
@@ -115,7 +119,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol",
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "SamovarCLI", "SamovarCore",
+                "SamovarProtocol",
                 "MessagePack",
                 "ZeroMQ", grdb,
             ],

@@ -37,7 +37,11 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .inputOutput: .inputOutput
             case .program: .internal
             }
-        self.init(code, error.description)
+        if let divergence = error.divergence {
+            self = .divergence(divergence, error.description)
+        } else {
+            self.init(code, error.description)
+        }
     }
 }
 

@@ -93,7 +93,7 @@ import Testing
 
     @Test func everyCommandShowsAnExampleInItsHelp() async throws {
         let scratch = try Scratch()
-        for command in ["up", "store", "worker", "monitor", "send", "view", "inspect", "status", "effects", "replay"] {
+        for command in ["up", "store", "worker", "monitor", "send", "view", "inspect", "status", "effects", "replay", "verify"] {
             let help = try Child(Executable.counter, [command, "--help"], in: scratch)
             #expect(try await help.wait() == .exited(0))
             #expect(help.output.contains("Example: counter \(command)"), "\(command)")

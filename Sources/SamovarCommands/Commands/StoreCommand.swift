@@ -23,6 +23,21 @@ struct SeedOptions: ParsableArguments {
     }
 }
 
+/// Consent to a journal that tells another story than the program, shared with `up`.
+struct AcceptanceOptions: ParsableArguments {
+    @Option(
+        name: .customLong("accept-divergence"),
+        help: ArgumentHelp(
+            "Accept that this build orders something else at a turn than the journal says. May be given several times.",
+            discussion: "It is written to the journal. What the turn ordered and is still open waits, dead, for you.",
+            valueName: "turn"))
+    var acceptDivergence: [Int] = []
+
+    func validate() throws {
+        if acceptDivergence.contains(where: { $0 < 1 }) { throw ValidationError("turns are numbered from 1") }
+    }
+}
+
 struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -32,6 +47,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var seed: SeedOptions
+    @OptionGroup var acceptance: AcceptanceOptions
     @Flag(name: .long, help: .hidden) var lifeline = false
 
     func run() async throws {
@@ -39,7 +55,8 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         let logger = settings.logger("store")
         let configuration = StoreConfiguration(
             dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
-            seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh, settings: settings.store)
+            seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
+            acceptedDivergences: Set(acceptance.acceptDivergence), settings: settings.store)
         let store = try Store<App.Program>(configuration, logger: logger)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.

@@ -20,6 +20,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var seed: SeedOptions
+    @OptionGroup var acceptance: AcceptanceOptions
 
     @Option(name: .long, help: "Worker processes.")
     var workers: Int?
@@ -108,6 +109,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let config = options.config { common += ["--config", config] }
         var store = ["store"] + common
         if let seed = seed.seed { store += ["--seed", seed] }
+        store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         var worker = ["worker"] + common
         if let slots { worker += ["--slots", "\(slots)"] }
         return Supervisor.Plan(
@@ -157,7 +159,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
 }
 
 /// The path of this executable, to start it again as a child.
-private func ownExecutable() throws(CommandFailure) -> String {
+func ownExecutable() throws(CommandFailure) -> String {
     #if os(Linux)
     if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
     // No /proc: the name by which we were called may do.

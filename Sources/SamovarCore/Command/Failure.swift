@@ -11,6 +11,8 @@ public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
         case crowded
         /// No handler of the worker takes this effect, or its answer could not be read.
         case unhandled
+        /// An operator accepted that the turn which ordered it orders something else now. Never told to `Program.failed`.
+        case diverged
     }
 
     public let reason: Reason
@@ -33,6 +35,7 @@ public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
             case .workerDied: "killed its workers"
             case .crowded: "found too many others with its label"
             case .unhandled: "could not be handled"
+            case .diverged: "was parked"
             }
         return "\(what) after \(attempts) \(attempts == 1 ? "attempt" : "attempts")\(text.isEmpty ? "" : ": \(text)")"
     }

@@ -25,7 +25,8 @@ public struct Replay<P: Program>: Sendable {
             guard turn ?? 0 <= opened.journal.last else {
                 throw StoreError(.configuration, "the journal in \(dataFolder) ends at turn \(opened.journal.last)")
             }
-            let machine = try opened.recover(through: turn ?? .max) {
+            var accepted = AcceptedDivergences()
+            let machine = try opened.recover(through: turn ?? .max, accepting: &accepted) {
                 StoreMachine(
                     settings: StoreSettings(), engine: TypedEngine(P.self, secret: opened.secret), timeline: opened.timeline,
                     secret: opened.secret, build: "")

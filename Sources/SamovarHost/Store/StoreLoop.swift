@@ -42,14 +42,16 @@ final class StoreLoop: Sendable {
             )
         }
         let clock = HostClock()
-        var machine = try opened.recover {
+        var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
+        var machine = try opened.recover(accepting: &accepted) {
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
         } note: {
             logger.warning("\($0)")
         }
-        try start(&machine, opened, seed: seed, now: clock.now())
+        for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
+        try start(&machine, opened, seed: seed, accepting: accepted.fresh, now: clock.now())
 
         _ = try raiseDescriptorLimit()
         let context = try Context(maximumSockets: 64)
@@ -80,12 +82,14 @@ final class StoreLoop: Sendable {
         }
     }
 
-    private func start(_ machine: inout StoreMachine, _ opened: OpenedJournal, seed: [UInt8]?, now: Timestamp) throws {
+    private func start(
+        _ machine: inout StoreMachine, _ opened: OpenedJournal, seed: [UInt8]?, accepting divergences: [Divergence], now: Timestamp
+    ) throws {
         let isNew = machine.head == 0
         // An empty map: what a seed without fields looks like.
         let seed = seed ?? opened.seed ?? [0x80]
         do {
-            try machine.start(seed: seed, now: now)
+            try machine.start(seed: seed, now: now, accepting: divergences)
         } catch {
             let hint = configuration.seed == nil ? "; give a seed with --seed" : ""
             throw StoreError(.configuration, "cannot begin: \(error)\(hint)")

@@ -14,17 +14,20 @@ public struct StoreConfiguration: Sendable {
     public var build: String
     /// Archive the timeline that the data folder has, and begin another.
     public var isFresh: Bool
+    /// Turns at which this build may order something else than the journal says; see docs/journal.md.
+    public var acceptedDivergences: Set<Int>
     public var settings: StoreSettings
 
     public init(
         dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        settings: StoreSettings = StoreSettings()
+        acceptedDivergences: Set<Int> = [], settings: StoreSettings = StoreSettings()
     ) {
         self.dataFolder = dataFolder
         self.endpoint = endpoint
         self.seed = seed
         self.build = build
         self.isFresh = isFresh
+        self.acceptedDivergences = acceptedDivergences
         self.settings = settings
     }
 }
@@ -125,7 +128,9 @@ struct OpenedJournal {
         } catch let error as JournalError {
             throw StoreError(error)
         } catch {
-            throw StoreError(.damaged, "the journal in \(folder.path) cannot be replayed: \(error)")
+            throw StoreError(
+                .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,
+                found: (error as? ReplayError)?.divergence)
         }
     }
 

@@ -37,9 +37,12 @@ public protocol ProgramEngine: AnyObject {
     func take(failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog)
         throws(GroupLimit) -> Bool
 
+    /// What `replay` puts up with. Set it before.
+    var terms: ReplayTerms { get set }
+
     /// Applies a record of the journal again and compares what follows from it.
     ///
-    /// - Throws: `ReplayError` if the message cannot be read or the command is another than it was.
+    /// - Throws: `ReplayError` if the message cannot be read or the command is another than it was, with that command.
     func replay(_ record: Record, log: TurnLog) throws(ReplayError)
 
     /// The current view, in MessagePack.

@@ -26,6 +26,9 @@ public struct Record: Equatable, Sendable {
         case sessionExpired(SessionID)
         /// The store stopped in order; no job was left with a worker.
         case drained
+        /// An operator accepted that this build orders something else at a turn than the journal says. What that turn
+        /// ordered and is still open waits, dead, for an operator.
+        case divergenceAccepted(turn: Int, hash: UInt64, build: String)
     }
 
     public var turn: Int
@@ -53,10 +56,13 @@ public struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The turn at which reading stopped.
     public var turn: Int
     public var text: String
+    /// The command that is not the recorded one, if that is the reason.
+    public var divergence: Divergence?
 
-    public init(turn: Int, _ text: String) {
+    public init(turn: Int, _ text: String, _ divergence: Divergence? = nil) {
         self.turn = turn
         self.text = text
+        self.divergence = divergence
     }
 
     public var description: String { "turn \(turn): \(text)" }

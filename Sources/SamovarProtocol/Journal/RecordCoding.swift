@@ -41,6 +41,7 @@ extension Record.Event {
         case .workerLeft: 10
         case .sessionExpired: 11
         case .drained: 12
+        case .divergenceAccepted: 14
         }
     }
 
@@ -75,6 +76,11 @@ extension Record.Event {
             writer.write(effect)
         case .workerJoined(let id), .workerLeft(let id), .sessionExpired(let id): writer.write(id)
         case .drained: writer.writeNil()
+        case .divergenceAccepted(let turn, let hash, let build):
+            writer.writeArrayHeader(3)
+            writer.write(turn)
+            writer.write(hash)
+            writer.write(build)
         }
     }
 
@@ -109,6 +115,10 @@ extension Record.Event {
         case 12:
             guard try reader.readNil() else { throw WireError.malformed("drained carries nothing") }
             self = .drained
+        case 14:
+            try reader.readFields(3, of: "divergenceAccepted")
+            self = .divergenceAccepted(
+                turn: try reader.readCount(), hash: try reader.readUInt64(), build: try reader.readString())
         default: throw WireError.malformed("unknown kind of record \(code)")
         }
     }

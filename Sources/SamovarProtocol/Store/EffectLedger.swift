@@ -113,6 +113,13 @@ struct EffectLedger: Equatable, Sendable {
         dead[id] = Dead(effect: effect, failure: failure)
     }
 
+    /// Leaves what a turn has ordered and is still open to an operator: nobody else knows whether it is the effect that it was.
+    mutating func park(orderedBy turn: Int, _ why: String) {
+        for effect in open.values.filter({ $0.id.turn == turn }).sorted(by: { $0.id < $1.id }) {
+            bury(effect.id, Failure(reason: .diverged, text: why, attempts: effect.failures + effect.deaths))
+        }
+    }
+
     /// Opens a dead effect again, with all its attempts before it.
     mutating func requeue(_ id: EffectID, now: Timestamp) {
         guard var effect = dead.removeValue(forKey: id)?.effect else { return }

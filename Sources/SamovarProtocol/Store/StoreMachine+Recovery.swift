@@ -12,6 +12,12 @@ extension StoreMachine {
         log = TurnLog(after: head)
     }
 
+    /// What `replay` puts up with. Set it before.
+    public var terms: ReplayTerms {
+        get { state.engine.terms }
+        set { state.engine.terms = newValue }
+    }
+
     /// Applies a stored batch again. Records that the snapshot holds already are passed over.
     ///
     /// - Parameter limit: the last turn to apply.
@@ -40,9 +46,11 @@ extension StoreMachine {
 
     /// Begins service with a `started` record, and on an empty journal with `Program.start`.
     ///
-    /// - Parameter seed: for a new timeline; an old one has its own.
+    /// - Parameters:
+    ///   - seed: for a new timeline; an old one has its own.
+    ///   - divergences: commands that the replay came across and an operator has accepted, to be written down.
     /// - Throws: `SeedError`, `GroupLimit`: nothing was created.
-    public mutating func start(seed: [UInt8], now: Timestamp) throws {
+    public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
         precondition(phase == .recovering, "a store starts once")
         let now = max(now, state.time)
         startTime = now
@@ -55,6 +63,12 @@ extension StoreMachine {
         let event = Record.Event.started(
             number: state.starts + 1, build: build, schema: state.engine.schema, seed: isNew ? seed : [])
         write(event, now: now)
+        for divergence in divergences {
+            let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
+            write(accepted, origin: .operator, now: now)
+        }
+        // All that is open is offered below, or held.
+        _ = state.ledger.takeChanges()
         if isNew {
             try state.engine.start(seed: seed, now: now, log: log)
             openLogged(now: now)

@@ -86,6 +86,8 @@ struct StoreState {
         case .drained:
             joined.removeAll()
             missing.removeAll()
+        case .divergenceAccepted(let turn, _, let build):
+            ledger.park(orderedBy: turn, "turn \(turn) orders something else since \(build); requeue it or drop it")
         }
     }
 }

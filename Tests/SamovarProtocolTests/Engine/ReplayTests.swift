@@ -49,6 +49,69 @@ import Testing
         #expect(error.text == "`update` returns another command than it did: it has changed or is not deterministic")
     }
 
+    // MARK: Accepted divergences
+
+    /// The terms under which the changed edition may replay the history of the first one.
+    private static func accepting(_ turn: Int, in records: [Record]) throws -> ReplayTerms {
+        let divergence = try #require(failure(records, as: ChangedEdition.self)?.divergence)
+        #expect(divergence.turn == turn)
+        var terms = ReplayTerms()
+        terms.accepted[turn] = [divergence.hash]
+        return terms
+    }
+
+    private static func replay(_ records: [Record], on engine: any ProgramEngine) throws(ReplayError) {
+        let log = TurnLog(after: 0)
+        for record in records { try engine.replay(record, log: log) }
+    }
+
+    @Test func `a divergence shows what is ordered now and the hash of what was`() throws {
+        let records = try TypedEngineTests.records(Self.history().log)
+        let divergence = try #require(Self.failure(records, as: ChangedEdition.self)?.divergence)
+        #expect(divergence.turn == 3 && divergence.origin == TypedEngineTests.origin)
+        #expect(divergence.message == packed(Shop.Message.chain(3)))
+        #expect(divergence.orders == [.then(packed(Shop.Message.chain(1)))])
+        guard case .applied(_, let hash, _) = records[2].event else { return #expect(Bool(false), "turn 3 applies a message") }
+        #expect(divergence.recorded == hash && divergence.hash != hash)
+    }
+
+    @Test func `after an accepted divergence the follow-ups are those of the journal`() throws {
+        let (live, log) = try Self.history()
+        let records = try TypedEngineTests.records(log)
+        let engine = TypedEngineTests.engine(ChangedEdition.self)
+        engine.terms = try Self.accepting(3, in: records)
+        // The chain of the first edition goes on at turn 4, where the changed one orders something else again.
+        let error = #expect(throws: ReplayError.self) { try Self.replay(records, on: engine) }
+        let next = try #require(error?.divergence)
+        #expect(next.turn == 4)
+        let again = TypedEngineTests.engine(ChangedEdition.self)
+        again.terms = engine.terms
+        again.terms.accepted[4] = [next.hash]
+        try Self.replay(records, on: again)
+        #expect(again.head == live.head)
+        #expect(try TypedEngineTests.state(again).total == 3)
+    }
+
+    @Test func `another command than the accepted one is refused`() throws {
+        let records = try TypedEngineTests.records(Self.history().log)
+        let engine = TypedEngineTests.engine(ChangedEdition.self)
+        engine.terms = try Self.accepting(3, in: records)
+        engine.terms.accepted[3] = [1]
+        let error = #expect(throws: ReplayError.self) { try Self.replay(records, on: engine) }
+        #expect(error?.turn == 3)
+    }
+
+    @Test func `a replay stops where it shall show a command`() throws {
+        let records = try TypedEngineTests.records(Self.history().log)
+        let engine = TypedEngineTests.engine()
+        engine.terms.shown = 2
+        let error = #expect(throws: ReplayError.self) { try Self.replay(records, on: engine) }
+        let shown = try #require(error?.divergence)
+        #expect(shown.turn == 2 && shown.recorded == shown.hash)
+        guard case .run(let effect) = shown.orders.first else { return #expect(Bool(false), "\(shown.orders)") }
+        #expect(effect.id == EffectID(turn: 2, ordinal: 0))
+    }
+
     @Test func aMissingFollowUpIsFound() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records.remove(at: 4)

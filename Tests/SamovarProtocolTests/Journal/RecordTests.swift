@@ -66,6 +66,10 @@ import Testing
             .drained, .store,
             "960cce000f4240c0c028c0"
         ),
+        (
+            .divergenceAccepted(turn: 12, hash: 0xfeed, build: "b2"), .operator,
+            "960ece000f4240c0910528930ccdfeeda26232"
+        ),
     ]
 
     static func record(_ index: Int, turn: Int = 43) -> Record {

@@ -1,0 +1,105 @@
+import MessagePack
+import SamovarHost
+
+/// The outcome of `verify`, for people and for scripts.
+enum VerdictText {
+    static func success(_ verdict: Verdict) -> String {
+        var parts = [
+            "\(counted(verdict.subject.last, "turn")) of timeline \(verdict.subject.timeline)",
+            "replayed in two processes with different hash seeds", "every command is the recorded one",
+            "\(counted(verdict.digests, "state")) and \(counted(verdict.snapshots.count, "snapshot")) agree",
+        ]
+        if !verdict.accepted.isEmpty {
+            parts.append("another command was accepted at turn \(verdict.accepted.map(String.init).joined(separator: " and "))")
+        }
+        return "ok: " + parts.joined(separator: ", ")
+    }
+
+    static func failure(_ finding: Verdict.Finding) -> String {
+        switch finding {
+        case .command(let reports):
+            ([sentence(reports)] + DivergenceText.lines(reports)).joined(separator: "\n")
+        case .state(let turn, let lastEqual, let states, let command):
+            ([sentence(turn, lastEqual)] + about(command) + differences(states)).joined(separator: "\n")
+        case .snapshot(let turn, let parts, let lastEqual):
+            """
+            turn \(turn): its snapshot is not what a replay gives, although all commands are the recorded ones: `update` has changed
+              differs    \(parts.joined(separator: ", "))
+              since      \(lastEqual.map { "turn \($0), whose snapshot is what a replay gives" } ?? "turn 1")
+            """
+        }
+    }
+
+    private static func isFickle(_ reports: [DivergenceReport]) -> Bool { Set(reports.map(\.hash)).count > 1 }
+
+    private static func sentence(_ reports: [DivergenceReport]) -> String {
+        let turn = reports.first.map { "turn \($0.turn)" } ?? "a turn that could not be met again"
+        return isFickle(reports)
+            ? "\(turn): `update` orders something else in each process: it is not deterministic"
+            : "\(turn): `update` orders another command than it did: it has changed, or depends on more than its arguments"
+    }
+
+    private static func sentence(_ turn: Int, _ lastEqual: Int) -> String {
+        turn - lastEqual == 1
+            ? "turn \(turn): `update` makes another state in each process: it is not deterministic"
+            : "turns \(lastEqual + 1) to \(turn): `update` made another state in each process, and not when asked for closer: "
+                + "it is not deterministic"
+    }
+
+    private static func about(_ command: DivergenceReport?) -> [String] {
+        guard let command else { return [] }
+        return ["  the turn   \(command.origin)", "  message    \(DivergenceText.json(command.message))"].map(escapeForTerminal)
+    }
+
+    private static func differences(_ states: [[UInt8]]) -> [String] {
+        let values = states.compactMap(DivergenceText.readable)
+        guard values.count == 2 else { return [] }
+        let found = ValueDifference.first(5, between: values[0], and: values[1])
+        guard !found.isEmpty else { return ["  differs    nothing that can be shown: it was equal when looked at again"] }
+        return found.flatMap { difference in
+            [
+                "  differs    \(difference.path.isEmpty ? "the state" : difference.path)",
+                "  process 1  \(difference.one)", "  process 2  \(difference.other)",
+            ]
+        }.map(escapeForTerminal)
+    }
+
+    static func value(of verdict: Verdict) -> MessagePackValue {
+        [
+            "ok": .bool(verdict.finding == nil), "timeline": .string(verdict.subject.timeline),
+            "turns": .int(Int64(verdict.subject.last)), "digests": .int(Int64(verdict.digests)),
+            "snapshots": .array(verdict.snapshots.map { .int(Int64($0)) }),
+            "unreadableSnapshots": .array(verdict.unreadable.map { .int(Int64($0.turn)) }),
+            "accepted": .array(verdict.accepted.map { .int(Int64($0)) }),
+            "finding": verdict.finding.map(value) ?? .nil,
+        ]
+    }
+
+    private static func value(of finding: Verdict.Finding) -> MessagePackValue {
+        switch finding {
+        case .command(let reports):
+            return [
+                "kind": "command", "turn": reports.first.map { .int(Int64($0.turn)) } ?? .nil,
+                "deterministic": .bool(!isFickle(reports)), "processes": .array(reports.map(DivergenceText.value)),
+            ]
+        case .state(let turn, let lastEqual, let states, let command):
+            let values = states.compactMap(DivergenceText.readable)
+            let differences = values.count == 2 ? ValueDifference.first(20, between: values[0], and: values[1]) : []
+            return [
+                "kind": "state", "turn": .int(Int64(turn)), "lastEqual": .int(Int64(lastEqual)), "deterministic": false,
+                "message": command.flatMap { DivergenceText.readable($0.message) } ?? .nil,
+                "differences": .array(
+                    differences.map {
+                        ["path": .string($0.path), "processes": .array([.string($0.one), .string($0.other)])]
+                    }),
+            ]
+        case .snapshot(let turn, let parts, let lastEqual):
+            return [
+                "kind": "snapshot", "turn": .int(Int64(turn)), "parts": .array(parts.map { .string($0) }),
+                "lastEqual": lastEqual.map { .int(Int64($0)) } ?? .nil,
+            ]
+        }
+    }
+}
+
+private func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }

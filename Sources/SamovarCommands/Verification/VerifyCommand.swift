@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import MessagePack
+import SamovarCore
+import SamovarHost
+import Subprocess
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "verify",
+            abstract: "Replays the journal in two processes with different hash seeds and compares, while no store runs.",
+            discussion: """
+                Example: \(executableName) verify --data .samovar/\(executableName)
+                Compared are the commands with the recorded ones, the states of both processes with each other, and each snapshot
+                with the state of its turn. At a difference it exits with 65 and names the first turn and what differs there.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Option(name: .long, help: "text or json.") var format = OutputFormat.text
+    /// What one of the two processes is told to do: a plan in MessagePack and base64.
+    @Option(name: .long, help: .hidden) var pass: String?
+
+    func run() async throws {
+        let settings = try options.settings()
+        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        if let pass { return try await runPass(pass, folder) }
+        let subject = try await VerificationPass<App.Program>.subject(dataFolder: folder)
+        let executable = try ownExecutable()
+        let verification = Verification(of: subject) { plan in try await Self.report(executable, folder, plan) }
+        let verdict: Verdict
+        do {
+            verdict = try await verification.verdict()
+        } catch let error as VerificationError {
+            throw CommandFailure(error == .otherJournal ? .tryLater : .internal, "\(error)")
+        }
+        try show(verdict)
+    }
+
+    private func show(_ verdict: Verdict) throws(CommandFailure) {
+        for snapshot in verdict.unreadable {
+            printError("warning: the snapshot of turn \(snapshot.turn) cannot be compared: \(snapshot.problem ?? "")")
+        }
+        if format == .json { printData(JSONTranscoder.text(of: VerdictText.value(of: verdict))) }
+        guard let finding = verdict.finding else {
+            if format == .text { printData(VerdictText.success(verdict)) }
+            return
+        }
+        throw CommandFailure(.badData, VerdictText.failure(finding))
+    }
+
+    // MARK: One pass
+
+    /// In a process of its own, for a process has one hash seed. They run one after the other, since each locks the folder.
+    private static func report(
+        _ executable: String, _ folder: String, _ plan: VerificationPlan
+    ) async throws -> VerificationReport {
+        let encoded = Data(try MessagePackEncoder().encode(plan)).base64EncodedString()
+        // A reproducible hash seed would make the two processes alike.
+        let environment = Environment.inherit.updating(["SWIFT_DETERMINISTIC_HASHING": nil])
+        let result = try await Subprocess.run(
+            .path(FilePath(executable)), arguments: ["verify", "--data", folder, "--pass", encoded], environment: environment,
+            output: .bytes(limit: .max), error: .currentStandardError)
+        switch result.terminationStatus {
+        case .exited(0): break
+        case .exited(let code):
+            throw CommandFailure(CommandFailure.Code(rawValue: code) ?? .internal, "a replay cannot run; see its message above")
+        case .signaled(let signal): throw CommandFailure(.internal, "a replay was ended by signal \(signal)")
+        }
+        do {
+            let limits = MessagePackLimits(maximumBytes: .max)
+            return try MessagePackDecoder(limits: limits).decode(VerificationReport.self, from: result.standardOutput)
+        } catch {
+            let why = describe(decodingFailure: error, of: VerificationReport.self)
+            throw CommandFailure(.internal, "a replay's report cannot be read: \(why)")
+        }
+    }
+
+    private func runPass(_ text: String, _ folder: String) async throws {
+        guard let data = Data(base64Encoded: text) else { throw ValidationError("--pass is for verify itself") }
+        let plan: VerificationPlan
+        do {
+            plan = try MessagePackDecoder().decode(VerificationPlan.self, from: Array(data))
+        } catch {
+            throw ValidationError("--pass is for verify itself: \(error)")
+        }
+        let report = try await VerificationPass<App.Program>.run(plan, dataFolder: folder)
+        let bytes = try MessagePackEncoder(limits: MessagePackLimits(maximumBytes: .max)).encode(report)
+        try FileHandle.standardOutput.write(contentsOf: Data(bytes))
+    }
+}

@@ -1,0 +1,166 @@
+/// Compares what two processes with different hash seeds make of one journal, and finds the first turn at which they, or the
+/// journal, disagree.
+///
+/// A `Set` has another order in each process. So a program whose commands or state depend on such an order, on the time or on
+/// anything else but its arguments gives itself away: by a command that has not the recorded hash, or by states that differ
+/// between the processes, or from a snapshot, although all commands agree. To look at a state costs its size, so digests are
+/// taken at a few turns; between two of them the search goes on with closer ones.
+///
+/// The caller brings the processes, as a function from a plan to a report.
+public struct Verification {
+    /// How many digests a pass takes.
+    private static let digestCount = 64
+    /// How often a pass is repeated in the hope of meeting the same turn, by a program that is another each time.
+    private static let patience = 4
+
+    let subject: VerificationSubject
+    let pass: (VerificationPlan) async throws -> VerificationReport
+
+    /// - Parameter pass: runs a plan in a process of its own.
+    public init(of subject: VerificationSubject, pass: @escaping (VerificationPlan) async throws -> VerificationReport) {
+        self.subject = subject
+        self.pass = pass
+    }
+
+    /// - Throws: `VerificationError` if the passes cannot be compared; what they throw.
+    public func verdict() async throws -> Verdict {
+        var plan = VerificationPlan(last: subject.last)
+        plan.digests = Self.stops(after: 0, through: subject.last)
+        plan.comparesSnapshots = true
+        let first = try await run(plan)
+        // Where the first process has stopped, the second one tells its command, too.
+        plan.shown = first.command?.turn
+        let second = try await run(plan)
+        guard first.hashSeed != second.hashSeed else { throw VerificationError.sameHashSeed }
+
+        var verdict = Verdict(subject, [first, second])
+        verdict.finding = try await finding(first, second)
+        return verdict
+    }
+
+    private func finding(_ first: VerificationReport, _ second: VerificationReport) async throws -> Verdict.Finding? {
+        let stopped = [first, second].compactMap { $0.command?.differs == true ? $0.command?.turn : nil }.min() ?? .max
+        let state = Self.firstDifference(first, second)
+        let snapshot = first.snapshots.first { !$0.differences.isEmpty }
+        if let state, state.upper <= min(stopped, snapshot?.turn ?? .max) { return try await search(state) }
+        if let snapshot, snapshot.turn < stopped {
+            let equal = first.snapshots.last { $0.turn < snapshot.turn && $0.differences.isEmpty && $0.problem == nil }
+            return .snapshot(snapshot.turn, parts: snapshot.differences, lastEqual: equal?.turn)
+        }
+        guard stopped < .max else { return nil }
+        return .command(try await commands(at: stopped, [first.command, second.command]))
+    }
+
+    /// The command of both processes at a turn. One that was not computed yet, or at another turn, is asked for.
+    private func commands(at turn: Int, _ known: [DivergenceReport?]) async throws -> [DivergenceReport] {
+        var turn = turn
+        var known = known
+        for _ in 0..<Self.patience {
+            for index in known.indices where known[index]?.turn != turn {
+                var plan = VerificationPlan(last: subject.last)
+                plan.shown = turn
+                known[index] = try await run(plan).command
+            }
+            guard let earlier = known.compactMap({ $0?.turn }).min(), earlier < turn else { break }
+            turn = earlier
+        }
+        return known.compactMap { $0 }.filter { $0.turn == turn }
+    }
+
+    // MARK: States
+
+    private struct Gap {
+        /// The last turn at which the digests were equal.
+        var lower: Int
+        var upper: Int
+    }
+
+    private func search(_ gap: Gap) async throws -> Verdict.Finding {
+        var gap = gap
+        while gap.upper - gap.lower > 1 {
+            var plan = VerificationPlan(last: gap.upper)
+            plan.digests = Self.stops(after: gap.lower, through: gap.upper)
+            guard let closer = Self.firstDifference(try await run(plan), try await run(plan), after: gap.lower) else { break }
+            gap = closer
+        }
+        var plan = VerificationPlan(last: gap.upper)
+        plan.state = gap.upper
+        let states = [try await run(plan).state, try await run(plan).state].compactMap { $0 }
+        guard gap.upper - gap.lower == 1 else { return .state(gap.upper, lastEqual: gap.lower, states: states, command: nil) }
+        plan.state = nil
+        plan.shown = gap.upper
+        let command = try await run(plan).command
+        return .state(
+            gap.upper, lastEqual: gap.lower, states: states, command: command?.turn == gap.upper ? command : nil)
+    }
+
+    private static func firstDifference(
+        _ first: VerificationReport, _ second: VerificationReport, after lower: Int = 0
+    ) -> Gap? {
+        var lower = lower
+        for (one, other) in zip(first.digests, second.digests) {
+            if one != other { return Gap(lower: lower, upper: one.turn) }
+            lower = one.turn
+        }
+        return nil
+    }
+
+    /// Evenly spread, with the last one among them.
+    static func stops(after lower: Int, through upper: Int) -> [Int] {
+        let length = upper - lower
+        let count = min(length, digestCount)
+        return count < 1 ? [] : (1...count).map { lower + Int((Double(length) * Double($0) / Double(count)).rounded()) }
+    }
+
+    private func run(_ plan: VerificationPlan) async throws -> VerificationReport {
+        let report = try await pass(plan)
+        guard report.timeline == subject.timeline else { throw VerificationError.otherJournal }
+        return report
+    }
+}
+
+/// Why nothing could be compared.
+public enum VerificationError: Error, Equatable, Sendable, CustomStringConvertible {
+    case sameHashSeed
+    case otherJournal
+
+    public var description: String {
+        switch self {
+        case .sameHashSeed: "both processes hash alike, so nothing is proven: is SWIFT_DETERMINISTIC_HASHING set?"
+        case .otherJournal: "the data folder got another journal meanwhile; verify again"
+        }
+    }
+}
+
+/// What a verification has found out.
+public struct Verdict: Equatable, Sendable {
+    public var subject: VerificationSubject
+    /// How many digests were compared.
+    public var digests: Int
+    /// Snapshots that are what the replay gives.
+    public var snapshots: [Int]
+    /// Snapshots that could not be compared, and why. A start passes them over.
+    public var unreadable: [VerificationReport.SnapshotFinding]
+    /// Turns at which the journal says that another command was accepted.
+    public var accepted: [Int]
+    /// Nil if everything agrees.
+    public var finding: Finding?
+
+    public enum Finding: Equatable, Sendable {
+        /// A command has not the recorded hash; one report for each process, as far as it came to that turn.
+        case command([DivergenceReport])
+        /// All commands agree and the states after this turn do not.
+        case state(Int, lastEqual: Int, states: [[UInt8]], command: DivergenceReport?)
+        /// The processes agree, and a snapshot tells something else.
+        case snapshot(Int, parts: [String], lastEqual: Int?)
+    }
+
+    init(_ subject: VerificationSubject, _ reports: [VerificationReport]) {
+        self.subject = subject
+        digests = reports.map(\.digests.count).min() ?? 0
+        let findings = reports.first?.snapshots ?? []
+        snapshots = findings.filter { $0.differences.isEmpty && $0.problem == nil }.map(\.turn)
+        unreadable = findings.filter { $0.problem != nil }
+        accepted = reports.first?.accepted ?? []
+    }
+}

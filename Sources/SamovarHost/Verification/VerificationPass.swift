@@ -1,0 +1,142 @@
+import Journal
+public import SamovarCore
+import SamovarProtocol
+import SQLiteJournal
+
+/// What one process of a verification shall do.
+public struct VerificationPlan: Codable, Equatable, Sendable {
+    /// The last turn to replay.
+    public var last: Int
+    /// Take a digest after each of these turns.
+    public var digests: [Int] = []
+    /// Compare with the snapshots on the way.
+    public var comparesSnapshots = false
+    /// Stop at this turn, with its command.
+    public var shown: Int?
+    /// Hand back the state after this turn.
+    public var state: Int?
+
+    public init(last: Int) {
+        self.last = last
+    }
+}
+
+/// What one process of a verification has found.
+public struct VerificationReport: Codable, Equatable, Sendable {
+    /// Tells two hash seeds apart: the hash of a constant.
+    public var hashSeed: Int
+    /// The identity of the journal, for it may be exchanged between two passes.
+    public var timeline: String
+    public var digests: [Digest] = []
+    public var snapshots: [SnapshotFinding] = []
+    /// Of the turn at which the replay stopped; nil if it came to its end.
+    public var command: DivergenceReport?
+    /// In MessagePack.
+    public var state: [UInt8]?
+    /// Turns at which another command was accepted, in the journal.
+    public var accepted: [Int] = []
+
+    public struct Digest: Codable, Equatable, Sendable {
+        public var turn: Int
+        public var value: UInt64
+    }
+
+    public struct SnapshotFinding: Codable, Equatable, Sendable {
+        public var turn: Int
+        /// The parts in which it is not what the replay gives.
+        public var differences: [String]
+        /// Why it cannot be compared: a start would pass it over, too.
+        public var problem: String?
+    }
+}
+
+/// What there is to verify.
+public struct VerificationSubject: Equatable, Sendable {
+    public var timeline: String
+    public var last: Int
+}
+
+/// One process's part of `verify`: a replay from turn 1 without the help of any snapshot. It takes the data folder's lock, so no
+/// store may be running on it, and it changes nothing.
+public enum VerificationPass<P: Program> {
+    /// - Throws: `StoreError`.
+    public static func subject(dataFolder: String) async throws -> VerificationSubject {
+        try await onThread("samovar-verify") {
+            let opened = try OpenedJournal(reading: dataFolder)
+            defer { opened.folder.close() }
+            try opened.requireProgram(P.schema)
+            return VerificationSubject(timeline: "\(opened.timeline)", last: opened.journal.last)
+        }
+    }
+
+    /// - Throws: `StoreError` if the journal cannot be read. A command that is not the recorded one is a finding and no error.
+    public static func run(_ plan: VerificationPlan, dataFolder: String) async throws -> VerificationReport {
+        try await onThread("samovar-verify") {
+            let opened = try OpenedJournal(reading: dataFolder)
+            defer { opened.folder.close() }
+            try opened.requireProgram(P.schema)
+            let replay = VerifyingReplay(opened: opened, plan: plan) {
+                StoreMachine(
+                    settings: StoreSettings(), engine: TypedEngine(P.self, secret: opened.secret), timeline: opened.timeline,
+                    secret: opened.secret, build: "")
+            }
+            return try replay.run()
+        }
+    }
+}
+
+/// The replay of one pass: like that of a start, but from turn 1, and with stops at which it takes digests and compares.
+private struct VerifyingReplay {
+    let opened: OpenedJournal
+    let plan: VerificationPlan
+    let make: () -> StoreMachine
+
+    func run() throws(StoreError) -> VerificationReport {
+        var accepted = AcceptedDivergences(shown: plan.shown)
+        while true {
+            var report = VerificationReport(hashSeed: Self.hashSeed, timeline: "\(opened.timeline)")
+            do {
+                try attempt(accepted.terms, &report)
+            } catch {
+                guard let divergence = (error as? ReplayError)?.divergence else {
+                    throw StoreError(reading: error, in: opened.folder.path)
+                }
+                if divergence.turn != plan.shown, try opened.isCovered(divergence, by: &accepted) { continue }
+                report.command = try opened.report(on: divergence, make)
+            }
+            report.accepted = accepted.terms.accepted.keys.sorted()
+            return report
+        }
+    }
+
+    /// The same in one process, and in no two but by chance.
+    private static var hashSeed: Int { "samovar".hashValue }
+
+    private func attempt(_ terms: ReplayTerms, _ report: inout VerificationReport) throws {
+        let snapshots = plan.comparesSnapshots ? try opened.journal.snapshots() : []
+        var stops = Set(plan.digests + snapshots + [plan.state ?? plan.last]).filter { $0 <= plan.last }.sorted()[...]
+        var machine = make()
+        machine.terms = terms
+        try opened.journal.read(from: 1) { batch in
+            while let stop = stops.first, stop <= batch.last {
+                stops.removeFirst()
+                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: stop)
+                if plan.digests.contains(stop) { report.digests.append(.init(turn: stop, value: try machine.digest())) }
+                if plan.state == stop { report.state = try machine.stateBytes() }
+                if snapshots.contains(stop) { report.snapshots.append(compare(machine, at: stop)) }
+            }
+            guard machine.head < min(batch.last, plan.last) else { return }
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: plan.last)
+        }
+    }
+
+    private func compare(_ machine: borrowing StoreMachine, at turn: Int) -> VerificationReport.SnapshotFinding {
+        do {
+            var other = make()
+            try other.restore(snapshot: try opened.journal.snapshot(at: turn).bytes)
+            return .init(turn: turn, differences: try machine.differences(from: other), problem: nil)
+        } catch {
+            return .init(turn: turn, differences: [], problem: "\(error)")
+        }
+    }
+}

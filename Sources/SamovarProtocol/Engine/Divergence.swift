@@ -1,0 +1,39 @@
+public import SamovarCore
+
+/// The command of a turn as a replay has computed it again, beside what the journal says of the one that was carried out.
+///
+/// The journal keeps a hash of each command and not the command, for its effects would take more room than its messages.
+public struct Divergence: Equatable, Sendable {
+    public enum Order: Equatable, Sendable {
+        case run(OpenEffect)
+        /// A follow-up, in MessagePack.
+        case then([UInt8])
+        case cancel(Label)
+        /// An output, in MessagePack.
+        case emit([UInt8])
+    }
+
+    /// The turn whose command it is.
+    public let turn: Int
+    public let origin: Origin
+    /// What `update` was given, in MessagePack; at turn 1 the seed.
+    public let message: [UInt8]
+    /// The hash that the journal has; 0 if nothing was ordered, nil at turn 1, whose record has none.
+    public let recorded: UInt64?
+    /// The hash of what is ordered now.
+    public let hash: UInt64
+    /// What is ordered now.
+    public let orders: [Order]
+}
+
+/// What a replay puts up with, and where it stops to be looked at.
+public struct ReplayTerms: Equatable, Sendable {
+    /// Commands that are not the recorded ones and were accepted all the same: their hashes, by turn.
+    public var accepted: [Int: Set<UInt64>] = [:]
+    /// The replay ends at this turn with the command of it, whether that is the recorded one or not.
+    public var shown: Int?
+
+    public init() {}
+
+    func accepts(_ hash: UInt64, at turn: Int) -> Bool { accepted[turn]?.contains(hash) == true }
+}
