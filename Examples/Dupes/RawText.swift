@@ -15,8 +15,9 @@ extension RawText {
     init(from decoder: any Decoder) throws {
         do {
             self.init(bytes: Array(try decoder.singleValueContainer().decode(String.self).utf8))
-        } catch is DecodingError {
-            let container = try decoder.container(keyedBy: RawTextKey.self)
+        } catch let noText as DecodingError {
+            // Nearly everybody meant to write a text, so what is no map either is told of as no text.
+            guard let container = try? decoder.container(keyedBy: RawTextKey.self) else { throw noText }
             self.init(bytes: try container.decode([UInt8].self, forKey: .bytes))
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import MessagePack
 import Testing
 
 @testable import DupesExample
@@ -19,6 +20,24 @@ struct PathTests {
     @Test func seedNeedsOnlyARoot() throws {
         let seed = try JSONDecoder().decode(Dupes.Seed.self, from: Data(#"{"root":"/usr/share"}"#.utf8))
         #expect(seed == Dupes.Seed(root: Path("/usr/share"), minimumSize: 1))
+    }
+
+    @Test(
+        arguments: [
+            (["root": 5], #"field "root": expected a string, found an integer"#),
+            (["root": .array([1])], #"field "root": expected a string, found an array of 1"#),
+            (["root": ["bites": .array([])]], #"missing field "root.bytes""#),
+        ] as [(MessagePackValue, String)])
+    func `a path that is none is said to be no text`(_ seed: MessagePackValue, _ text: String) throws {
+        var writer = MessagePackWriter()
+        writer.write(seed)
+        do {
+            _ = try MessagePackDecoder(lenient: true).decode(Dupes.Seed.self, from: writer.bytes)
+            Issue.record("it was read")
+        } catch {
+            let words = describe(decodingFailure: error, of: Dupes.Seed.self)
+            #expect(words.hasPrefix(text), "\(words)")
+        }
     }
 
     @Test func equalLookingTextIsNotTheSamePath() {
