@@ -5,12 +5,14 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build format lint clean system python swift
+.PHONY: help run test bench fuzz sanitize build format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
 MINIMUM ?= 1
 FRESH ?=
+SECONDS ?= 60
+DECODERS ?=
 # One set of flags for all that builds tests: another set would build everything again. The check makes an import of a module
 # that a target does not name in Package.swift an error.
 TEST_FLAGS := --explicit-target-dependency-import-check error
@@ -57,6 +59,39 @@ test: system swift python ## Builds and runs all tests
 bench: system swift ## Measures against find, sha256sum and a bare ZeroMQ echo; see docs/performance.md
 	JOBS=$(JOBS) Benchmarks/bench.sh
 
+fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODERS="frames json …"
+	resources=$$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+	runtimes=("$${resources%/*}"/clang/*/lib/linux/libclang_rt.fuzzer_no_main-"$$(uname -m)".a)
+	if [ ! -f "$${runtimes[0]}" ]; then
+		echo "This toolchain has no libFuzzer; make test tries the decoders with mutations of its own" >&2
+		exit 69
+	fi
+	export SAMOVAR_FUZZER="$${runtimes[0]}"
+	swift build -c release --scratch-path .build-fuzz --product FuzzDecoders -j $(JOBS) >&2
+	fuzz=$$(swift build -c release --scratch-path .build-fuzz --show-bin-path)/FuzzDecoders
+	# An input that ends the process is left in .build-fuzz/found. Small inputs: what they reach, larger ones reach, too.
+	mkdir -p .build-fuzz/found
+	decoders="$(DECODERS)"
+	for decoder in $${decoders:-$$("$$fuzz")}; do
+		echo "== $$decoder" >&2
+		mkdir -p ".build-fuzz/corpus/$$decoder"
+		"$$fuzz" "$$decoder" ".build-fuzz/corpus/$$decoder" "Tests/FuzzTests/Corpus/$$decoder" -max_len=512 -max_total_time=$(SECONDS) \
+			-malloc_limit_mb=64 -rss_limit_mb=1024 -timeout=5 -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix=".build-fuzz/found/$$decoder-"
+	done
+
+# The tests of what has threads or touches memory by itself, each with a build of its own, since everything is instrumented.
+# libzmq is not, so the thread sanitizer cannot see how it synchronises; what is passed over for that is named in the file.
+SANITIZED := ZeroMQTests|JournalTests|SQLiteJournalTests|MessagePackTests|SamovarProtocolTests|FuzzTests|CommandTests
+sanitize: system swift python ## Runs tests under the thread and the address sanitizer
+	export PATH="$$PWD/.build/python/bin:$$PATH"
+	export TSAN_OPTIONS="suppressions=$$PWD/Tests/thread-sanitizer.txt halt_on_error=0 exitcode=66 $${TSAN_OPTIONS:-}"
+	export ASAN_OPTIONS="detect_leaks=0 $${ASAN_OPTIONS:-}"
+	for sanitizer in thread address; do
+		swift build --build-tests -j $(JOBS) $(TEST_FLAGS) --sanitize $$sanitizer --scratch-path .build-$$sanitizer
+		swift test --skip-build $(TEST_FLAGS) --sanitize $$sanitizer --scratch-path .build-$$sanitizer --filter '$(SANITIZED)'
+	done
+
 build: system swift ## Builds all programs in release, without running them
 	swift build -c release -j $(JOBS)
 
@@ -67,7 +102,7 @@ lint: swift ## Checks the form of the sources
 	swift format lint --strict --recursive --parallel $(SOURCES)
 
 clean: ## Removes what was built; data folders in .samovar stay
-	rm -rf .build Benchmarks/.build
+	rm -rf .build .build-* Benchmarks/.build
 
 swift:
 	if ! command -v swift >/dev/null; then

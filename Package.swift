@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
     .enableUpcomingFeature("ExistentialAny"),
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
@@ -11,6 +11,10 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .swiftLanguageMode(.v6),
 ]
+
+/// libFuzzer of the toolchain: set by `make fuzz`, which has everything instrumented and builds one more program.
+let fuzzer = Context.environment["SAMOVAR_FUZZER"] ?? ""
+if !fuzzer.isEmpty { settings.append(.unsafeFlags(["-sanitize=fuzzer"])) }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
@@ -112,6 +116,12 @@ let package = Package(
             name: "SamovarCommandsTests",
             dependencies: ["SamovarCommands", "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
+        // Decoders, and what tries them.
+        .target(
+            name: "FuzzSubjects", dependencies: ["SamovarCore", "SamovarProtocol", "SamovarCommands", "MessagePack"],
+            path: "Tests/FuzzSubjects", swiftSettings: settings),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], exclude: ["Corpus"], swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
         .testTarget(
@@ -132,3 +142,12 @@ let package = Package(
         ),
     ]
 )
+
+if !fuzzer.isEmpty {
+    package.targets += [
+        .target(name: "CFuzzer", path: "Tests/CFuzzer"),
+        .executableTarget(
+            name: "FuzzDecoders", dependencies: ["FuzzSubjects", "CFuzzer"], path: "Tests/FuzzDecoders", swiftSettings: settings,
+            linkerSettings: [.unsafeFlags([fuzzer, "-lstdc++", "-lm"])]),
+    ]
+}

@@ -39,6 +39,12 @@ struct ProcessSettings: Equatable, Sendable {
     ) throws(SettingsError) -> ProcessSettings {
         var file: SettingsFile?
         if let configFile { file = try SettingsFile(path: configFile) }
+        return try read(flags: flags, file: file, environment: environment)
+    }
+
+    static func read(
+        flags: [String: String], file: SettingsFile?, environment: [String: String]
+    ) throws(SettingsError) -> ProcessSettings {
         var reader = SettingsReader(flags: flags, environment: environment, file: file)
 
         var settings = ProcessSettings()
