@@ -17,6 +17,19 @@ public enum ProcessTable {
         /// The subcommand: `store`, `worker` or `up`.
         public var command: String { arguments.count > 1 ? arguments[1] : "" }
 
+        /// Memory that is its own and in use; nil if it has ended.
+        public var residentKibibytes: Int? {
+            guard let line = FileManager.default.contents(atPath: "/proc/\(id)/statm") else { return nil }
+            let fields = String(decoding: line, as: UTF8.self).split(separator: " ")
+            guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+            return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024
+        }
+
+        /// Open file descriptors.
+        public var descriptors: Int {
+            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd"))?.count ?? 0
+        }
+
         public var description: String { "\(id) (child of \(parent)): \(arguments.joined(separator: " "))" }
     }
 

@@ -1,3 +1,4 @@
+import CrashPoints
 import Journal
 import Logging
 import SamovarCore
@@ -111,9 +112,12 @@ final class StoreLoop: Sendable {
                     machine.receivedNoise("more than two frames", from: route)
                 } else {
                     machine.received(frames, from: route, now: now)
+                    CrashPoint.pass(.storeAfterReceive)
                 }
             }
+            let head = machine.head
             machine.advance(now: now)
+            CrashPoint.pass(.storeAfterUpdate, if: machine.head > head)
             if machine.viewIsDue(now: now) {
                 let begun = clock.now()
                 machine.publishView(now: now)
@@ -131,7 +135,9 @@ final class StoreLoop: Sendable {
             switch news {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
-            case .journal(.committed(let turn)): machine.committed(through: turn, now: now)
+            case .journal(.committed(let turn)):
+                machine.committed(through: turn, now: now)
+                CrashPoint.pass(.storeAfterCommit)
             case .journal(.full(let error)):
                 logger.error("\(error)")
                 machine.journalIsFull(true)
@@ -146,8 +152,13 @@ final class StoreLoop: Sendable {
     /// False at the end.
     private func perform(_ action: StoreAction, _ journal: JournalThread, _ sockets: inout StoreSockets) throws -> Bool {
         switch action {
-        case .send(let envelope, let route): try sockets.send(envelope, to: route)
-        case .publish(let envelope, let instance): try sockets.publish(envelope, of: instance)
+        case .send(let envelope, let route):
+            CrashPoint.pass(.storeBeforeTask, if: envelope.frame.kind == .task)
+            try sockets.send(envelope, to: route)
+            CrashPoint.pass(.storeAfterReceipt, if: envelope.frame.kind == .receipt)
+        case .publish(let envelope, let instance):
+            CrashPoint.pass(.storeBeforeView, if: envelope.frame.kind == .view)
+            try sockets.publish(envelope, of: instance)
         case .append(let first, let last, let bytes): journal.post(.append(Batch(first: first, last: last, bytes: bytes)))
         case .save(let turn, let bytes): journal.post(.save(Snapshot(turn: turn, bytes: bytes)))
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")

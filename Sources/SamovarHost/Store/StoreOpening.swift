@@ -1,3 +1,4 @@
+import CrashPoints
 import Journal
 import MessagePack
 import SamovarCore
@@ -133,6 +134,7 @@ struct OpenedJournal {
         try journal.read(from: turn) { batch in
             guard batch.first <= last else { return }
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
+            CrashPoint.pass(.storeDuringRecovery)
         }
     }
 }

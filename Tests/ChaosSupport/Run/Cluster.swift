@@ -1,0 +1,196 @@
+import Foundation
+public import ProcessSupport
+
+/// `up` with a store and workers, clients and subscribers: each a process that may die, and is started again when it did.
+///
+/// Used by one task at a time.
+public final class Cluster {
+    /// What to run.
+    public struct Shape: Sendable {
+        public var workers = 3
+        public var clients = 4
+        public var subscribers = 3
+        public var lanes = 4
+        /// Milliseconds between an answer and the next line of a lane.
+        public var pause = 5
+        /// Lines of each lane; nil for as many as there is time for.
+        public var lines: Int?
+        /// Bytes in each line that only make it longer.
+        public var padding = 0
+        /// For `up`, its store and its workers.
+        public var variables: [String: String] = [:]
+        /// For clients.
+        public var clientVariables: [String: String] = [:]
+        /// Of the store; nil for sockets in the scratch folder.
+        public var endpoint: String?
+        /// Where clients and workers go instead of to the store: a proxy.
+        public var detour: String?
+
+        public init() {}
+    }
+
+    public enum Role: String, CaseIterable, Sendable {
+        case store, worker, client, subscriber, up
+    }
+
+    /// A client or a subscriber, which the cluster starts again itself.
+    final class Member {
+        let role: Role
+        let name: String
+        var life = 0
+        var child: Child
+        var isKilled = false
+
+        init(_ role: Role, _ name: String, _ child: Child) {
+            self.role = role
+            self.name = name
+            self.child = child
+        }
+
+        var lifeName: String { "\(name).\(life)" }
+    }
+
+    public let scratch: Scratch
+    public let shape: Shape
+    public let data: String
+    public let history: String
+    public private(set) var up: Child
+    private(set) var members: [Member] = []
+    private(set) var killedLives: Set<String> = []
+    private(set) var unexpectedEnds: [String] = []
+    /// What earlier lives of `up` have said.
+    private var earlierErrors = ""
+
+    public init(_ shape: Shape, in scratch: Scratch) throws {
+        self.scratch = scratch
+        self.shape = shape
+        data = scratch.folder("data")
+        history = scratch.folder("history")
+        try FileManager.default.createDirectory(atPath: history, withIntermediateDirectories: true)
+        up = try Self.startUp(shape, scratch)
+        for number in 0..<shape.clients { try add(.client, "c\(number)") }
+        for number in 0..<shape.subscribers { try add(.subscriber, "s\(number)") }
+    }
+
+    public var endpoint: String { Self.endpoint(shape, scratch) }
+
+    private static func endpoint(_ shape: Shape, _ scratch: Scratch) -> String { shape.endpoint ?? "ipc://\(scratch.path)/s" }
+
+    // MARK: Starting
+
+    private static func startUp(_ shape: Shape, _ scratch: Scratch) throws -> Child {
+        // A short silence and small snapshots: what is rare in life shall be frequent here.
+        var variables = ["SAMOVAR_STORE_SILENCE_SECONDS": "3", "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "1"]
+        variables["CHAOS_HISTORY"] = scratch.folder("history")
+        variables.merge(shape.variables) { $1 }
+        return try Child(
+            Executable.chaos,
+            ["up", "--workers", "\(shape.workers)", "--data", scratch.folder("data"), "--endpoint", endpoint(shape, scratch)],
+            in: scratch, variables: variables)
+    }
+
+    private func add(_ role: Role, _ name: String) throws {
+        members.append(Member(role, name, try start(role, name, life: 0)))
+    }
+
+    private func start(_ role: Role, _ name: String, life: Int) throws -> Child {
+        var arguments = [
+            role.rawValue, "--life", "\(name).\(life)", "--data", data, "--endpoint", shape.detour ?? endpoint,
+            "--history", historyFile(role, "\(name).\(life)"),
+        ]
+        if role == .client {
+            arguments += ["--lanes", "\(shape.lanes)", "--pause", "\(shape.pause)", "--padding", "\(shape.padding)"]
+            if let lines = shape.lines { arguments += ["--lines", "\(lines)"] }
+        }
+        return try Child(Executable.chaos, arguments, in: scratch, variables: role == .client ? shape.clientVariables : [:])
+    }
+
+    func historyFile(_ role: Role, _ life: String) -> String { "\(history)/\(role.rawValue)-\(life).jsonl" }
+
+    /// Starts again what has died, as a supervisor would.
+    public func revive() throws {
+        if let end = up.end {
+            // Another store may still have the data folder: `up` says so, and is started again.
+            if end != .killed(SIGKILL), end != .exited(75) { unexpectedEnds.append("up: \(end): \(up.errors.suffix(1_000))") }
+            earlierErrors += up.errors
+            up = try Self.startUp(shape, scratch)
+        }
+        for member in members {
+            guard let end = member.child.end else { continue }
+            if shape.lines != nil, end == .exited(0) { continue }
+            if end == .killed(SIGKILL) {
+                killedLives.insert(member.lifeName)
+            } else {
+                unexpectedEnds.append("\(member.lifeName): \(end): \(member.child.errors.suffix(1_000))")
+            }
+            member.life += 1
+            member.child = try start(member.role, member.name, life: member.life)
+        }
+    }
+
+    /// Waits until every client has written its lines, and starts again whoever dies meanwhile.
+    public func work(within limit: Duration = .seconds(60)) async throws {
+        try await eventually("all clients have written their lines; up says \(errors.suffix(2_000))", within: limit) {
+            try self.revive()
+            return self.members.allSatisfy { $0.role != .client || $0.child.end == .exited(0) }
+        }
+    }
+
+    /// Ends store and `up` as a power failure would, without a moment to put anything in order.
+    public func crash() async throws {
+        up.send(SIGSTOP)
+        for store in processes(.store) { store.send(SIGKILL) }
+        up.send(SIGKILL)
+        try await up.wait()
+        try await eventually("the workers have ended") { self.processes(.worker).isEmpty }
+    }
+
+    // MARK: Looking
+
+    /// The living processes of a role.
+    public func processes(_ role: Role) -> [ProcessTable.Entry] {
+        switch role {
+        case .store, .worker:
+            ProcessTable.all(naming: data).filter { $0.command == role.rawValue && $0.arguments.contains("--lifeline") }
+        case .up: [up.id].compactMap(ProcessTable.entry)
+        case .client, .subscriber:
+            members.filter { $0.role == role && $0.child.end == nil }.compactMap { ProcessTable.entry($0.child.id) }
+        }
+    }
+
+    /// Everything that `up`, its store and its workers have said.
+    public var errors: String { earlierErrors + up.errors }
+
+    /// The store's own account of itself; nil while it is away.
+    public func status() async throws -> [String: Any]? {
+        let child = try Child(Executable.chaos, ["status", "--json", "--data", data, "--endpoint", endpoint], in: scratch)
+        guard try await child.wait(within: .seconds(30)) == .exited(0) else { return nil }
+        return try JSONSerialization.jsonObject(with: child.outputBytes) as? [String: Any]
+    }
+
+    /// The view that the store has at its head.
+    func liveView() async throws -> Slate.ViewState? {
+        try await view(["view", "--data", data, "--endpoint", endpoint])
+    }
+
+    /// The view that a replay of the journal gives, in a process with a hash seed of its own.
+    func replayedView() async throws -> Slate.ViewState? {
+        try await view(["replay", "--data", data])
+    }
+
+    private func view(_ arguments: [String]) async throws -> Slate.ViewState? {
+        struct Line: Decodable {
+            let view: Slate.ViewState
+        }
+        let child = try Child(Executable.chaos, arguments, in: scratch)
+        guard try await child.wait(within: .seconds(120)) == .exited(0) else {
+            unexpectedEnds.append("\(arguments[0]): \(child.errors.suffix(1_000))")
+            return nil
+        }
+        return try JSONDecoder().decode(Line.self, from: child.outputBytes).view
+    }
+
+    func lastSighting(of member: Member) -> Sighting? {
+        HistoryFile.last(historyFile(.subscriber, member.lifeName))
+    }
+}
