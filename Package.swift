@@ -119,9 +119,11 @@ let package = Package(
             dependencies: ["ProcessSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "SQLiteJournal"],
             path: "Tests/ChaosSupport", swiftSettings: settings),
         .executableTarget(
-            name: "ChaosProgram", dependencies: samovar + ["ChaosSupport", "CrashPoints", "MessagePack", logging, signals],
-            path: "Tests/ChaosProgram",
-            swiftSettings: settings),
+            name: "ChaosProgram",
+            dependencies: samovar + [
+                "ChaosSupport", "ProcessSupport", "CrashPoints", "SamovarProtocol", "ZeroMQ", "MessagePack", logging, signals,
+            ],
+            path: "Tests/ChaosProgram", swiftSettings: settings),
         .testTarget(
             name: "ChaosTests",
             dependencies: [

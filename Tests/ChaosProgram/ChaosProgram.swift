@@ -7,12 +7,25 @@ import SamovarCommands
 /// It is for tests only, which start it as many processes.
 @main
 enum ChaosProgram {
-    static func main() async throws {
+    static func main() async {
+        do {
+            try await run()
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(70)
+        }
+    }
+
+    private static func run() async throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
         let role = arguments.isEmpty ? "" : arguments.removeFirst()
         switch role {
         case "client": try await ClientRole(RoleArguments(arguments)).run()
         case "subscriber": try await SubscriberRole(RoleArguments(arguments)).run()
+        case "proxy": try await ProxyRole(RoleArguments(arguments)).run()
+        case "splice": try await SpliceRole(RoleArguments(arguments)).run()
+        case "churn": try ChurnRole(RoleArguments(arguments)).run()
+        case "crowd": try CrowdRole(RoleArguments(arguments)).run()
         default: await SlateApp.main()
         }
     }
@@ -40,4 +53,9 @@ struct RoleArguments {
         guard let standard else { throw Missing(description: "--\(name) is missing or no number") }
         return standard
     }
+}
+
+/// Tells a test that waits for it: at once, whatever the process does next.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }

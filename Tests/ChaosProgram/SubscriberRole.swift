@@ -28,7 +28,7 @@ struct SubscriberRole {
                     try history.append(
                         Sighting(
                             at: machineTime(), timeline: "\(view.timeline)", turn: view.turn,
-                            view: try MessagePackDecoder().decode(Slate.ViewState.self, from: view.bytes)))
+                            view: try MessagePackDecoder().decode(Slate.ViewState.self, from: view.bytes).bare))
                 }
             }
             try await group.waitForAll()

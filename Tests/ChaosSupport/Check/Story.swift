@@ -94,9 +94,9 @@ public struct Plot: Sendable {
             if record.turn != head + 1 { strays.append("turn \(record.turn) comes after turn \(head)") }
             head = record.turn
             try take(record, story.secret)
-            if turns.contains(head) { views[head] = Slate.view(state) }
+            if turns.contains(head) { views[head] = Slate.view(state).bare }
         }
-        views[head] = Slate.view(state)
+        views[head] = Slate.view(state).bare
     }
 
     private mutating func take(_ record: Record, _ secret: Secret) throws {

@@ -60,3 +60,17 @@ public struct Sighting: Codable, Sendable, Equatable {
         self.view = view
     }
 }
+
+/// What a crowd of subscribers shows.
+public struct CrowdReport: Codable, Sendable, Equatable {
+    public let members: Int
+    /// How many show the newest view that any of them shows.
+    public let showing: Int
+    public let view: Slate.ViewState
+
+    public init(members: Int, showing: Int, view: Slate.ViewState) {
+        self.members = members
+        self.showing = showing
+        self.view = view
+    }
+}

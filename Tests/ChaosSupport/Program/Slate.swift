@@ -53,17 +53,22 @@ public enum Slate: Program {
         public var balance = 0
         /// What should never be; the first of it.
         public var faults: [String] = []
+        /// Bytes that the view carries for nothing.
+        public var ballast = 0
         /// Over every turn's number, time, random number and message, in order.
         public var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     }
 
     public enum Input: Portable {
         case write(Line)
+        /// Makes every view longer by so many bytes, at most 1 MiB.
+        case weigh(bytes: Int)
     }
 
     public enum Message: Portable {
         case written(Line)
         case balanced
+        case weighed(bytes: Int)
         case answered(job: String)
         case gaveUp(job: String)
     }
@@ -84,6 +89,14 @@ public enum Slate: Program {
         public let balance: Int
         public let faults: [String]
         public let digest: UInt64
+        public var ballast: String
+
+        /// Without what makes it longer: so it stands in histories.
+        public var bare: ViewState {
+            var view = self
+            view.ballast = ""
+            return view
+        }
     }
 
     /// Numbers that the program turns away.
@@ -96,6 +109,7 @@ public enum Slate: Program {
         case .write(let line):
             if isUnlucky(line.number) { throw .unlucky(number: line.number) }
             return .written(line)
+        case .weigh(let bytes): return .weighed(bytes: min(max(0, bytes), 1 << 20))
         }
     }
 
@@ -107,6 +121,8 @@ public enum Slate: Program {
             return state.write(line)
         case .balanced:
             state.balance -= 1
+        case .weighed(let bytes):
+            state.ballast = bytes
         case .answered(let job):
             state.combine(job)
             state.answered += 1
@@ -122,7 +138,7 @@ public enum Slate: Program {
     public static func view(_ state: State) -> ViewState {
         ViewState(
             lines: state.lines, open: state.open.count, answered: state.answered, gaveUp: state.gaveUp, balance: state.balance,
-            faults: state.faults, digest: state.digest)
+            faults: state.faults, digest: state.digest, ballast: String(repeating: "x", count: state.ballast))
     }
 
     public static func failed(_ effect: Effect, _ failure: Failure) -> Message? {

@@ -7,7 +7,10 @@ public import ProcessSupport
 public final class Cluster {
     /// What to run.
     public struct Shape: Sendable {
+        /// Of `up`.
         public var workers = 3
+        /// Further ones, which are not told of by a supervisor and take the detour.
+        public var detouredWorkers = 0
         public var clients = 4
         public var subscribers = 3
         public var lanes = 4
@@ -23,8 +26,10 @@ public final class Cluster {
         public var clientVariables: [String: String] = [:]
         /// Of the store; nil for sockets in the scratch folder.
         public var endpoint: String?
-        /// Where clients and workers go instead of to the store: a proxy.
+        /// Where clients, subscribers and detoured workers go instead of to the store: a proxy.
         public var detour: String?
+        /// A program that starts each process, with its arguments: `nsenter` for another network.
+        public var starter: [String] = []
 
         public init() {}
     }
@@ -70,6 +75,7 @@ public final class Cluster {
         up = try Self.startUp(shape, scratch)
         for number in 0..<shape.clients { try add(.client, "c\(number)") }
         for number in 0..<shape.subscribers { try add(.subscriber, "s\(number)") }
+        for number in 0..<shape.detouredWorkers { try add(.worker, "w\(number)") }
     }
 
     public var endpoint: String { Self.endpoint(shape, scratch) }
@@ -83,10 +89,22 @@ public final class Cluster {
         var variables = ["SAMOVAR_STORE_SILENCE_SECONDS": "3", "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "1"]
         variables["CHAOS_HISTORY"] = scratch.folder("history")
         variables.merge(shape.variables) { $1 }
-        return try Child(
-            Executable.chaos,
+        return try start(
+            shape,
             ["up", "--workers", "\(shape.workers)", "--data", scratch.folder("data"), "--endpoint", endpoint(shape, scratch)],
             in: scratch, variables: variables)
+    }
+
+    private static func start(
+        _ shape: Shape, _ arguments: [String], in scratch: Scratch, variables: [String: String] = [:]
+    ) throws -> Child {
+        let words = shape.starter + [Executable.chaos] + arguments
+        return try Child(words[0], Array(words.dropFirst()), in: scratch, variables: variables)
+    }
+
+    /// Starts another process of the program beside the cluster.
+    public func start(_ arguments: [String], variables: [String: String] = [:]) throws -> Child {
+        try Self.start(shape, arguments, in: scratch, variables: variables)
     }
 
     private func add(_ role: Role, _ name: String) throws {
@@ -94,6 +112,10 @@ public final class Cluster {
     }
 
     private func start(_ role: Role, _ name: String, life: Int) throws -> Child {
+        if role == .worker {
+            return try start(
+                ["worker", "--data", data, "--endpoint", shape.detour ?? endpoint], variables: ["CHAOS_HISTORY": history])
+        }
         var arguments = [
             role.rawValue, "--life", "\(name).\(life)", "--data", data, "--endpoint", shape.detour ?? endpoint,
             "--history", historyFile(role, "\(name).\(life)"),
@@ -102,7 +124,7 @@ public final class Cluster {
             arguments += ["--lanes", "\(shape.lanes)", "--pause", "\(shape.pause)", "--padding", "\(shape.padding)"]
             if let lines = shape.lines { arguments += ["--lines", "\(lines)"] }
         }
-        return try Child(Executable.chaos, arguments, in: scratch, variables: role == .client ? shape.clientVariables : [:])
+        return try start(arguments, variables: role == .client ? shape.clientVariables : [:])
     }
 
     func historyFile(_ role: Role, _ life: String) -> String { "\(history)/\(role.rawValue)-\(life).jsonl" }
@@ -151,7 +173,7 @@ public final class Cluster {
     public func processes(_ role: Role) -> [ProcessTable.Entry] {
         switch role {
         case .store, .worker:
-            ProcessTable.all(naming: data).filter { $0.command == role.rawValue && $0.arguments.contains("--lifeline") }
+            ProcessTable.all(naming: data).filter { $0.command == role.rawValue }
         case .up: [up.id].compactMap(ProcessTable.entry)
         case .client, .subscriber:
             members.filter { $0.role == role && $0.child.end == nil }.compactMap { ProcessTable.entry($0.child.id) }
@@ -163,7 +185,7 @@ public final class Cluster {
 
     /// The store's own account of itself; nil while it is away.
     public func status() async throws -> [String: Any]? {
-        let child = try Child(Executable.chaos, ["status", "--json", "--data", data, "--endpoint", endpoint], in: scratch)
+        let child = try start(["status", "--json", "--data", data, "--endpoint", endpoint])
         guard try await child.wait(within: .seconds(30)) == .exited(0) else { return nil }
         return try JSONSerialization.jsonObject(with: child.outputBytes) as? [String: Any]
     }
@@ -182,15 +204,53 @@ public final class Cluster {
         struct Line: Decodable {
             let view: Slate.ViewState
         }
-        let child = try Child(Executable.chaos, arguments, in: scratch)
+        let child = try start(arguments)
         guard try await child.wait(within: .seconds(120)) == .exited(0) else {
             unexpectedEnds.append("\(arguments[0]): \(child.errors.suffix(1_000))")
             return nil
         }
-        return try JSONDecoder().decode(Line.self, from: child.outputBytes).view
+        return try JSONDecoder().decode(Line.self, from: child.outputBytes).view.bare
     }
 
     func lastSighting(of member: Member) -> Sighting? {
         HistoryFile.last(historyFile(.subscriber, member.lifeName))
+    }
+}
+
+extension Cluster {
+    /// How many views a subscriber was shown in its present life.
+    public func views(of name: String) -> Int {
+        guard let member = members.first(where: { $0.name == name }) else { return 0 }
+        let file = FileManager.default.contents(atPath: historyFile(.subscriber, member.lifeName))
+        return file?.count { $0 == UInt8(ascii: "\n") } ?? 0
+    }
+
+    /// What workers have written down so far.
+    public func attempts() throws -> [Attempt] {
+        try FileManager.default.contentsOfDirectory(atPath: history).filter { $0.hasPrefix("worker-") }
+            .flatMap { try HistoryFile.read("\(history)/\($0)", as: Attempt.self) }
+    }
+
+    /// The keys of effects for which more than one attempt had an answer.
+    public func answeredTwice() throws -> [String] {
+        let answers = try attempts().filter { $0.step == .answered }
+        return Dictionary(grouping: answers, by: \.key).filter { $0.value.count > 1 }.keys.sorted()
+    }
+
+    /// A number of `status`, waiting for a store that is away.
+    public func number(_ name: String) async throws -> Int {
+        try await eventually("the store tells its \(name)", within: .seconds(60)) { try await self.status()?[name] as? Int }
+    }
+
+    /// What the processes of a role have taken of a processor so far.
+    public func processorSeconds(_ role: Role) -> Double {
+        processes(role).reduce(0) { $0 + $1.processorSeconds }
+    }
+
+    /// A counter of `status`, waiting for a store that is away.
+    public func counter(_ name: String) async throws -> Int {
+        try await eventually("the store tells its \(name)", within: .seconds(60)) {
+            (try await self.status()?["counters"] as? [String: Any])?[name] as? Int
+        }
     }
 }
