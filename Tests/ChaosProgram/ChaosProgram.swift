@@ -43,8 +43,8 @@ struct RoleArguments {
         for index in stride(from: 0, to: arguments.count - 1, by: 2) { values[arguments[index]] = arguments[index + 1] }
     }
 
-    func text(_ name: String) throws -> String {
-        guard let value = values["--\(name)"] else { throw Missing(description: "--\(name) is missing") }
+    func text(_ name: String, default standard: String? = nil) throws -> String {
+        guard let value = values["--\(name)"] ?? standard else { throw Missing(description: "--\(name) is missing") }
         return value
     }
 

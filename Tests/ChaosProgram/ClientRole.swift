@@ -14,6 +14,8 @@ struct ClientRole {
     private let lines: Int
     private let pause: Duration
     private let padding: String?
+    /// Of every line; nil for jobs of every kind.
+    private let job: Slate.Kind?
     private let history: HistoryFile
     private let connector: Connector<Slate>
 
@@ -22,6 +24,7 @@ struct ClientRole {
         lanes = try arguments.number("lanes", default: 4)
         lines = try arguments.number("lines", default: .max)
         pause = .milliseconds(try arguments.number("pause", default: 5))
+        job = Slate.Kind(rawValue: try arguments.text("job", default: "mixed"))
         let bytes = try arguments.number("padding", default: 0)
         padding = bytes > 0 ? String(repeating: "x", count: bytes) : nil
         history = try HistoryFile(try arguments.text("history"))
@@ -53,7 +56,7 @@ struct ClientRole {
         var number = 0
         while number < lines, !end.came {
             number += 1
-            let line = Slate.Line(column: column, number: number, job: Self.job(number &+ lane), padding: padding)
+            let line = Slate.Line(column: column, number: number, job: job ?? Self.job(number &+ lane), padding: padding)
             try history.append(Call(at: machineTime(), line: line.bare, step: .called))
             let receipt = await connector.send(.write(line))
             try history.append(Self.entry(line.bare, receipt))

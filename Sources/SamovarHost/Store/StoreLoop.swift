@@ -52,7 +52,7 @@ final class StoreLoop: Sendable {
         }
         try start(&machine, opened, seed: seed, now: clock.now())
 
-        _ = try raiseDescriptorLimit()
+        let limit = try raiseDescriptorLimit()
         let context = try Context(maximumSockets: 64)
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
@@ -64,7 +64,8 @@ final class StoreLoop: Sendable {
                 "endpoint": "\(configuration.endpoint)", "data": "\(configuration.dataFolder)", "turn": "\(machine.head)",
                 "start": "\(machine.starts)",
             ])
-        let end = Result { try serve(&machine, journal, &sockets, &poller, wakeup, clock) }
+        var descriptors = DescriptorGuard(limit)
+        let end = Result { try serve(&machine, journal, &sockets, &descriptors, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
         journal.end()
@@ -97,14 +98,15 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ sockets: inout StoreSockets, _ poller: inout Poller,
-        _ wakeup: Poller.Slot, _ clock: HostClock
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ sockets: inout StoreSockets,
+        _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
     ) throws {
         var mayHaveMore = false
         while true {
             let isBusy = mayHaveMore || machine.hasWork
             let timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
             try poller.wait(timeoutMilliseconds: timeout)
+            if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             if poller.isReadable(wakeup) { try takeNews(&machine, now) }
             mayHaveMore = try sockets.receive { route, frames, isTruncated in
@@ -127,6 +129,15 @@ final class StoreLoop: Sendable {
             for action in machine.takeActions() {
                 guard try perform(action, journal, &sockets) else { return }
             }
+        }
+    }
+
+    private func shed(_ doors: DescriptorPolicy.Doors, _ limit: Int, _ sockets: inout StoreSockets) throws {
+        try sockets.open(doors)
+        switch doors {
+        case .open: logger.info("there are file descriptors again: all are taken")
+        case .workersOnly: logger.warning("most of the \(limit) file descriptors are in use: no further clients until some leave")
+        case .closed: logger.error("nearly all of the \(limit) file descriptors are in use: nobody else is taken until some leave")
         }
     }
 

@@ -6,10 +6,15 @@ extension Cluster {
     /// How long all outstanding work may take once the faults have stopped, on a machine with other things to do.
     private static let patience = Duration.seconds(60)
 
-    /// Lets clients finish, waits until the store has nothing left to do and all subscribers show its head, and stops all.
-    public func finish() async throws -> Evidence {
-        try revive()
+    /// Lets clients finish, and waits until the store has nothing left to do.
+    public func rest() async throws {
         var unfinished: [String] = []
+        try await rest(&unfinished)
+        if let first = unfinished.first { throw TimedOut(first) }
+    }
+
+    private func rest(_ unfinished: inout [String]) async throws {
+        isResting = true
         for member in members where member.role == .client && shape.lines == nil { member.child.send(SIGTERM) }
         for member in members where member.role == .client {
             await note(in: &unfinished) {
@@ -23,6 +28,13 @@ extension Cluster {
                 return status["openEffects"] as? Int == 0 && status["inbox"] as? Int == 0
             }
         }
+    }
+
+    /// Lets all rest, waits until all subscribers show the store's head, and stops everything.
+    public func finish() async throws -> Evidence {
+        try revive()
+        var unfinished: [String] = []
+        try await rest(&unfinished)
         let live = try await liveView()
         let subscribers = members.filter { $0.role == .subscriber }
         await note(in: &unfinished) {

@@ -20,6 +20,8 @@ public final class Cluster {
         public var lines: Int?
         /// Bytes in each line that only make it longer.
         public var padding = 0
+        /// What every line asks for; nil for jobs of every kind.
+        public var job: Slate.Kind?
         /// For `up`, its store and its workers.
         public var variables: [String: String] = [:]
         /// For clients.
@@ -30,6 +32,8 @@ public final class Cluster {
         public var detour: String?
         /// A program that starts each process, with its arguments: `nsenter` for another network.
         public var starter: [String] = []
+        /// One more for `up` alone: `prlimit`.
+        public var upStarter: [String] = []
 
         public init() {}
     }
@@ -61,6 +65,8 @@ public final class Cluster {
     public let history: String
     public private(set) var up: Child
     private(set) var members: [Member] = []
+    /// Clients have been told to finish.
+    var isResting = false
     private(set) var killedLives: Set<String> = []
     private(set) var unexpectedEnds: [String] = []
     /// What earlier lives of `up` have said.
@@ -89,6 +95,8 @@ public final class Cluster {
         var variables = ["SAMOVAR_STORE_SILENCE_SECONDS": "3", "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "1"]
         variables["CHAOS_HISTORY"] = scratch.folder("history")
         variables.merge(shape.variables) { $1 }
+        var shape = shape
+        shape.starter += shape.upStarter
         return try start(
             shape,
             ["up", "--workers", "\(shape.workers)", "--data", scratch.folder("data"), "--endpoint", endpoint(shape, scratch)],
@@ -122,6 +130,7 @@ public final class Cluster {
         ]
         if role == .client {
             arguments += ["--lanes", "\(shape.lanes)", "--pause", "\(shape.pause)", "--padding", "\(shape.padding)"]
+            if let job = shape.job { arguments += ["--job", job.rawValue] }
             if let lines = shape.lines { arguments += ["--lines", "\(lines)"] }
         }
         return try start(arguments, variables: role == .client ? shape.clientVariables : [:])
@@ -139,7 +148,7 @@ public final class Cluster {
         }
         for member in members {
             guard let end = member.child.end else { continue }
-            if shape.lines != nil, end == .exited(0) { continue }
+            if shape.lines != nil || isResting, end == .exited(0) { continue }
             if end == .killed(SIGKILL) {
                 killedLives.insert(member.lifeName)
             } else {
@@ -191,7 +200,7 @@ public final class Cluster {
     }
 
     /// The view that the store has at its head.
-    func liveView() async throws -> Slate.ViewState? {
+    public func liveView() async throws -> Slate.ViewState? {
         try await view(["view", "--data", data, "--endpoint", endpoint])
     }
 
