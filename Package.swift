@@ -111,6 +111,7 @@ let package = Package(
         .testTarget(
             name: "SamovarCommandsTests", dependencies: ["SamovarCommands", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
+        .testTarget(name: "SamovarHostTests", dependencies: ["SamovarHost"], swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
         // The program that is tormented, what its processes write down, and the judge of it.

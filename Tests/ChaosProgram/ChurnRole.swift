@@ -66,9 +66,9 @@ struct ChurnRole {
         let slot = poller.add(socket)
         poller.setInterest([.writable], for: slot)
         // The handshake has to be over before a message can leave; a store that sheds load never ends it.
-        for _ in 0..<20 {
+        for _ in 0..<3 {
             if try socket.send(Envelope(.hello(hello), timeline: .zero).parts) == .sent { break }
-            try poller.wait(timeoutMilliseconds: 100)
+            try poller.wait(timeoutMilliseconds: 50)
         }
         return Peer(socket)
     }

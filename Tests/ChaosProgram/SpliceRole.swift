@@ -3,17 +3,18 @@ import Foundation
 import ProcessSupport
 
 /// A TCP proxy for the three ports of a store that knows nothing of messages: it passes bytes on in pieces of a few, and now and
-/// then stops in the midst of one. In the mode `hole` it accepts and never answers, until SIGTERM.
+/// then stops in the midst of one. In the mode `storm` it also resets a connection every 100 ms, and in the mode `hole` it accepts
+/// and never answers; both until SIGTERM.
 struct SpliceRole {
     private let listen: Int
     private let to: Int
-    private let isHole: Bool
+    private let mode: String
     private let seed: UInt64
 
     init(_ arguments: RoleArguments) throws {
         listen = try arguments.number("listen")
         to = try arguments.number("to")
-        isHole = try arguments.text("mode") == "hole"
+        mode = try arguments.text("mode")
         seed = UInt64(try arguments.text("seed")) ?? 0
     }
 
@@ -31,7 +32,10 @@ struct SpliceRole {
         var splice = Splice(seed: seed)
         for offset in 0..<3 { try splice.listen(at: listen + offset, to: to + offset) }
         say("passing")
-        while true { splice.turn(isHole: isHole && !healed.came) }
+        while true {
+            splice.turn(isHole: mode == "hole" && !healed.came)
+            if mode == "storm", !healed.came { splice.storm() }
+        }
     }
 }
 
@@ -61,6 +65,8 @@ private struct Splice {
     private var swallowed: [Int32] = []
     private var random: SeededRandom
     private var connections = 0
+    private var resets = 0
+    private var nextReset = ContinuousClock.now
     /// What waits on its way; then the sender waits.
     private static let limit = 64 << 10
 
@@ -75,6 +81,21 @@ private struct Splice {
             throw Failure(description: "cannot listen at port \(port): \(String(cString: strerror(errno)))")
         }
         listeners.append(Listener(descriptor: descriptor, target: target))
+    }
+
+    /// Resets a connection if it is time to.
+    mutating func storm() {
+        guard ContinuousClock.now >= nextReset, let number = pipes.map(\.number).randomElement(using: &random) else { return }
+        nextReset = .now + .milliseconds(100)
+        for pipe in pipes where pipe.number == number {
+            // To close with unsent bytes and no patience is a reset.
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(pipe.from, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            close(pipe.from)
+        }
+        pipes.removeAll { $0.number == number }
+        resets += 1
+        say("reset \(resets)")
     }
 
     mutating func turn(isHole: Bool) {

@@ -58,6 +58,20 @@ struct ProxyTests {
         try await judge(cluster, "seed \(seed)")
     }
 
+    @Test func `Connections that are reset ten times a second lose nothing, and nobody gives up`() async throws {
+        let (port, detour) = try (Ports.free(), Ports.free())
+        let shape = shape(detour: "tcp://127.0.0.1:\(detour)", endpoint: "tcp://127.0.0.1:\(port)")
+        let splice = try Child(
+            Executable.chaos,
+            ["splice", "--listen", "\(detour)", "--to", "\(port)", "--mode", "storm", "--seed", "\(seed)"], in: scratch)
+        try await eventually("the proxy listens") { splice.output.contains("passing") }
+        let cluster = try Cluster(shape, in: scratch)
+        try await eventually("fifty connections were reset", within: .seconds(60)) { splice.output.contains("reset 50\n") }
+        if ChaosSettings.isLong { try await Task.sleep(for: .seconds(60)) }
+        splice.send(SIGTERM)
+        try await judge(cluster, "seed \(seed)")
+    }
+
     @Test func `Peers of somebody who accepts and never answers try again, and get through when somebody does`() async throws {
         let (port, detour) = try (Ports.free(), Ports.free())
         var shape = shape(detour: "tcp://127.0.0.1:\(detour)", endpoint: "tcp://127.0.0.1:\(port)")

@@ -75,7 +75,7 @@ struct ResourceTests {
         // `up` hands its limit on; nobody can raise it.
         shape.upStarter = ["prlimit", "--nofile=96:96"]
         let cluster = try await running(shape)
-        let peers = try await churn(cluster, 400, doors: "front,view", hold: 30)
+        let peers = try await churn(cluster, 300, doors: "front,view", hold: 30)
         try await Task.sleep(for: .seconds(2))
         let before = cluster.processorSeconds(.store)
         try await Task.sleep(for: .seconds(3))

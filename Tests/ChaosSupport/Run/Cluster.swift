@@ -234,6 +234,14 @@ extension Cluster {
         return file?.count { $0 == UInt8(ascii: "\n") } ?? 0
     }
 
+    /// How many lines clients have written into their histories: two for each call that is answered.
+    public var answers: Int {
+        members.filter { $0.role == .client }.reduce(0) { sum, member in
+            let file = FileManager.default.contents(atPath: historyFile(.client, member.lifeName))
+            return sum + (file?.count { $0 == UInt8(ascii: "\n") } ?? 0)
+        }
+    }
+
     /// What workers have written down so far.
     public func attempts() throws -> [Attempt] {
         try FileManager.default.contentsOfDirectory(atPath: history).filter { $0.hasPrefix("worker-") }
