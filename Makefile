@@ -5,14 +5,16 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz sanitize build format lint clean system python swift
+.PHONY: help run test chaos bench fuzz sanitize build format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
 MINIMUM ?= 1
 FRESH ?=
-SECONDS ?= 60
 DECODERS ?=
+SEED ?=
+chaos: SECONDS = 600
+fuzz: SECONDS = 60
 # One set of flags for all that builds tests: another set would build everything again. The check makes an import of a module
 # that a target does not name in Package.swift an error.
 TEST_FLAGS := --explicit-target-dependency-import-check error
@@ -55,6 +57,11 @@ test: system swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	swift test --skip-build $(TEST_FLAGS)
+
+chaos: system swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
+	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
+	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
+		--filter '^ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network)Tests/'
 
 bench: system swift ## Measures against find, sha256sum and a bare ZeroMQ echo; see docs/performance.md
 	JOBS=$(JOBS) Benchmarks/bench.sh

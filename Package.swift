@@ -64,18 +64,21 @@ let package = Package(
         .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
 
         // Adapters: each hides one library.
+        .target(name: "CrashPoints", swiftSettings: settings),
         .systemLibrary(
             name: "CZeroMQ", pkgConfig: "libzmq", providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: settings),
         .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
-        .target(name: "SQLiteJournal", dependencies: ["Journal", "SamovarCore", grdb, crypto], swiftSettings: settings),
+        .target(
+            name: "SQLiteJournal", dependencies: ["CrashPoints", "Journal", "SamovarCore", grdb, crypto],
+            swiftSettings: settings),
 
         // Hosts: the only place where actions become I/O.
         .target(
             name: "SamovarHost",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "ZeroMQ", "Journal", "SQLiteJournal", deque, lifecycle, logging,
-                metrics,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal", deque,
+                lifecycle, logging, metrics,
             ],
             swiftSettings: settings),
 
@@ -122,10 +125,27 @@ let package = Package(
             path: "Tests/FuzzSubjects", swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], exclude: ["Corpus"], swiftSettings: settings),
+        .testTarget(name: "SamovarHostTests", dependencies: ["SamovarHost"], swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
+        // The program that is tormented, what its processes write down, and the judge of it.
+        .target(
+            name: "ChaosSupport",
+            dependencies: ["ProcessSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "SQLiteJournal"],
+            path: "Tests/ChaosSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "ChaosProgram",
+            dependencies: samovar + [
+                "ChaosSupport", "ProcessSupport", "CrashPoints", "SamovarProtocol", "ZeroMQ", "MessagePack", logging, signals,
+            ],
+            path: "Tests/ChaosProgram", swiftSettings: settings),
         .testTarget(
-            name: "ChaosTests", dependencies: ["ProcessSupport", "DupesExample", "CounterExample"], swiftSettings: settings),
+            name: "ChaosTests",
+            dependencies: [
+                "ProcessSupport", "ChaosSupport", "ChaosProgram", "DupesExample", "CounterExample", "CrashPoints", "SamovarCore",
+                "SamovarProtocol", "MessagePack",
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "CommandTests",
             dependencies: [

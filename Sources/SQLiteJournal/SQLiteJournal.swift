@@ -1,3 +1,4 @@
+import CrashPoints
 import GRDB
 public import Journal
 import Synchronization
@@ -102,6 +103,7 @@ public final class SQLiteJournal: Journal, Sendable {
                     try db.execute(
                         sql: "INSERT OR REPLACE INTO snapshots (turn, data, digest) VALUES (?, ?, ?)",
                         arguments: [snapshot.turn, Data(snapshot.bytes), Data(digest)])
+                    CrashPoint.pass(.storeDuringSnapshot)
                     try db.execute(
                         sql: """
                             DELETE FROM snapshots
@@ -196,7 +198,9 @@ extension SQLiteJournal {
 
     private func checkpoint(_ state: inout State) throws(JournalError) {
         // Passive: truncating the log would add the cost of growing it again to the commits that follow.
+        CrashPoint.passSoon(.storeDuringCheckpoint)
         try connection.perform("the write-ahead log cannot be copied") { db in _ = try db.checkpoint(.passive) }
+        CrashPoint.pass(.storeAfterCheckpoint)
         state.logged = 0
     }
 

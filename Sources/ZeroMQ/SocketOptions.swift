@@ -73,8 +73,12 @@ extension SocketOptions {
     public static let admin = SocketOptions(maximumFrameBytes: 1 << 20)
 
     /// The store's PUB. Only subscriptions come in, and the goodbye gets half a second to go out.
+    ///
+    /// Views are whole and the newest wins, so few of them wait: a subscriber that stopped must not cost the store a thousand
+    /// views. What it misses, the next tick tells it.
     public static let view = {
         var options = SocketOptions(maximumFrameBytes: 512)
+        options.sendHighWaterMark = 16
         options.linger = 500
         return options
     }()
@@ -83,7 +87,11 @@ extension SocketOptions {
     public static let client = SocketOptions.connecting(maximumFrameBytes: 64 << 20)
 
     /// A client's SUB: frames to 64 MiB, for views arrive whole.
-    public static let subscriber = SocketOptions.connecting(maximumFrameBytes: 64 << 20)
+    public static let subscriber = {
+        var options = SocketOptions.connecting(maximumFrameBytes: 64 << 20)
+        options.receiveHighWaterMark = 16
+        return options
+    }()
 
     /// A worker's DEALER: jobs of 4 MiB, and room for their headers.
     public static let worker = SocketOptions.connecting(maximumFrameBytes: 5 << 20)

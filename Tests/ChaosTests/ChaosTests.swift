@@ -4,16 +4,15 @@ import Testing
 
 /// Any process may be killed at any instant, and the result is the one that an undisturbed search finds.
 ///
-/// `SAMOVAR_CHAOS_SECONDS` makes it longer; `SAMOVAR_CHAOS_SEED` repeats its decisions.
+/// `SAMOVAR_CHAOS_SEED` repeats its decisions.
 @Suite(.serialized, .enabled(if: ProcessTable.isAvailable))
 struct ChaosTests {
     private static let kills = 22
-    private static let environment = ProcessInfo.processInfo.environment
 
     @Test(.timeLimit(.minutes(600)))
     func `A search whose processes are killed at random finds what find and sha256sum find`() async throws {
-        let seed = Self.environment["SAMOVAR_CHAOS_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
-        let end = ContinuousClock.now + .seconds(Self.environment["SAMOVAR_CHAOS_SECONDS"].flatMap { Int($0) } ?? 0)
+        let seed = ChaosSettings.seed ?? .random(in: .min ... .max)
+        let end = ContinuousClock.now + .seconds(ChaosSettings.seconds ?? 0)
         var random = SeededRandom(seed: seed)
         var files = 70_000
         var isProven = false

@@ -17,6 +17,37 @@ public enum ProcessTable {
         /// The subcommand: `store`, `worker` or `up`.
         public var command: String { arguments.count > 1 ? arguments[1] : "" }
 
+        /// Memory that is its own and in use; nil if it has ended.
+        public var residentKibibytes: Int? {
+            guard let line = FileManager.default.contents(atPath: "/proc/\(id)/statm") else { return nil }
+            let fields = String(decoding: line, as: UTF8.self).split(separator: " ")
+            guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+            return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024
+        }
+
+        /// Whether SIGSTOP has taken effect.
+        public var isStopped: Bool { statistics.first == "T" }
+
+        /// The time of a processor that it has taken.
+        public var processorSeconds: Double {
+            let fields = statistics
+            guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+            return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        }
+
+        /// What `/proc/ID/stat` says, from the state on; empty if it has ended.
+        private var statistics: [Substring] {
+            guard let line = FileManager.default.contents(atPath: "/proc/\(id)/stat") else { return [] }
+            let text = String(decoding: line, as: UTF8.self)
+            // “42 (name) S 41 …”, where the name may hold anything.
+            return text.lastIndex(of: ")").map { text[$0...].dropFirst().split(separator: " ") } ?? []
+        }
+
+        /// Open file descriptors.
+        public var descriptors: Int {
+            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd"))?.count ?? 0
+        }
+
         public var description: String { "\(id) (child of \(parent)): \(arguments.joined(separator: " "))" }
     }
 

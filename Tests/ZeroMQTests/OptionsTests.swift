@@ -11,6 +11,8 @@ import Testing
         /// The options in which the presets differ.
         let frameBytes: Int64
         var linger: Int32 = 0
+        var sends: Int32 = 1000
+        var receives: Int32 = 1000
         var connects = false
 
         var testDescription: String { name }
@@ -20,9 +22,9 @@ import Testing
         Preset(name: "front", kind: .router, options: .front, frameBytes: 2 << 20),
         Preset(name: "work", kind: .router, options: .work, frameBytes: 5 << 20),
         Preset(name: "admin", kind: .router, options: .admin, frameBytes: 1 << 20),
-        Preset(name: "view", kind: .publisher, options: .view, frameBytes: 512, linger: 500),
+        Preset(name: "view", kind: .publisher, options: .view, frameBytes: 512, linger: 500, sends: 16),
         Preset(name: "client", kind: .dealer, options: .client, frameBytes: 64 << 20, connects: true),
-        Preset(name: "subscriber", kind: .subscriber, options: .subscriber, frameBytes: 64 << 20, connects: true),
+        Preset(name: "subscriber", kind: .subscriber, options: .subscriber, frameBytes: 64 << 20, receives: 16, connects: true),
         Preset(name: "worker", kind: .dealer, options: .worker, frameBytes: 5 << 20, connects: true),
     ]
 
@@ -38,8 +40,8 @@ import Testing
         let size = SocketSetting(name: "size", option: ZMQ_MAXMSGSIZE, value: .int64(preset.frameBytes))
         #expect(try size.read(from: handle.pointer) == size.value)
         try expect(ZMQ_LINGER, preset.linger)
-        try expect(ZMQ_SNDHWM, 1000)
-        try expect(ZMQ_RCVHWM, 1000)
+        try expect(ZMQ_SNDHWM, preset.sends)
+        try expect(ZMQ_RCVHWM, preset.receives)
         try expect(ZMQ_BACKLOG, 1024)
         try expect(ZMQ_HANDSHAKE_IVL, 5000)
         try expect(ZMQ_TCP_KEEPALIVE, 1)

@@ -1,3 +1,4 @@
+import CrashPoints
 import Logging
 import SamovarCore
 import SamovarProtocol
@@ -105,9 +106,13 @@ struct ClientLoop: ~Copyable {
             switch action {
             case .connect: try front.connect(&poller)
             case .disconnect: front.disconnect(&poller)
-            case .send(let envelope): try front.send(envelope)
+            case .send(let envelope):
+                try front.send(envelope)
+                CrashPoint.pass(.clientAfterSend, if: envelope.frame.kind == .send)
             case .welcomed(_, let timeline): client.connectedContinuation.yield(.success(timeline))
-            case .answered(let outcome): sends.removeValue(forKey: outcome.sequence)?.resume(returning: .answered(outcome))
+            case .answered(let outcome):
+                CrashPoint.pass(.clientBeforeReceipt)
+                sends.removeValue(forKey: outcome.sequence)?.resume(returning: .answered(outcome))
             case .unknown(let sequence, let reason): sends.removeValue(forKey: sequence)?.resume(returning: .unknown("\(reason)"))
             case .settled(let turn, let dead): finish(turn, .settled(dead: dead))
             case .unsettled(let turn, let reason): finish(turn, .unknown("\(reason)"))

@@ -1,3 +1,4 @@
+import CrashPoints
 import DequeModule
 import Foundation
 import Journal
@@ -76,7 +77,9 @@ final class JournalThread: Sendable {
         var isFull = false
         while true {
             do {
+                CrashPoint.pass(.storeBeforeAppend)
                 try journal.append(batch)
+                CrashPoint.pass(.storeAfterAppend)
                 if isFull { report(.freed) }
                 return report(.committed(through: batch.last))
             } catch {
@@ -92,6 +95,7 @@ final class JournalThread: Sendable {
     private func save(_ snapshot: Snapshot, in journal: inout any Journal & Sendable) {
         do {
             try journal.save(snapshot)
+            CrashPoint.pass(.storeAfterSnapshot)
         } catch {
             report(error.code == .full ? .snapshotFailed(error) : .failed(error))
         }

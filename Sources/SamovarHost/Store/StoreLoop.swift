@@ -1,3 +1,4 @@
+import CrashPoints
 import Journal
 import Logging
 import SamovarCore
@@ -53,7 +54,7 @@ final class StoreLoop: Sendable {
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
         try start(&machine, opened, seed: seed, accepting: accepted.fresh, now: clock.now())
 
-        _ = try raiseDescriptorLimit()
+        let limit = try raiseDescriptorLimit()
         let context = try Context(maximumSockets: 64)
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
@@ -65,7 +66,8 @@ final class StoreLoop: Sendable {
                 "endpoint": "\(configuration.endpoint)", "data": "\(configuration.dataFolder)", "turn": "\(machine.head)",
                 "start": "\(machine.starts)",
             ])
-        let end = Result { try serve(&machine, journal, &sockets, &poller, wakeup, clock) }
+        var descriptors = DescriptorGuard(limit)
+        let end = Result { try serve(&machine, journal, &sockets, &descriptors, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
         journal.end()
@@ -100,14 +102,15 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ sockets: inout StoreSockets, _ poller: inout Poller,
-        _ wakeup: Poller.Slot, _ clock: HostClock
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ sockets: inout StoreSockets,
+        _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
     ) throws {
         var mayHaveMore = false
         while true {
             let isBusy = mayHaveMore || machine.hasWork
             let timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
             try poller.wait(timeoutMilliseconds: timeout)
+            if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             if poller.isReadable(wakeup) { try takeNews(&machine, now) }
             mayHaveMore = try sockets.receive { route, frames, isTruncated in
@@ -115,9 +118,12 @@ final class StoreLoop: Sendable {
                     machine.receivedNoise("more than two frames", from: route)
                 } else {
                     machine.received(frames, from: route, now: now)
+                    CrashPoint.pass(.storeAfterReceive)
                 }
             }
+            let head = machine.head
             machine.advance(now: now)
+            CrashPoint.pass(.storeAfterUpdate, if: machine.head > head)
             if machine.viewIsDue(now: now) {
                 let begun = clock.now()
                 machine.publishView(now: now)
@@ -130,12 +136,23 @@ final class StoreLoop: Sendable {
         }
     }
 
+    private func shed(_ doors: DescriptorPolicy.Doors, _ limit: Int, _ sockets: inout StoreSockets) throws {
+        try sockets.open(doors)
+        switch doors {
+        case .open: logger.info("there are file descriptors again: all are taken")
+        case .workersOnly: logger.warning("most of the \(limit) file descriptors are in use: no further clients until some leave")
+        case .closed: logger.error("nearly all of the \(limit) file descriptors are in use: nobody else is taken until some leave")
+        }
+    }
+
     private func takeNews(_ machine: inout StoreMachine, _ now: Timestamp) throws {
         for news in mailbox.takeAll() {
             switch news {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
-            case .journal(.committed(let turn)): machine.committed(through: turn, now: now)
+            case .journal(.committed(let turn)):
+                machine.committed(through: turn, now: now)
+                CrashPoint.pass(.storeAfterCommit)
             case .journal(.full(let error)):
                 logger.error("\(error)")
                 machine.journalIsFull(true)
@@ -150,8 +167,13 @@ final class StoreLoop: Sendable {
     /// False at the end.
     private func perform(_ action: StoreAction, _ journal: JournalThread, _ sockets: inout StoreSockets) throws -> Bool {
         switch action {
-        case .send(let envelope, let route): try sockets.send(envelope, to: route)
-        case .publish(let envelope, let instance): try sockets.publish(envelope, of: instance)
+        case .send(let envelope, let route):
+            CrashPoint.pass(.storeBeforeTask, if: envelope.frame.kind == .task)
+            try sockets.send(envelope, to: route)
+            CrashPoint.pass(.storeAfterReceipt, if: envelope.frame.kind == .receipt)
+        case .publish(let envelope, let instance):
+            CrashPoint.pass(.storeBeforeView, if: envelope.frame.kind == .view)
+            try sockets.publish(envelope, of: instance)
         case .append(let first, let last, let bytes): journal.post(.append(Batch(first: first, last: last, bytes: bytes)))
         case .save(let turn, let bytes): journal.post(.save(Snapshot(turn: turn, bytes: bytes)))
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")

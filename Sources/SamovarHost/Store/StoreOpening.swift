@@ -1,3 +1,4 @@
+import CrashPoints
 import Journal
 import MessagePack
 import SamovarCore
@@ -138,6 +139,7 @@ struct OpenedJournal {
         try journal.read(from: turn) { batch in
             guard batch.first <= last else { return }
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
+            CrashPoint.pass(.storeDuringRecovery)
         }
     }
 }

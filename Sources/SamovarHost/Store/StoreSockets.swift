@@ -12,6 +12,8 @@ struct StoreSockets: ~Copyable {
     private let workSlot: Poller.Slot
     private let adminSlot: Poller.Slot
     private(set) var unroutable = 0
+    private let endpoint: Endpoint
+    private var doors = DescriptorPolicy.Doors.open
 
     /// Messages taken from one socket before the others are looked at again.
     private static let messagesPerTurn = 256
@@ -29,6 +31,21 @@ struct StoreSockets: ~Copyable {
         self.work = work
         self.admin = admin
         self.view = view
+        self.endpoint = endpoint
+    }
+
+    /// Takes further connections at these doors only; those that there are stay.
+    mutating func open(_ doors: DescriptorPolicy.Doors) throws(ZeroMQError) {
+        defer { self.doors = doors }
+        if doors == .open, self.doors != .open {
+            try front.bind(endpoint.front)
+            try view.bind(endpoint.view)
+        } else if doors != .open, self.doors == .open {
+            try front.unbind(endpoint.front)
+            try view.unbind(endpoint.view)
+        }
+        if doors != .closed, self.doors == .closed { try work.bind(endpoint.work) }
+        if doors == .closed, self.doors != .closed { try work.unbind(endpoint.work) }
     }
 
     private static func bound(

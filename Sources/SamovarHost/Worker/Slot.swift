@@ -1,3 +1,4 @@
+import CrashPoints
 import MessagePack
 import SamovarCore
 import SamovarProtocol
@@ -55,7 +56,9 @@ struct Slot<P: Program>: Sendable {
             key: "\(timeline)/\(task.effect)", attempt: task.attempt, instance: task.instance, queue: task.queue,
             timeout: task.timeout)
         do {
+            CrashPoint.pass(.workerBeforeEffect)
             let last = try await handler(effect, job)
+            CrashPoint.pass(.workerAfterEffect)
             var messages = job.takeMessages()
             if let last { messages.append(try MessagePackEncoder().encode(last)) }
             return .done(messages)

@@ -1,3 +1,4 @@
+import CrashPoints
 import Logging
 import SamovarCore
 import SamovarProtocol
@@ -56,7 +57,10 @@ struct WorkerLoop: ~Copyable {
                 for news in mailbox.takeAll() { actions += take(news, now) }
             }
             try socket.sendWaiting()
-            _ = try socket.receive { actions += machine.received($0, now: now) }
+            _ = try socket.receive { envelope in
+                CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.frame.kind == .acknowledge)
+                actions += machine.received(envelope, now: now)
+            }
             if try socket.connectionBroke() { actions += machine.disconnected(now: now) }
             actions += machine.ticked(now: now)
             actions += machine.flush(now: now)
@@ -79,7 +83,9 @@ struct WorkerLoop: ~Copyable {
         switch action {
         case .connect: try socket.connect(&poller)
         case .disconnect: socket.disconnect(&poller)
-        case .send(let envelope): try socket.send(envelope)
+        case .send(let envelope):
+            CrashPoint.pass(.workerBeforeResult, if: envelope.frame.kind == .result)
+            try socket.send(envelope)
         case .start(let task):
             guard let slot = freeSlots.popLast() else { return logger.error("no slot is free for job \(task.effect)") }
             slotOf[task.lease] = slot

@@ -18,7 +18,7 @@ public import SamovarCore
 /// | WELCOME that expects an impossible number | as ERROR sessionExpired | – |
 /// | PONG | credit | – |
 /// | RECEIPT | each new outcome is answered, a known one ignored; credit | – |
-/// | ERROR resync | goes back to its number | – |
+/// | ERROR resync | goes back to its number; a note if that is answered | – |
 /// | SETTLED, WAITING, VIEW | told if it was asked for | – |
 /// | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
 /// | close | unanswered is unknown, goodbye, stop, closed | – |
@@ -207,6 +207,10 @@ extension ClientMachine {
     }
 
     private mutating func resync(_ expected: Int, _ actions: inout [Action]) {
+        // The store has taken that number since, or there were no answer: the network was slow.
+        if (1..<backlog.oldest).contains(expected) {
+            return actions.append(.note("dropped a RESYNC to input \(expected), which is answered"))
+        }
         guard isPossible(expected: expected, &actions), resynced != expected else { return }
         resynced = expected
         backlog.goBack(to: expected)

@@ -78,6 +78,11 @@ extension StoreMachine {
         return true
     }
 
+    /// A HELLO that the network brought twice says nothing. To take it would begin the numbers of tasks anew, and at one end only.
+    func isRepeated(_ attempt: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
+        current == route && attempts[peer] == attempt
+    }
+
     /// Says in one sentence why the two builds do not fit; nil if they do.
     func mismatch(_ schema: Schema?, what: String) -> String? {
         guard let schema, schema != state.engine.schema else { return nil }

@@ -12,7 +12,12 @@ extension StoreMachine {
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
         if isJournalFull { return refuse(route, "the disk of the store is full") }
         guard phase == .serving else { return refuse(route, "the store is about to stop") }
-        guard isNewest(hello.attempt, of: offer.id, at: route, dispatcher.workers[offer.id]?.route) else { return }
+        let current = dispatcher.workers[offer.id]?.route
+        if isRepeated(hello.attempt, of: offer.id, at: route, current) {
+            let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
+            return send(.welcome(welcome), to: route, floor: .turn(head))
+        }
+        guard isNewest(hello.attempt, of: offer.id, at: route, current) else { return }
         if let old = dispatcher.workers[offer.id]?.route, old != route {
             send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: old, floor: .none)
             forget(old)
@@ -72,7 +77,7 @@ extension StoreMachine {
         switch frame {
         case .ping(let credit):
             dispatcher.heard(id, credit: credit, now: now)
-            send(.pong(credit), to: route, floor: .none)
+            send(.pong(dispatcher.workers[id]?.sent ?? 0), to: route, floor: .none)
         case .credit(let credit): dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
             dispatcher.heard(id, credit: credit, now: now)

@@ -13,7 +13,7 @@ public enum Frame: Equatable, Sendable {
     case error(PeerError)
     /// Sent when nothing else was, once a second. From a client the number of outcomes it has confirmed, from a worker its credit.
     case ping(Int)
-    /// The answer to PING: to a client its credit, to a worker the number of its PING.
+    /// The answer to PING: to a client its credit, to a worker the number of the last task that it was sent since its HELLO.
     case pong(Int)
     /// The sender leaves for good: a session ends, a worker has given everything back, a store closes.
     case goodbye

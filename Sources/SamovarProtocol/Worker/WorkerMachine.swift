@@ -7,11 +7,14 @@ public import SamovarCore
 /// connection is lost was rejected: a store is back in a second, and the answer it waits for is nearly ready.
 ///
 /// The credit is absolute. It is the number of tasks, counted from HELLO, that the worker has room for: those it was sent, plus
-/// the slots and the read-ahead, less the jobs it holds. So an ignored duplicate and a task lost on the way cost nothing.
+/// the slots and the read-ahead, less the jobs it holds. So an ignored duplicate costs nothing. A task lost on the way shows in
+/// the number of the next, or in PONG; the store would wait for it for ever, so the worker begins anew.
 ///
 /// | | working | draining | leaving | stopped |
 /// |---|---|---|---|---|
 /// | TASK | a free slot: start; else it waits | answered `returned` | answered `returned` | – |
+/// | TASK, after others that are missing | begins anew | the same | the same | – |
+/// | PONG that counts tasks which do not come for 3 s | begins anew | the same | the same | – |
 /// | ACKNOWLEDGE | the answer is forgotten | the same; nothing held: goodbye, stop | the same | – |
 /// | CANCEL | running: cancel; waiting, answered: forgotten | the same | the same | – |
 /// | WELCOME | answers are sent again | the same | the same | – |
@@ -41,8 +44,7 @@ public struct WorkerMachine: ~Copyable {
     private var connection: Connection
     private var held: HeldJobs
     private var outbox = Outbox()
-    /// Tasks sent by the store since HELLO, by its own count.
-    private var taken = 0
+    private var tasks = TaskCount()
     /// The credit that the store was told since HELLO.
     private var credit = 0
     /// The newest turn that the store told of, in its timeline.
@@ -215,16 +217,20 @@ extension WorkerMachine {
             outbox.forget(leases)
             actions += held.cancel(leases).map { .cancel($0) }
         case .drain: actions.append(.note("the store is about to stop"))
-        case .pong: break
+        case .pong(let sent):
+            guard tasks.isIncomplete(sent: sent, now: now, patience: connection.silence / 2) else { break }
+            apply(connection.startOver("a TASK was lost", now: now), now, &actions)
         default: actions.append(.note("dropped a \(frame.kind), which is not for workers"))
         }
     }
 
     private mutating func take(_ tasks: [JobTask], number: Int, _ now: Timestamp, _ actions: inout [Action]) {
-        guard number <= credit, tasks.count <= credit - taken else {
-            return apply(connection.startOver("the store overdrew its credit", now: now), now, &actions)
+        switch self.tasks.take(tasks.count, number: number, credit: credit) {
+        case .taken: break
+        case .repeated: return actions.append(.note("dropped a TASK that came twice"))
+        case .overdrawn: return apply(connection.startOver("the store overdrew its credit", now: now), now, &actions)
+        case .incomplete: return apply(connection.startOver("a TASK was lost", now: now), now, &actions)
         }
-        taken = max(taken + tasks.count, number)
         for task in tasks where !held.holds(task.lease) && !outbox.holds(task.lease) {
             witness = max(witness, task.effect.turn)
             switch state {
@@ -261,7 +267,7 @@ extension WorkerMachine {
     }
 
     private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
-        taken = 0
+        tasks = TaskCount()
         credit = 0
         repeatAt = nil
         var offer = offer
@@ -277,8 +283,8 @@ extension WorkerMachine {
         }
         guard outbox.bytes < settings.unacknowledgedBytes else { return false }
         let room = min(capacity - held.count, settings.unacknowledged - outbox.count)
-        guard taken + room > credit else { return false }
-        credit = taken + room
+        guard tasks.taken + room > credit else { return false }
+        credit = tasks.taken + room
         return true
     }
 

@@ -277,6 +277,20 @@ import Testing
         #expect(state == .closed)
     }
 
+    @Test func `A RESYNC that a slow network brings late, for what is answered by then, changes nothing`() throws {
+        var machine = welcomed()
+        try submit(3, to: &machine)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(receipt([1, 2]), now: at(0))
+        let error = Envelope(.error(PeerError(.resync, "", expected: 2)), timeline: home)
+        let actions = machine.received(error, now: at(0))
+        let flushed = machine.flush(now: at(0))
+        let state = machine.state
+        #expect(actions == [.note("dropped a RESYNC to input 2, which is answered")])
+        #expect(flushed == [])
+        #expect(state == .open)
+    }
+
     // MARK: Another timeline
 
     @Test func anotherTimelineLeavesTheUnansweredUnknown() throws {

@@ -37,7 +37,7 @@ import Testing
         rig.deliver(.ping(3), from: worker(1))
         rig.round()
         let frames = rig.take(worker(1))
-        #expect(frames.first == .pong(3))
+        #expect(frames.first == .pong(2), "the number of the last task that it was sent")
         guard case .task(let tasks, let number)? = frames.last else {
             Issue.record("\(frames)")
             return
@@ -53,6 +53,18 @@ import Testing
         rig.deliver(.credit(1), from: worker(2))
         rig.round()
         #expect(rig.takeTasks(worker(2)).map(\.name) == ["a"])
+    }
+
+    @Test func `A HELLO that the network brings twice begins nothing anew`() throws {
+        let rig = try Self.rig(credit: 5)
+        rig.order(job("a"))
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
+        let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
+        let frames = rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, attempt: 1)), from: worker(1))
+        #expect(frames.map(\.kind) == [.welcome], "and job a is not handed out again")
+        rig.deliver(.ping(5), from: worker(1))
+        rig.round()
+        #expect(rig.take(worker(1)) == [.pong(1)])
     }
 
     @Test func aQueueIsFirstInFirstOut() throws {

@@ -135,6 +135,43 @@ import Testing
         #expect(opened == [.connect, Self.hello([], witness: 9, attempt: 2)])
     }
 
+    @Test func `A TASK frame that comes twice is taken once`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        _ = machine.received(Envelope(.acknowledge([Self.lease(1)]), timeline: home), now: at(0))
+        let again = machine.received(Self.tasks([1], number: 1), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(again == [.note("dropped a TASK that came twice")])
+        #expect(flushed == [Self.send(.result([Self.result(1, .done([]))], credit: 3))] || flushed == [Self.send(.credit(3))])
+    }
+
+    @Test func `A worker that misses tasks before those that come begins anew, so that the store hears of it`() {
+        var machine = Self.welcomed()
+        let actions = machine.received(Self.tasks([2], number: 2), now: at(0))
+        let opened = machine.ticked(now: at(0))
+        #expect(actions == [.disconnect, .note("lost the store: a TASK was lost")])
+        #expect(opened == [.connect, Self.hello([], witness: 9, attempt: 2)])
+    }
+
+    @Test func `A worker that misses the last tasks learns it from PONG, and begins anew when they do not come`() {
+        var machine = Self.welcomed()
+        // PONG may overtake tasks that wait for the disk.
+        let first = machine.received(Envelope(.pong(1), timeline: home), now: at(1))
+        let second = machine.received(Envelope(.pong(1), timeline: home), now: at(3))
+        let third = machine.received(Envelope(.pong(2), timeline: home), now: at(4))
+        #expect(first == [] && second == [])
+        #expect(third == [.disconnect, .note("lost the store: a TASK was lost")])
+    }
+
+    @Test func `A worker whose tasks come after the PONG that counts them stays`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Envelope(.pong(1), timeline: home), now: at(1))
+        _ = machine.received(Self.tasks([1], number: 1), now: at(2))
+        let actions = machine.received(Envelope(.pong(2), timeline: home), now: at(5))
+        #expect(actions == [])
+    }
+
     // MARK: Answers
 
     @Test func manyAnswersAreOneFrame() {

@@ -1,0 +1,120 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+import Synchronization
+
+/// A place where a test can let a process die, as if it had been killed there.
+///
+/// `SAMOVAR_CRASH_AT=store.after-update:3` ends the process by SIGKILL when it passes that place for the third time. With
+/// `SAMOVAR_CRASH_MARK=FILE` only the first process to get there dies: it leaves the file, and who finds it lives.
+///
+/// Only in debug builds. In others the calls are empty, and the variables mean nothing.
+public enum CrashPoint: String, CaseIterable, Sendable {
+    /// A frame was handed to the machine, and caused nothing yet.
+    case storeAfterReceive = "store.after-receive"
+    /// There are turns that only memory knows.
+    case storeAfterUpdate = "store.after-update"
+    case storeBeforeAppend = "store.before-append"
+    /// The batch is on disk, and the loop does not know it.
+    case storeAfterAppend = "store.after-append"
+    /// The gate is open, and nothing has left.
+    case storeAfterCommit = "store.after-commit"
+    case storeAfterReceipt = "store.after-receipt"
+    case storeBeforeTask = "store.before-task"
+    case storeBeforeView = "store.before-view"
+    /// Between two steps of the transaction that writes a snapshot.
+    case storeDuringSnapshot = "store.during-snapshot"
+    case storeAfterSnapshot = "store.after-snapshot"
+    case storeDuringCheckpoint = "store.during-checkpoint"
+    case storeAfterCheckpoint = "store.after-checkpoint"
+    /// A batch was replayed.
+    case storeDuringRecovery = "store.during-recovery"
+
+    case workerBeforeEffect = "worker.before-effect"
+    /// For handlers of tests to pass.
+    case workerDuringEffect = "worker.during-effect"
+    case workerAfterEffect = "worker.after-effect"
+    case workerBeforeResult = "worker.before-result"
+    /// The store has the answer, and the worker does not know it.
+    case workerBeforeAcknowledge = "worker.before-acknowledge"
+
+    /// Inputs are on their way, and their outcomes are not known.
+    case clientAfterSend = "client.after-send"
+    /// The outcome is here, and nobody was told.
+    case clientBeforeReceipt = "client.before-receipt"
+
+    /// Dies here if the environment says so.
+    @inlinable
+    public static func pass(_ point: CrashPoint, if isHere: @autoclosure () -> Bool = true) {
+        #if DEBUG
+        if isHere(), isDue(point) { die() }
+        #endif
+    }
+
+    /// Dies within two milliseconds if the environment says so, while what follows runs.
+    @inlinable
+    public static func passSoon(_ point: CrashPoint) {
+        #if DEBUG
+        if isDue(point) { dieSoon() }
+        #endif
+    }
+}
+
+#if DEBUG
+extension CrashPoint {
+    private struct Plan: ~Copyable, Sendable {
+        let point: CrashPoint
+        let passages: Atomic<Int>
+        let mark: String?
+
+        init?() {
+            guard let words = variable("SAMOVAR_CRASH_AT")?.split(separator: ":"), let name = words.first,
+                let point = CrashPoint(rawValue: String(name))
+            else { return nil }
+            self.point = point
+            passages = Atomic(words.count > 1 ? Int(words[1]) ?? 1 : 1)
+            mark = variable("SAMOVAR_CRASH_MARK")
+        }
+    }
+
+    private static let plan = Plan()
+
+    @usableFromInline
+    static func isDue(_ point: CrashPoint) -> Bool {
+        switch plan {
+        case .none: return false
+        case .some(let plan):
+            guard plan.point == point, plan.passages.subtract(1, ordering: .relaxed).newValue == 0 else { return false }
+            guard let mark = plan.mark else { return true }
+            let descriptor = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if descriptor >= 0 { close(descriptor) }
+            return descriptor >= 0
+        }
+    }
+
+    @usableFromInline
+    static func die() {
+        kill(getpid(), SIGKILL)
+        // The signal may take another thread first; nothing may happen here meanwhile.
+        while true { pause() }
+    }
+
+    @usableFromInline
+    static func dieSoon() {
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { _ in
+                usleep(.random(in: 0...2_000))
+                kill(getpid(), SIGKILL)
+                return nil
+            }, nil)
+    }
+}
+
+private func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+}
+#endif

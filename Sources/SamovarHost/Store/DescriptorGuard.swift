@@ -1,0 +1,92 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+import SamovarCore
+import ZeroMQ
+
+/// How many doors of a store take further connections, by how many file descriptors are left.
+///
+/// With none left, libzmq aborts at an `ipc` door and spins at a `tcp` one. So clients and subscribers are turned away before that,
+/// and workers last, for their work makes room. Who is connected stays.
+struct DescriptorPolicy: Equatable {
+    enum Doors: Equatable {
+        case open
+        case workersOnly
+        case closed
+    }
+
+    let limit: Int
+    private(set) var doors = Doors.open
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Closes at 80 and 90 %, opens at 70 %, so that one connection more or less does not turn the doors.
+    mutating func update(used: Int) {
+        switch used * 100 / max(1, limit) {
+        case 90...: doors = .closed
+        case 80...: if doors == .open { doors = .workersOnly }
+        case 70...: break
+        default: doors = .open
+        }
+    }
+}
+
+/// Counts this process's descriptors now and then, and keeps a few in reserve for what must not fail for want of one.
+///
+/// A flood may take the last descriptor between two looks. The reserve is given back then, so that operators and workers get in.
+struct DescriptorGuard: ~Copyable {
+    private(set) var policy: DescriptorPolicy
+    private var reserve: [Int32] = []
+    private var nextLook = Timestamp(microseconds: .min)
+    private static let interval = Duration.milliseconds(250)
+    /// A look costs at most one part in so many of the store's time.
+    private static let costFactor = 200
+
+    init(_ limit: DescriptorLimit) {
+        policy = DescriptorPolicy(limit: Int(limit.soft))
+        fill()
+    }
+
+    deinit {
+        for descriptor in reserve { close(descriptor) }
+    }
+
+    /// Looks if it is time to; returns what the doors shall be if that has changed.
+    mutating func look(_ clock: HostClock) -> DescriptorPolicy.Doors? {
+        let begun = clock.now()
+        guard begun >= nextLook else { return nil }
+        let before = policy.doors
+        if let used = Self.count() { policy.update(used: used - reserve.count) }
+        nextLook = begun + max(Self.interval, (clock.now() - begun) * Self.costFactor)
+        guard policy.doors != before else { return nil }
+        if policy.doors == .open { fill() } else { empty() }
+        return policy.doors
+    }
+
+    private mutating func fill() {
+        while reserve.count < min(32, policy.limit / 8) {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return }
+            reserve.append(descriptor)
+        }
+    }
+
+    private mutating func empty() {
+        for descriptor in reserve { close(descriptor) }
+        reserve.removeAll()
+    }
+
+    /// Nil if the system does not tell. For want of a descriptor to ask with, it is all of them.
+    private static func count() -> Int? {
+        guard let folder = opendir("/dev/fd") else { return errno == EMFILE ? Int.max / 200 : nil }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        // “.”, “..”, and the one that reads them.
+        return count - 3
+    }
+}

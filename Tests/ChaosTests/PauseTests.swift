@@ -1,0 +1,105 @@
+import ChaosSupport
+import Foundation
+import ProcessSupport
+import Testing
+
+/// Processes that stop and go on: F15, F17 and F18.
+@Suite(.serialized, .enabled(if: ProcessTable.isAvailable))
+struct PauseTests {
+    private func running(_ shape: Cluster.Shape) async throws -> Cluster {
+        let cluster = try Cluster(shape, in: Scratch())
+        try await eventually("the first views are seen", within: .seconds(60)) {
+            cluster.views(of: "s0") > 2
+        }
+        return cluster
+    }
+
+    private func judge(_ cluster: Cluster) async throws {
+        let violations = try Checker(try await cluster.finish()).violations
+        #expect(violations.isEmpty, "\(violations)\n\(cluster.errors.suffix(3_000))")
+    }
+
+    private var shape: Cluster.Shape {
+        var shape = Cluster.Shape()
+        (shape.workers, shape.clients, shape.subscribers, shape.lanes) = (2, 2, 1, 2)
+        return shape
+    }
+
+    /// Stops a process, and proves that it was.
+    private func pause(_ process: ProcessTable.Entry, for time: Duration) async throws {
+        #expect(process.send(SIGSTOP))
+        try await eventually("\(process) is stopped") { process.isStopped }
+        try await Task.sleep(for: time)
+        #expect(process.send(SIGCONT))
+    }
+
+    @Test func `A store that stops for less or more than the silence goes on with all its peers`() async throws {
+        let cluster = try await running(shape)
+        // The silence of this store is 3 s; in the long form there is also one beyond that of a peer without WELCOME.
+        for seconds in ChaosSettings.isLong ? [1, 5, 8] : [1, 4] {
+            let store = try #require(cluster.processes(.store).first)
+            let seen = cluster.views(of: "s0")
+            try await pause(store, for: .seconds(seconds))
+            try await eventually("views come again after \(seconds) s", within: .seconds(30)) { cluster.views(of: "s0") > seen + 2 }
+        }
+        try await judge(cluster)
+    }
+
+    @Test func `A worker that stops for less than the silence keeps its jobs`() async throws {
+        let cluster = try await running(shape)
+        for worker in cluster.processes(.worker) { try await pause(worker, for: .seconds(1)) }
+        let dead = try await cluster.counter("deadWorkers")
+        #expect(dead == 0)
+        try await judge(cluster)
+    }
+
+    @Test func `A worker that stops for longer than the silence loses its jobs, and its late result changes nothing`() async throws
+    {
+        var shape = shape
+        // The worker that is left must keep up, or jobs that were taken back wait until the other one wakes.
+        (shape.job, shape.lanes, shape.pause) = (.slow, 1, 100)
+        let cluster = try await running(shape)
+        // Whether a worker has a job when it is stopped is luck, so this is done until one had.
+        for _ in 0..<10 where try cluster.answeredTwice().isEmpty {
+            let worker = try #require(cluster.processes(.worker).randomElement())
+            let dead = try await cluster.counter("deadWorkers")
+            #expect(worker.send(SIGSTOP))
+            try await eventually("the store gives the worker up", within: .seconds(30)) {
+                try await cluster.counter("deadWorkers") > dead
+            }
+            // Its jobs are done by others meanwhile; then it answers, too.
+            let written = try cluster.attempts().count
+            try await eventually("others work") { try cluster.attempts().count > written + 20 }
+            #expect(worker.send(SIGCONT))
+            try await eventually("all work") { try cluster.attempts().count > written + 60 }
+        }
+        #expect(try !cluster.answeredTwice().isEmpty, "\(cluster.errors.split(separator: "\n").filter { !$0.contains("attempt") })")
+        try await judge(cluster)
+    }
+
+    @Test func `A subscriber that stops under load costs the store nothing, and shows the head when it goes on`() async throws {
+        let cluster = try await running(shape)
+        let weigh = try cluster.start(
+            ["send", #"{"weigh":{"bytes":262144}}"#, "--data", cluster.data, "--endpoint", cluster.endpoint])
+        #expect(try await weigh.wait() == .exited(0), "\(weigh.errors)")
+        let store = try #require(cluster.processes(.store).first)
+        let subscriber = try #require(cluster.processes(.subscriber).first)
+        try await Task.sleep(for: .seconds(2))
+        let views = try await cluster.counter("views")
+        let before = try #require(store.residentKibibytes)
+        #expect(subscriber.send(SIGSTOP))
+        try await Task.sleep(for: .seconds(ChaosSettings.isLong ? 60 : 8))
+        // Kept for the subscriber, they would be a quarter of a mebibyte each.
+        let published = try await eventually("80 views are published", within: .seconds(60)) {
+            let published = try await cluster.counter("views") - views
+            return published >= 80 ? published : nil
+        }
+        #expect(subscriber.isStopped)
+        let after = try #require(store.residentKibibytes)
+        #expect(subscriber.send(SIGCONT))
+        #expect(
+            after - before < 12 * 1_024, "from \(before / 1_024) to \(after / 1_024) MiB, while \(published) views were published")
+        print("a stopped subscriber, \(published) views of 256 KiB: store \(before / 1_024) MiB, then \(after / 1_024) MiB")
+        try await judge(cluster)
+    }
+}
