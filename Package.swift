@@ -96,6 +96,8 @@ let package = Package(
 
         .executableTarget(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
+        .executableTarget(
+            name: "TrapProgram", dependencies: samovar, path: "Tests/TrapProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
@@ -115,7 +117,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol",
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "TrapProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol",
                 "MessagePack",
                 "ZeroMQ", grdb,
             ],

@@ -36,6 +36,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .damaged: .badData
             case .inputOutput: .inputOutput
             case .program: .internal
+            case .again: .unavailable
             }
         self.init(code, error.description)
     }

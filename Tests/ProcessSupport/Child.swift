@@ -21,7 +21,11 @@ public final class Child: Sendable {
     private let errorFile: String
     private let known = Mutex<End?>(nil)
 
-    public init(_ executable: String, _ arguments: [String], in scratch: Scratch, input: String = "") throws {
+    /// - Parameter environment: beside that of the test, without its `SAMOVAR_` variables.
+    public init(
+        _ executable: String, _ arguments: [String], in scratch: Scratch, input: String = "",
+        environment more: [String: String] = [:]
+    ) throws {
         name = ([executable] + arguments).joined(separator: " ")
         let number = scratch.nextNumber()
         outputFile = scratch.folder("\(number).out")
@@ -29,6 +33,9 @@ public final class Child: Sendable {
         let inputFile = try scratch.write(input, to: "\(number).in")
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
         environment["SAMOVAR_RUNTIME_DIR"] = scratch.folder("run")
+        // A backtrace takes seconds on a busy machine, in which a process that died is still there.
+        environment["SWIFT_BACKTRACE"] = "enable=no"
+        environment.merge(more) { $1 }
         id = try spawn(
             executable, arguments, environment,
             files: [(inputFile, O_RDONLY), (outputFile, Self.forWriting), (errorFile, Self.forWriting)])

@@ -42,10 +42,13 @@ final class StoreLoop: Sendable {
             )
         }
         let clock = HostClock()
+        let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
+        defer { page.close() }
+        let marker = TrapMarker(page.memory)
         var machine = try opened.recover {
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build)
+                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker)
         } note: {
             logger.warning("\($0)")
         }
@@ -154,6 +157,7 @@ final class StoreLoop: Sendable {
         case .stop(.drained):
             logger.info("stopped")
             return false
+        case .stop(let reason) where reason.isCuredByRestart: throw StoreError(.again, "\(reason)")
         case .stop(let reason): throw StoreError(.program, "\(reason)")
         }
         return true

@@ -242,8 +242,11 @@ extension ClientMachine {
             guard requests.settled(turn) else { break }
             actions.append(.settled(turn: turn, dead: dead))
         case .waiting(let turn, let reason):
-            guard requests.isWaiting(for: turn) else { break }
-            actions.append(.waiting(turn: turn, on: reason))
+            if requests.isWaiting(for: turn) {
+                actions.append(.waiting(turn: turn, on: reason))
+            } else if requests.isWaitingForView {
+                actions.append(.noView(reason))
+            }
         case .view(let instance, let turn, let bytes):
             witness = max(witness, turn)
             guard requests.viewed(instance, turn) else { break }

@@ -41,6 +41,7 @@ extension Record.Event {
         case .workerLeft: 10
         case .sessionExpired: 11
         case .drained: 12
+        case .quarantined: 13
         }
     }
 
@@ -75,6 +76,9 @@ extension Record.Event {
             writer.write(effect)
         case .workerJoined(let id), .workerLeft(let id), .sessionExpired(let id): writer.write(id)
         case .drained: writer.writeNil()
+        case .quarantined(let text):
+            writer.writeArrayHeader(1)
+            writer.write(text)
         }
     }
 
@@ -109,6 +113,9 @@ extension Record.Event {
         case 12:
             guard try reader.readNil() else { throw WireError.malformed("drained carries nothing") }
             self = .drained
+        case 13:
+            try reader.readFields(1, of: "quarantined")
+            self = .quarantined(try reader.readString())
         default: throw WireError.malformed("unknown kind of record \(code)")
         }
     }

@@ -44,7 +44,10 @@ extension StoreMachine {
         }
     }
 
-    private func inspect() throws(AdminRefusal) -> MessagePackValue {
+    private mutating func inspect() throws(AdminRefusal) -> MessagePackValue {
+        if let why = suspects.verdict(on: .state) { throw AdminRefusal(text: "the state cannot be encoded: \(why)") }
+        begin(.state)
+        defer { end(.state) }
         do {
             var reader = MessagePackReader(try state.engine.state(), limits: MessagePackLimits(maximumBytes: .max))
             return ["turn": .int(Int64(head)), "instance": .string(instance.key), "state": try reader.readValue()]

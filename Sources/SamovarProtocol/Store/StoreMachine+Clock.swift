@@ -84,6 +84,7 @@ extension StoreMachine {
         // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
         guard !isJournalFull else { return stop(.drained) }
         phase = .stopped
+        forgetWhatIsOff()
         let batch = log.batch
         if !batch.isEmpty { emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
         log.batch = RecordBatch(after: batch.last)

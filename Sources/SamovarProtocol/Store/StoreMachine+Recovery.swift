@@ -7,6 +7,10 @@ extension StoreMachine {
     /// - Throws: what reading it throws; the machine is then unusable, and a new one shall try an older snapshot.
     public mutating func restore(snapshot: [UInt8]) throws {
         precondition(phase == .recovering, "a snapshot is restored before the start")
+        // Whatever the one before the last process died of: the whole journal will do.
+        if suspects.contains(.restore) { throw TrapError(turn: 0, "its state ended the store when it was read") }
+        marker.begin(.restore, isAlone: true)
+        defer { marker.end() }
         try state.restore(snapshot)
         lastSnapshotBytes = snapshot.count
         log = TurnLog(after: head)
@@ -28,8 +32,16 @@ extension StoreMachine {
         log = TurnLog(after: head)
     }
 
-    private mutating func replay(_ record: Record) throws(ReplayError) {
+    private mutating func replay(_ record: Record) throws {
+        let call = ProgramCall.replay(turn: record.turn)
+        if let death, death.call == call, death.evidence.isProof {
+            throw TrapError(
+                turn: record.turn,
+                "the program ended the store when it replayed this turn (\(death.evidence.text)): it, or its machine, has changed")
+        }
+        marker.begin(call, isAlone: true)
         try state.replay(record, log: log)
+        marker.end()
     }
 
     /// The state after the newest turn, in MessagePack.
@@ -41,7 +53,7 @@ extension StoreMachine {
     /// Begins service with a `started` record, and on an empty journal with `Program.start`.
     ///
     /// - Parameter seed: for a new timeline; an old one has its own.
-    /// - Throws: `SeedError`, `GroupLimit`: nothing was created.
+    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
     public mutating func start(seed: [UInt8], now: Timestamp) throws {
         precondition(phase == .recovering, "a store starts once")
         let now = max(now, state.time)
@@ -56,7 +68,7 @@ extension StoreMachine {
             number: state.starts + 1, build: build, schema: state.engine.schema, seed: isNew ? seed : [])
         write(event, now: now)
         if isNew {
-            try state.engine.start(seed: seed, now: now, log: log)
+            try begin(seed: seed, now: now)
             openLogged(now: now)
         } else if awaited.isEmpty {
             for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { dispatcher.enqueue(effect, now: now) }
@@ -66,6 +78,7 @@ extension StoreMachine {
         }
         phase = .serving
         nextTick = now
+        tellOfDeath()
     }
 
     /// Writes a record that calls no `update`, and brings the books up to date.

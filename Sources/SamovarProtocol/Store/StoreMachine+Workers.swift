@@ -130,17 +130,24 @@ extension StoreMachine {
             close(effect.id, answered: lease)
             return write(.done(effect.id), root: effect.root, now: now)
         }
+        let call = ProgramCall.answer(effect.id)
+        if quarantine(call, .effect(effect.id, lease: lease, index: 0), root: effect.root, now: now) != nil {
+            return close(effect.id, answered: lease)
+        }
+        begin(call)
         do {
             let first = head + 1
             try state.engine.take(answer: messages, effect: effect.id, lease: lease, root: effect.root, now: now, log: log)
+            end(call)
             counters.applied += head - first + 1
             state.time = now
             close(effect.id, answered: lease)
             state.ledger.close(effect.id)
             openLogged(now: now)
         } catch let limit as GroupLimit {
-            stop(.groupLimit(limit))
+            stop(limit)
         } catch {
+            end(call)
             let text = "the answer is not a message of this program: \(error)"
             attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
         }
@@ -190,17 +197,28 @@ extension StoreMachine {
 
     /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
     private mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
+        let call = ProgramCall.failure(effect.id)
+        guard mayTake(call) else { return postponed.append(Postponed(effect: effect.id, failure: failure)) }
         note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
+        if quarantine(call, .failure(effect.id), root: effect.root, now: now) != nil { return }
+        begin(call)
         do throws(GroupLimit) {
             let isTaken = try state.engine.take(
                 failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
+            end(call)
             guard isTaken else { return write(.dead(effect.id, failure), root: effect.root, now: now) }
             state.time = now
             state.ledger.close(effect.id)
             openLogged(now: now)
         } catch {
-            stop(.groupLimit(error))
+            stop(error)
         }
+    }
+
+    /// The failure of a suspect, for which everything else has made way. Meanwhile another worker may have come with an answer.
+    mutating func takePostponed(_ failed: Postponed, now: Timestamp) {
+        guard let effect = state.ledger.open[failed.effect], dispatcher.assignments[failed.effect] == nil else { return }
+        fail(effect, failed.failure, now: now)
     }
 
     /// A job overran its timeout, and its worker did not see to it.

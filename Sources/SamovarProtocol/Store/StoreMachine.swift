@@ -48,6 +48,12 @@ public struct StoreMachine: ~Copyable {
         let result: JobResult
     }
 
+    /// An effect that has failed for good, which `failed` was not told yet.
+    struct Postponed {
+        let effect: EffectID
+        let failure: Failure
+    }
+
     let settings: StoreSettings
     let timeline: Timeline
     let secret: Secret
@@ -63,6 +69,17 @@ public struct StoreMachine: ~Copyable {
     var isCommitting = false
     /// The batch with the journal waits for space.
     var isJournalFull = false
+    /// Says which call into the program is under way, to the process after this one.
+    let marker: TrapMarker
+    /// How the process before this one ended, if it was in a call.
+    var death: Suspicion.Death?
+    var suspects: Suspects
+    /// The open batch has to be on disk before another item is taken: a suspect stays alone.
+    var isIsolating = false
+    /// Failures that wait until their suspected effect can be alone.
+    var postponed: Deque<Postponed> = []
+    /// Why no views are made any more; nil while they are.
+    var viewsOff: String?
 
     var peers: [Route: Peer] = [:]
     var desks: [SessionID: Desk] = [:]
@@ -100,11 +117,20 @@ public struct StoreMachine: ~Copyable {
 
     /// - Parameters:
     ///   - build: names the build of the program, for the journal.
-    public init(settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String) {
+    ///   - marker: a page that outlives the process, with what the one before has left in it.
+    public init(
+        settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
+        marker: TrapMarker = TrapMarker()
+    ) {
         self.settings = settings
         self.timeline = timeline
         self.secret = secret
         self.build = build
+        self.marker = marker
+        let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
+        death = suspicion.death
+        suspects = Suspects(suspicion, settings: settings)
+        marker.write(suspects.list)
         state = StoreState(engine: engine, window: settings.window)
         log = TurnLog(after: 0)
         gate = Gate(durable: 0)
@@ -134,7 +160,8 @@ public struct StoreMachine: ~Copyable {
 
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
-        phase != .stopped && canTakeTurns && (!answers.isEmpty || (phase == .serving && inboxCount > 0))
+        phase != .stopped && canTakeTurns
+            && (!answers.isEmpty || !postponed.isEmpty || (phase == .serving && inboxCount > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.
@@ -188,6 +215,8 @@ struct StoreCounters: Equatable {
     /// Messages on our sockets that were not well-formed frames of a known peer.
     var droppedFrames = 0
     var lateResults = 0
+    /// Items that were given up because they ended the store.
+    var quarantined = 0
     var deadWorkers = 0
     var batches = 0
     var views = 0

@@ -53,6 +53,7 @@ struct StoreState {
             ledger.attemptFailed(effect, reason, lease: record.origin.lease, notBefore: notBefore)
         case .done(let effect): ledger.close(effect)
         case .dead(let effect, let failure): ledger.bury(effect, failure)
+        case .quarantined(let text): absorb(quarantined: record.origin, text, turn: record.turn)
         case .requeued(let effect): ledger.requeue(effect, now: record.time)
         case .dropped(let effect): ledger.drop(effect)
         case .workerJoined(let id):
@@ -65,6 +66,17 @@ struct StoreState {
         case .drained:
             joined.removeAll()
             missing.removeAll()
+        }
+    }
+
+    private mutating func absorb(quarantined origin: Origin, _ text: String, turn: Int) {
+        switch origin {
+        case .client(let session, let sequence):
+            sessions.answer(session, Outcome(sequence: sequence, turn: turn, verdict: .rejected(text)))
+        case .effect(let id, _, _), .failure(let id):
+            let attempts = ledger.open[id].map { $0.failures + $0.deaths + 1 } ?? 1
+            ledger.bury(id, Failure(reason: .unhandled, text: text, attempts: attempts))
+        case .store, .followUp, .operator: break
         }
     }
 

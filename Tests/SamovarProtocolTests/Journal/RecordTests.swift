@@ -66,6 +66,10 @@ import Testing
             .drained, .store,
             "960cce000f4240c0c028c0"
         ),
+        (
+            .quarantined("a trap"), .client(session: id, sequence: 9),
+            "960dce000f4240c09301c4100102030405060708090a0b0c0d0e0f10092891a6612074726170"
+        ),
     ]
 
     static func record(_ index: Int, turn: Int = 43) -> Record {
