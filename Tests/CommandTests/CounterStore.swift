@@ -10,11 +10,13 @@ final class CounterStore: Sendable {
     private let executable: String
 
     /// - Parameter workers: of the program's own; 0 if the test brings its own.
-    init(_ executable: String = Executable.counter, workers: Int = 1, in scratch: Scratch? = nil) async throws {
+    init(_ executable: String = Executable.counter, workers: Int = 1, in scratch: Scratch? = nil, data: String? = nil) async throws
+    {
         self.executable = executable
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
-        data = scratch.folder("data")
+        let data = data ?? scratch.folder("data")
+        self.data = data
         up = try Child(executable, ["up", "--workers", "\(workers)", "--data", data], in: scratch)
         try await eventually("the store serves") { [up] in up.errors.contains("serving") }
     }

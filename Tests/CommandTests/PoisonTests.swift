@@ -50,6 +50,20 @@ import Testing
         #expect(try await store.run("send", #"{"work":{"name":"after"}}"#, "--wait", "settled").end == .exited(0))
         #expect(try await store.run("view").output.contains(#""done":["before","after"]"#))
         #expect(try await store.status("deadEffects") == 1)
+
+        let list = try await store.run("effects", "--dead", "--json").json
+        let dead = try #require((list["dead"] as? [[String: Any]])?.first)
+        let name = try #require(dead["effect"] as? String)
+        #expect((dead["failure"] as? String)?.contains("quarantined") == true && list["open"] == nil)
+        #expect(try await store.run("effects", "--drop", "999999/0").errors.contains("effect 999999/0 is neither open nor dead"))
+        #expect(try await store.run("effects", "--requeue", name).output == "requeued \(name)\n")
+        try await eventually("it is dead again", within: .seconds(20)) {
+            try await store.run("status", "--json").output.contains(#""deadEffects":1"#)
+        }
+        #expect(try await store.run("effects", "--drop", "--all").output == "dropped \(name)\n")
+        let none = try await store.run("effects", "--drop", "--all")
+        #expect(none.end == .exited(0) && none.errors.contains("no effect is dead"), "\(none.errors)")
+        #expect(try await store.run("effects", "--requeue").end == .exited(64))
     }
 
     @Test func `a job that kills its workers ends dead after three deaths, and others are done`() async throws {

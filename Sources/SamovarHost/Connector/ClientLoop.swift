@@ -10,6 +10,8 @@ struct ClientLoop: ~Copyable {
     private var subscriber: SubscriberMachine
     private let clock = HostClock()
     private var isStopping = false
+    /// As the client was told it.
+    private var obstacle: String?
     private var sends: [Int: CheckedContinuation<StoreClient.Result, Never>] = [:]
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
         [:]
@@ -47,6 +49,10 @@ struct ClientLoop: ~Copyable {
             try front.sendWaiting()
             var actions: [ClientMachine.Action] = []
             _ = try front.receive { actions += machine.received($0, now: now) }
+            if machine.obstacle != obstacle {
+                obstacle = machine.obstacle
+                client.tell(obstacle: obstacle)
+            }
             if try front.connectionBroke() { actions += machine.disconnected(now: now) }
             actions += machine.ticked(now: now)
             actions += machine.flush(now: now)

@@ -77,6 +77,7 @@ public final class StoreClient: Service {
     let instance: Instance
     let logger: Logger
     let mailbox: Mailbox<Command>
+    private let told = Mutex<String?>(nil)
     private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
     let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
 
@@ -105,6 +106,11 @@ public final class StoreClient: Service {
             self.close()
         }
     }
+
+    /// Why the store takes nothing at present, in its words, such as a full disk; nil if it takes all.
+    public var obstacle: String? { told.withLock { $0 } }
+
+    func tell(obstacle: String?) { told.withLock { $0 = obstacle } }
 
     /// Ends the session and `run`.
     public func close() {

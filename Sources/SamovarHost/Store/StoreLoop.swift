@@ -137,8 +137,8 @@ final class StoreLoop: Sendable {
             case .journal(.committed(let turn)): machine.committed(through: turn, now: now)
             case .journal(.full(let error)):
                 logger.error("\(error)")
-                machine.journalIsFull(true)
-            case .journal(.freed): machine.journalIsFull(false)
+                machine.journalIsFull(true, now: now)
+            case .journal(.freed): machine.journalIsFull(false, now: now)
             case .journal(.snapshotFailed(let error)): logger.error("no snapshot: \(error)")
             case .journal(.failed(let error)): throw StoreError(error)
             case .journal(.ended): break

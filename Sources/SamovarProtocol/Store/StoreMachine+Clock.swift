@@ -7,8 +7,9 @@ extension StoreMachine {
         // Late by so much, it was the store that was away: a machine that slept, a debugger. Silence then proves nothing.
         if now - nextTick > settings.silence / 2 { forgiveSilence(now: now) }
         nextTick = now + settings.tickInterval
-        if !isJournalFull { publishTick() }
+        if isJournalFull { publishDurableTick() } else { publishTick() }
         buryTheSilent(now: now)
+        dispatcher.forgetLosses(exceptOf: state.ledger)
         expireSessions(now: now)
         warnOfUnservedQueues(now: now)
         for (root, routes) in waiters.settling.sorted(by: { $0.key < $1.key }) {
@@ -24,7 +25,7 @@ extension StoreMachine {
 
     private mutating func buryTheSilent(now: Timestamp) {
         let silent = dispatcher.workers.filter { now - $0.value.heard > settings.silence }.keys.sorted()
-        for id in silent { workerDied(id, "silent for \(settings.silence.components.seconds) s", now: now) }
+        for id in silent { workerLost(id, now: now) }
         for (session, desk) in desks where now - desk.heard > settings.silence {
             if let route = desk.route { forget(route) }
             // A session without a record is nothing to keep.

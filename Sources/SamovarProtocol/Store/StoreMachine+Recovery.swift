@@ -59,6 +59,7 @@ extension StoreMachine {
         let now = max(now, state.time)
         startTime = now
         gate = Gate(durable: head)
+        durableFacts = facts
         awaited = state.joined
         held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
         dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)

@@ -150,6 +150,7 @@ extension StoreMachine {
         isCommitting = true
         counters.batches += 1
         journalBytes += batch.byteCount
+        committingFacts = facts
         emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
         if journalBytes > max(settings.snapshotBytes, 2 * lastSnapshotBytes) { saveSnapshot() }
     }
@@ -173,12 +174,13 @@ extension StoreMachine {
     public mutating func committed(through turn: Int, now: Timestamp) {
         isCommitting = false
         isIsolating = false
-        actions.append(contentsOf: gate.open(to: turn))
+        durableFacts = committingFacts
+        for action in gate.open(to: turn) { leave(action) }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
-    public mutating func journalIsFull(_ isFull: Bool) {
-        isJournalFull = isFull
+    public mutating func journalIsFull(_ isFull: Bool, now: Timestamp) {
+        fullSince = isFull ? fullSince ?? now : nil
         if isFull {
             note(.error, "the disk is full: nothing is taken until there is space")
         } else {
@@ -255,6 +257,12 @@ extension StoreMachine {
         let idle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
         let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: idle)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+    }
+
+    /// While the disk is full: subscribers shall know that the store lives, and hear of nothing that is not on disk.
+    mutating func publishDurableTick() {
+        let frame = Frame.tick(instance: instance, head: gate.durable, view: shownView?.turn ?? 0, idle: false)
+        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .none)
     }
 }
 

@@ -228,28 +228,53 @@ extension StoreMachine {
         attemptFailed(effect, .timedOut, "no answer within its timeout", lease: holder.lease, isPermanent: false, now: now)
     }
 
-    /// A worker is known to be dead: by its silence, or by its supervisor. Its jobs go to others at once.
+    /// A worker is dead, as its supervisor saw. Its jobs go to others at once, and what it had started is suspected.
     public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
         guard phase != .stopped, phase != .recovering else { return }
         let now = max(now, state.time)
-        if state.joined.contains(id) { write(.workerLeft(id), now: now) }
-        if let desk = dispatcher.workers[id] {
-            counters.deadWorkers += 1
-            note(.warning, "worker \(id) is dead: \(evidence); \(count(desk.jobs.count, "job")) taken back")
-            let answered = answered(by: id)
-            let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
-            attempts[id] = nil
-            forget(desk.route)
-            for (index, job) in jobs.enumerated() {
-                guard let effect = state.ledger.open[job] else { continue }
-                // Only what it had started can have killed it, and it starts its jobs in order.
-                if index < desk.slots {
-                    attemptFailed(effect, .workerDied, evidence, lease: nil, isPermanent: false, now: now)
-                } else {
-                    giveBack(job, now: now)
-                }
+        if let (started, rest) = takeJobs(of: id, "is dead: \(evidence)", now: now) {
+            for effect in started.compactMap({ state.ledger.open[$0] }) {
+                attemptFailed(effect, .workerDied, evidence, lease: nil, isPermanent: false, now: now)
             }
+            for job in rest { giveBack(job, now: now) }
         }
         noLongerAwaited(id, now: now)
+    }
+
+    /// A worker is silent. It may be dead, or busy, or behind a broken network: that spends nothing of its jobs. Yet those that it
+    /// had started are offered alone if that happens to them again and again, and are given up when even that leads nowhere.
+    mutating func workerLost(_ id: WorkerID, now: Timestamp) {
+        let silence = "silent for \(settings.silence.components.seconds) s"
+        let isIsolated = dispatcher.workers[id]?.isIsolated == true
+        if let (started, rest) = takeJobs(of: id, "is taken for dead: \(silence)", now: now) {
+            for effect in started.compactMap({ state.ledger.open[$0] }) {
+                let losses = dispatcher.lose(effect.id, isIsolated: isIsolated)
+                guard losses >= settings.suspectLosses else {
+                    giveBack(effect.id, now: now)
+                    continue
+                }
+                dispatcher.forget(effect.id)
+                let text = "its worker fell silent \(losses) times while it ran nothing else"
+                fail(effect, Failure(reason: .workerDied, text: text, attempts: effect.failures + effect.deaths + losses), now: now)
+            }
+            for job in rest { giveBack(job, now: now) }
+        }
+        noLongerAwaited(id, now: now)
+    }
+
+    /// Removes a worker, and returns what it had started and what it had not; nil if it is not there.
+    private mutating func takeJobs(
+        of id: WorkerID, _ what: String, now: Timestamp
+    ) -> (started: [EffectID], rest: [EffectID])? {
+        if state.joined.contains(id) { write(.workerLeft(id), now: now) }
+        guard let desk = dispatcher.workers[id] else { return nil }
+        counters.deadWorkers += 1
+        note(.warning, "worker \(id) \(what); \(count(desk.jobs.count, "job")) taken back")
+        let answered = answered(by: id)
+        let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
+        attempts[id] = nil
+        forget(desk.route)
+        // Only what it had started can have killed it, and it starts its jobs in order.
+        return (Array(jobs.prefix(desk.slots)), Array(jobs.dropFirst(desk.slots)))
     }
 }

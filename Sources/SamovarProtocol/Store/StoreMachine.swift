@@ -67,8 +67,15 @@ public struct StoreMachine: ~Copyable {
     var dispatcher: Dispatcher
     /// A batch is with the journal.
     var isCommitting = false
-    /// The batch with the journal waits for space.
-    var isJournalFull = false
+    /// Since when the batch with the journal waits for space; nil while there is some.
+    var fullSince: Timestamp?
+    var isJournalFull: Bool { fullSince != nil }
+    /// What the turns on disk, and no others, make of the numbers that `status` tells.
+    var durableFacts = StoreFacts()
+    /// The same at the end of the batch with the journal.
+    var committingFacts = StoreFacts()
+    /// The newest view that has left.
+    var shownView: (turn: Int, bytes: [UInt8])?
     /// Says which call into the program is under way, to the process after this one.
     let marker: TrapMarker
     /// How the process before this one ended, if it was in a call.
@@ -103,6 +110,7 @@ public struct StoreMachine: ~Copyable {
     var acknowledgements = RouteBatches<Lease>()
     var cancellations = RouteBatches<Lease>()
 
+    var adminReplies = AdminReplies()
     var views = ViewPublisher()
     var waiters = Waiters()
     var journalBytes = 0
@@ -187,10 +195,17 @@ public struct StoreMachine: ~Copyable {
     /// The only way out. Whatever tells of state, outcomes or open effects names the turn that it tells of.
     mutating func emit(_ action: StoreAction, floor: Floor) {
         switch floor {
-        case .none: actions.append(action)
+        case .none: leave(action)
         case .turn(let turn):
-            if let action = gate.pass(action, floor: turn) { actions.append(action) }
+            if let action = gate.pass(action, floor: turn) { leave(action) }
         }
+    }
+
+    mutating func leave(_ action: StoreAction) {
+        if case .publish(let envelope, _) = action, case .view(_, let turn, let bytes) = envelope.frame {
+            shownView = (turn, bytes)
+        }
+        actions.append(action)
     }
 
     mutating func send(_ frame: Frame, to route: Route, floor: Floor) {

@@ -30,6 +30,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var timeoutGrace: Duration = .seconds(2)
     /// Deaths of workers after which an effect is offered alone, and after one more, parked.
     public var suspectDeaths = 2
+    /// Workers that may fall silent, one after the other, while they run one effect and nothing else, before it is parked.
+    public var suspectLosses = 10
     /// Times that the program may end the store with one item, alone and proven, before the item is quarantined.
     public var trapDeaths = 3
     /// Times that the store may end during one item, alone and for no known reason, before the item is quarantined.
@@ -49,6 +51,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var snapshotBytes = 64 << 20
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
+    /// Effects that one request of an operator may requeue or drop.
+    public var adminEffects = 10_000
     /// Requests that wait for a turn or for an effect to close.
     public var waiters = 10_000
 

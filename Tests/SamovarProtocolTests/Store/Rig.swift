@@ -27,6 +27,8 @@ final class Rig {
     private(set) var order: [String] = []
     private(set) var durable: StoreState
     private var mail: [Route: [Frame]] = [:]
+    /// Requests of operators so far; each has its own number.
+    var requests = 0
 
     init(
         _ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0),
