@@ -106,6 +106,8 @@ let package = Package(
         // A program that is not deterministic, for those who must find that out.
         .executableTarget(
             name: "FickleProgram", dependencies: samovar, path: "Tests/FickleProgram", swiftSettings: settings),
+        .executableTarget(
+            name: "TrapProgram", dependencies: samovar, path: "Tests/TrapProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
@@ -149,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "SamovarCLI", "SamovarCore",
-                "SamovarProtocol",
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "TrapProgram", "SamovarCLI",
+                "SamovarCore", "SamovarProtocol",
                 "MessagePack",
                 "ZeroMQ", grdb,
             ],

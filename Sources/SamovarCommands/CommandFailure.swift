@@ -36,6 +36,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .damaged: .badData
             case .inputOutput: .inputOutput
             case .program: .internal
+            case .again: .unavailable
             }
         if let divergence = error.divergence {
             self = .divergence(divergence, error.description)

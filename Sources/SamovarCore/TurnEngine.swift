@@ -143,3 +143,39 @@ public enum GroupLimit: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+extension GroupLimit {
+    /// Which limit it is, so that it can be told without the turn.
+    public enum Kind: Int, Sendable, CaseIterable {
+        case turns, effects, bytes, effectBytes, unencodable
+
+        /// What is wrong with a group that breaks it.
+        public func text(_ limit: Int) -> String {
+            switch self {
+            case .turns: "more than \(limit) turns in one group: an endless chain of follow-ups?"
+            case .effects: "more than \(limit) effects in one group"
+            case .bytes: "more than \(limit) bytes of records in one group"
+            case .effectBytes: "an effect of more than \(limit) bytes"
+            case .unencodable: "a message or an effect that cannot be encoded"
+            }
+        }
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .turns: .turns
+        case .effects: .effects
+        case .bytes: .bytes
+        case .effectBytes: .effectBytes
+        case .unencodable: .unencodable
+        }
+    }
+
+    /// The size of the limit; 0 where there is none.
+    public var limit: Int {
+        switch self {
+        case .turns(let limit, _), .effects(let limit, _), .bytes(let limit, _), .effectBytes(let limit, _): limit
+        case .unencodable: 0
+        }
+    }
+}

@@ -2,24 +2,28 @@ import Foundation
 import ProcessSupport
 import Testing
 
-/// A running counter, as a person would start it, and the commands that a person would try on it.
+/// A running program, the counter unless another is named, as a person would start it, and the commands that a person would try on it.
 final class CounterStore: Sendable {
     let scratch: Scratch
     let data: String
     let up: Child
+    private let executable: String
 
-    /// - Parameter workers: of the counter's own; 0 if the test brings its own.
-    init(workers: Int = 1, in scratch: Scratch? = nil) async throws {
+    /// - Parameter workers: of the program's own; 0 if the test brings its own.
+    init(_ executable: String = Executable.counter, workers: Int = 1, in scratch: Scratch? = nil, data: String? = nil) async throws
+    {
+        self.executable = executable
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
-        data = scratch.folder("data")
-        up = try Child(Executable.counter, ["up", "--workers", "\(workers)", "--data", data], in: scratch)
+        let data = data ?? scratch.folder("data")
+        self.data = data
+        up = try Child(executable, ["up", "--workers", "\(workers)", "--data", data], in: scratch)
         try await eventually("the store serves") { [up] in up.errors.contains("serving") }
     }
 
     /// Starts a command on this store.
     func start(_ arguments: [String], input: String = "") throws -> Child {
-        try Child(Executable.counter, arguments + ["--data", data], in: scratch, input: input)
+        try Child(executable, arguments + ["--data", data], in: scratch, input: input)
     }
 
     /// Runs a command on this store to its end.

@@ -32,6 +32,8 @@ public final class Child: Sendable {
         let inputFile = try scratch.write(input, to: "\(number).in")
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
         environment["SAMOVAR_RUNTIME_DIR"] = scratch.folder("run")
+        // A backtrace takes seconds on a busy machine, in which a process that died is still there.
+        environment["SWIFT_BACKTRACE"] = "enable=no"
         environment.merge(variables) { $1 }
         id = try spawn(
             executable, arguments, environment,

@@ -2,6 +2,7 @@ import Foundation
 
 /// The executables of this package, which lie beside the test bundle.
 public enum Executable {
+    public static var trapProgram: String { path("TrapProgram") }
     public static var counter: String { path("counter") }
     public static var dupes: String { path("dupes") }
     public static var chaos: String { path("ChaosProgram") }

@@ -25,7 +25,11 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
                     throw CommandFailure(.configuration, "\(error)")
                 }
             } else: {
-                CommandFailure(.unavailable, "no store answers at \(endpoint.front); is it running? start one with `up`")
+                if let obstacle = client.obstacle {
+                    CommandFailure(.tryLater, "the store takes nothing at present: \(obstacle)")
+                } else {
+                    CommandFailure(.unavailable, "no store answers at \(endpoint.front); is it running? start one with `up`")
+                }
             }
             return try await body(client)
         }

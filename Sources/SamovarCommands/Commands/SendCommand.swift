@@ -58,7 +58,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let receipt: Receipt = try await within(limit.duration) {
             try await outcome(of: value.encoded, client) { text in progress.withLock { $0 = text } }
         } else: {
-            CommandFailure(.tryLater, "gave up after \(limit): \(progress.withLock { $0 })")
+            CommandFailure(.tryLater, "gave up after \(limit): \(client.obstacle ?? progress.withLock { $0 })")
         } giveUp: {
             client.close()
         }

@@ -154,7 +154,9 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             return nil
         }
         guard case .int(0) = effects["openCount"], case .array(let dead) = effects["dead"] else { return nil }
-        return dead.map { "  " + ViewText.line(of: $0) }
+        var lines = dead.map { "  " + ViewText.line(of: $0) }
+        if case .int(let count)? = effects["deadCount"], count > lines.count { lines.append("  … \(count) in all") }
+        return lines
     }
 }
 

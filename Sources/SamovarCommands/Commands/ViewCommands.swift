@@ -2,6 +2,7 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
+import Synchronization
 
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, json
@@ -86,10 +87,11 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
         try await withClient(options, for: Views.self) { [self] client in
             let turn = atLeast
             let limit = timeout
+            let reason = Mutex("the store has not reached turn \(turn)")
             let view = try await within(limit.duration) {
-                await client.view(atLeast: turn)
+                await client.view(atLeast: turn) { why in reason.withLock { $0 = why } }
             } else: {
-                CommandFailure(.tryLater, "the store has not reached turn \(turn) within \(limit)")
+                CommandFailure(.tryLater, "gave up after \(limit): \(reason.withLock { $0 })")
             } giveUp: {
                 client.close()
             }

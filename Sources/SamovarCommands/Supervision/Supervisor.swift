@@ -51,8 +51,9 @@ final class Supervisor: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Exit codes of a store that a restart cannot mend: usage, bad data, busy folder, configuration.
-    private static let finalCodes: Set<Int32> = [64, 65, 75, 78]
+    /// Exit codes of a store that a restart cannot mend: usage, bad data, a program or a journal that cannot go on, busy folder,
+    /// configuration.
+    private static let finalCodes: Set<Int32> = [64, 65, 70, 75, 78]
     private static let goneLimit = 256
     /// A child that is told to drain ends within 5 s by itself, and is ended after these.
     private static let drainLimit = Duration.seconds(7)

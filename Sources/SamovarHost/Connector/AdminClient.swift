@@ -11,6 +11,8 @@ public struct AdminClient: Sendable {
         self.endpoint = endpoint
     }
 
+    /// It is asked again every two seconds under one number, so that the store does nothing twice.
+    ///
     /// - Parameter patience: how long to wait for a store that is away or restarting.
     /// - Returns: the store's answer.
     /// - Throws: `AdminError`.
@@ -25,7 +27,8 @@ public struct AdminClient: Sendable {
     ) throws -> MessagePackValue {
         let context = try Context()
         let deadline = ContinuousClock.now + patience
-        let request = Envelope(.request(AdminRequest(id: 1, verb: verb, arguments: arguments)), timeline: .zero)
+        let request = Envelope(
+            .request(AdminRequest(id: .random(in: 1 ... .max), verb: verb, arguments: arguments)), timeline: .zero)
         while ContinuousClock.now < deadline {
             // A new socket for each attempt, for none of ours reconnects by itself.
             var poller = Poller()

@@ -11,13 +11,21 @@ struct ClientLoop: ~Copyable {
     private var subscriber: SubscriberMachine
     private let clock = HostClock()
     private var isStopping = false
+    /// As the client was told it.
+    private var obstacle: String?
     private var sends: [Int: CheckedContinuation<StoreClient.Result, Never>] = [:]
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
         [:]
-    private var requests: [(turn: Int, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
+    private var requests: [ViewRequest] = []
     /// The view that is shown; for watchers that come later.
     private var newest: StoreClient.View?
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
+
+    private struct ViewRequest {
+        let turn: Int
+        let onWaiting: @Sendable (String) -> Void
+        let continuation: CheckedContinuation<StoreClient.View?, Never>
+    }
 
     init(_ client: StoreClient) {
         self.client = client
@@ -42,6 +50,10 @@ struct ClientLoop: ~Copyable {
             try front.sendWaiting()
             var actions: [ClientMachine.Action] = []
             _ = try front.receive { actions += machine.received($0, now: now) }
+            if machine.obstacle != obstacle {
+                obstacle = machine.obstacle
+                client.tell(obstacle: obstacle)
+            }
             if try front.connectionBroke() { actions += machine.disconnected(now: now) }
             actions += machine.ticked(now: now)
             actions += machine.flush(now: now)
@@ -77,10 +89,10 @@ struct ClientLoop: ~Copyable {
                 finish(turn, .unknown("\(error)"))
                 return []
             }
-        case .view(let turn, let continuation):
+        case .view(let turn, let onWaiting, let continuation):
             do throws(ClientMachine.SubmitError) {
                 let actions = try machine.requestView(of: client.instance, atLeast: turn, now: now)
-                requests.append((turn, continuation))
+                requests.append(ViewRequest(turn: turn, onWaiting: onWaiting, continuation: continuation))
                 return actions
             } catch {
                 continuation.resume(returning: nil)
@@ -125,6 +137,8 @@ struct ClientLoop: ~Copyable {
                 guard !watchers.isEmpty, instance == client.instance else { continue }
                 let shown = subscriber.answered(turn: turn, bytes: bytes, timeline: machine.timeline, now: now)
                 try perform(shown, &front, &feed, &poller, now)
+            case .noView(let reason):
+                for request in requests { request.onWaiting(reason) }
             case .refused(let error):
                 client.connectedContinuation.yield(.failure(error))
                 throw error

@@ -52,7 +52,7 @@ public final class StoreClient: Service {
     enum Command: Sendable {
         case send([UInt8], Instance, CheckedContinuation<Result, Never>)
         case settle(Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
-        case view(atLeast: Int, CheckedContinuation<View?, Never>)
+        case view(atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
         case watch(AsyncStream<ViewEvent>.Continuation)
         case close
 
@@ -61,7 +61,7 @@ public final class StoreClient: Service {
             switch self {
             case .send(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
-            case .view(_, let continuation): continuation.resume(returning: nil)
+            case .view(_, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()
             case .close: break
             }
@@ -77,6 +77,7 @@ public final class StoreClient: Service {
     let instance: Instance
     let logger: Logger
     let mailbox: Mailbox<Command>
+    private let told = Mutex<String?>(nil)
     private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
     let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
 
@@ -106,6 +107,11 @@ public final class StoreClient: Service {
         }
     }
 
+    /// Why the store takes nothing at present, in its words, such as a full disk; nil if it takes all.
+    public var obstacle: String? { told.withLock { $0 } }
+
+    func tell(obstacle: String?) { told.withLock { $0 = obstacle } }
+
     /// Ends the session and `run`.
     public func close() {
         post(.close)
@@ -134,8 +140,10 @@ public final class StoreClient: Service {
     }
 
     /// A view of at least this turn; nil if the client ends before.
-    public func view(atLeast turn: Int = 0) async -> View? {
-        await withCheckedContinuation { post(.view(atLeast: turn, $0)) }
+    ///
+    /// - Parameter onWaiting: called, on the client's thread, with why there is no view at present.
+    public func view(atLeast turn: Int = 0, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> View? {
+        await withCheckedContinuation { post(.view(atLeast: turn, onWaiting: onWaiting, $0)) }
     }
 
     /// The current view and those that follow. A slow reader misses views, never the newest.

@@ -12,8 +12,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case damaged
         /// The disk or the sockets failed.
         case inputOutput
-        /// The program broke a limit, or the journal lost its tail.
+        /// The program does not survive its own journal, or the journal lost its tail. Another start cannot help.
         case program
+        /// A group of turns broke a limit. The next start knows why this one ended, and takes that item alone or not at all.
+        case again
     }
 
     public let code: Code

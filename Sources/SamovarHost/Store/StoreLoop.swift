@@ -43,11 +43,14 @@ final class StoreLoop: Sendable {
             )
         }
         let clock = HostClock()
+        let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
+        defer { page.close() }
+        let marker = TrapMarker(page.memory)
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
         var machine = try opened.recover(accepting: &accepted) {
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build)
+                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker)
         } note: {
             logger.warning("\($0)")
         }
@@ -155,8 +158,8 @@ final class StoreLoop: Sendable {
                 CrashPoint.pass(.storeAfterCommit)
             case .journal(.full(let error)):
                 logger.error("\(error)")
-                machine.journalIsFull(true)
-            case .journal(.freed): machine.journalIsFull(false)
+                machine.journalIsFull(true, now: now)
+            case .journal(.freed): machine.journalIsFull(false, now: now)
             case .journal(.snapshotFailed(let error)): logger.error("no snapshot: \(error)")
             case .journal(.failed(let error)): throw StoreError(error)
             case .journal(.ended): break
@@ -180,6 +183,7 @@ final class StoreLoop: Sendable {
         case .stop(.drained):
             logger.info("stopped")
             return false
+        case .stop(let reason) where reason.isCuredByRestart: throw StoreError(.again, "\(reason)")
         case .stop(let reason): throw StoreError(.program, "\(reason)")
         }
         return true

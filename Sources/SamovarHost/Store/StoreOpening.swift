@@ -128,6 +128,8 @@ struct OpenedJournal {
             return machine
         } catch let error as JournalError {
             throw StoreError(error)
+        } catch let error as TrapError {
+            throw StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
         } catch {
             throw StoreError(
                 .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,

@@ -55,6 +55,8 @@ extension ClientMachine {
         case unsettled(turn: Int, UnknownReason)
         /// A view that was asked for; its timeline is the machine's.
         case view(instance: Instance, turn: Int, bytes: [UInt8])
+        /// A view that was asked for cannot be made; the request stays.
+        case noView(String)
         /// The store will not have this client, for good. Only another session can go on.
         case refused(PeerError)
         /// Give the socket a moment to send what it has, and close it.

@@ -51,6 +51,9 @@ public struct ClientMachine: ~Copyable {
     /// Where the last ERROR resync led: each frame that was under way then gives another, which says nothing new.
     private var resynced: Int?
 
+    /// Why the store takes nothing from us at present, in its words; nil if it has not said so since the last WELCOME.
+    public private(set) var obstacle: String?
+
     private let session: SessionID
     private let schema: Schema?
     private let settings: Settings
@@ -180,6 +183,7 @@ extension ClientMachine {
     /// A frame came from the store.
     public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
         var actions: [Action] = []
+        if case .error(let error) = envelope.frame, error.code == .retryLater { obstacle = error.text }
         switch connection.received(envelope, now: now) {
         case .none: break
         case .note(let text): actions.append(.note(text))
@@ -194,6 +198,7 @@ extension ClientMachine {
     }
 
     private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
+        obstacle = nil
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
         if let left {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
@@ -246,8 +251,11 @@ extension ClientMachine {
             guard requests.settled(turn) else { break }
             actions.append(.settled(turn: turn, dead: dead))
         case .waiting(let turn, let reason):
-            guard requests.isWaiting(for: turn) else { break }
-            actions.append(.waiting(turn: turn, on: reason))
+            if requests.isWaiting(for: turn) {
+                actions.append(.waiting(turn: turn, on: reason))
+            } else if requests.isWaitingForView {
+                actions.append(.noView(reason))
+            }
         case .view(let instance, let turn, let bytes):
             witness = max(witness, turn)
             guard requests.viewed(instance, turn) else { break }

@@ -24,6 +24,8 @@ struct ClientRequests: Equatable {
         }
     }
 
+    var isWaitingForView: Bool { !views.isEmpty }
+
     func isWaiting(for turn: Int) -> Bool { turns.contains(turn) }
 
     /// False if nobody asked.

@@ -22,6 +22,9 @@ public struct OpenEffect: Equatable, Sendable {
     /// Its policy allows no more with its label: it fails without an attempt.
     public var isCrowded = false
 
+    /// A source runs for as long as it is wanted, and outlives any number of workers: their deaths say nothing of it.
+    public var isSource: Bool { root == 0 }
+
     public var queue: Queue { options.queue }
     public var retry: Retry { options.retry }
     public var timeout: Duration? { options.timeout }

@@ -21,6 +21,8 @@ public struct Record: Equatable, Sendable {
         case dead(EffectID, Failure)
         case requeued(EffectID)
         case dropped(EffectID)
+        /// The item of the record's origin ended the store again and again, and is not taken; in words.
+        case quarantined(String)
         case workerJoined(WorkerID)
         case workerLeft(WorkerID)
         case sessionExpired(SessionID)

@@ -42,6 +42,7 @@ extension Record.Event {
         case .sessionExpired: 11
         case .drained: 12
         case .divergenceAccepted: 14
+        case .quarantined: 13
         }
     }
 
@@ -81,6 +82,9 @@ extension Record.Event {
             writer.write(turn)
             writer.write(hash)
             writer.write(build)
+        case .quarantined(let text):
+            writer.writeArrayHeader(1)
+            writer.write(text)
         }
     }
 
@@ -119,6 +123,9 @@ extension Record.Event {
             try reader.readFields(3, of: "divergenceAccepted")
             self = .divergenceAccepted(
                 turn: try reader.readCount(), hash: try reader.readUInt64(), build: try reader.readString())
+        case 13:
+            try reader.readFields(1, of: "quarantined")
+            self = .quarantined(try reader.readString())
         default: throw WireError.malformed("unknown kind of record \(code)")
         }
     }

@@ -60,10 +60,30 @@ struct Dispatcher {
     private let start: Int
     private var leases = 0
     private let suspectDeaths: Int
+    /// How often the workers of open effects fell silent; alone counts those that ran nothing else.
+    private var losses: [EffectID: (all: Int, alone: Int)] = [:]
 
     init(start: Int, suspectDeaths: Int) {
         self.start = start
         self.suspectDeaths = suspectDeaths
+    }
+
+    /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
+    private func isSuspect(_ effect: OpenEffect) -> Bool {
+        !effect.isSource && effect.deaths + (losses[effect.id]?.all ?? 0) >= suspectDeaths
+    }
+
+    /// Counts that a worker fell silent with this effect; returns how often one did that had nothing else.
+    mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
+        let before = losses[id] ?? (0, 0)
+        let counted = (all: before.all + 1, alone: before.alone + (isIsolated ? 1 : 0))
+        losses[id] = counted
+        return counted.alone
+    }
+
+    /// Forgets losses of effects that are not open any more.
+    mutating func forgetLosses(exceptOf ledger: EffectLedger) {
+        losses = losses.filter { ledger.open[$0.key] != nil }
     }
 
     // MARK: Effects
@@ -77,7 +97,7 @@ struct Dispatcher {
         }
         guard waiting[effect.id] == nil else { return }
         waiting[effect.id] = now
-        if effect.deaths >= suspectDeaths {
+        if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
             ready[effect.queue, default: WaitingLine()].append(effect.id, priority: effect.options.priority)
@@ -239,7 +259,7 @@ struct Dispatcher {
         guard id != reserved else { return nil }
         for queue in desk.queues {
             while let first = ready[queue]?.popFirst() {
-                guard waiting[first] != nil, let effect = ledger.open[first], effect.deaths < suspectDeaths else { continue }
+                guard waiting[first] != nil, let effect = ledger.open[first], !isSuspect(effect) else { continue }
                 return effect
             }
         }
@@ -266,7 +286,7 @@ struct Dispatcher {
         orders += 1
         assignments[effect.id] = Assignment(lease: lease, worker: worker, order: orders)
         workers[worker]?.jobs.insert(effect.id)
-        if effect.deaths >= suspectDeaths { workers[worker]?.isIsolated = true }
+        if isSuspect(effect) { workers[worker]?.isIsolated = true }
     }
 
     private mutating func limit(_ effect: OpenEffect, lease: Lease, now: Timestamp, grace: Duration) {

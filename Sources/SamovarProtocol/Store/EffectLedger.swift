@@ -138,7 +138,8 @@ struct EffectLedger: Equatable, Sendable {
 
     /// - Parameter lease: that of the attempt; nil if its worker died, for then it may still come back and answer.
     mutating func attemptFailed(_ id: EffectID, _ reason: Failure.Reason, lease: Lease?, notBefore: Timestamp) {
-        if reason == .workerDied { open[id]?.deaths += 1 } else { open[id]?.failures += 1 }
+        guard let effect = open[id] else { return }
+        if reason == .workerDied, !effect.isSource { open[id]?.deaths += 1 } else { open[id]?.failures += 1 }
         if let lease { open[id]?.failed = lease }
         open[id]?.notBefore = notBefore
     }

@@ -56,15 +56,17 @@ public enum StopReason: Error, Equatable, Sendable, CustomStringConvertible {
     case lostTail(String)
     /// A group of turns passed a limit; nothing of it was kept.
     case groupLimit(GroupLimit)
-    /// The view or the state cannot be encoded.
-    case unencodable(String)
+
+    /// The next start knows what ended this one, and goes on without it.
+    public var isCuredByRestart: Bool {
+        if case .groupLimit = self { true } else { false }
+    }
 
     public var description: String {
         switch self {
         case .drained: "stopped in order"
         case .lostTail(let evidence): "the journal has lost its tail: \(evidence)"
         case .groupLimit(let limit): "\(limit)"
-        case .unencodable(let what): what
         }
     }
 }

@@ -43,6 +43,11 @@ extension StoreMachine {
         case .settle(let turn): settle(turn, for: route)
         case .viewRequest(let wanted, let turn):
             guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
+            if isJournalFull, let shownView, turn <= shownView.turn {
+                // No newer one can be on disk soon, and this one is.
+                let frame = Frame.view(instance: instance, turn: shownView.turn, bytes: shownView.bytes)
+                return send(frame, to: route, floor: .none)
+            }
             guard turn > head else { return sendView(to: route) }
             guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
             waiters.view(turn, route: route)

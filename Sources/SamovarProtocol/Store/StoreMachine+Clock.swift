@@ -7,8 +7,9 @@ extension StoreMachine {
         // Late by so much, it was the store that was away: a machine that slept, a debugger. Silence then proves nothing.
         if now - nextTick > settings.silence / 2 { forgiveSilence(now: now) }
         nextTick = now + settings.tickInterval
-        if !isJournalFull { publishTick() }
+        if isJournalFull { publishDurableTick() } else { publishTick() }
         buryTheSilent(now: now)
+        dispatcher.forgetLosses(exceptOf: state.ledger)
         expireSessions(now: now)
         warnOfUnservedQueues(now: now)
         for (root, routes) in waiters.settling.sorted(by: { $0.key < $1.key }) {
@@ -24,7 +25,7 @@ extension StoreMachine {
 
     private mutating func buryTheSilent(now: Timestamp) {
         let silent = dispatcher.workers.filter { now - $0.value.heard > settings.silence }.keys.sorted()
-        for id in silent { workerDied(id, "silent for \(settings.silence.components.seconds) s", now: now) }
+        for id in silent { workerLost(id, now: now) }
         for (session, desk) in desks where now - desk.heard > settings.silence {
             if let route = desk.route { forget(route) }
             // A session without a record is nothing to keep.
@@ -66,7 +67,6 @@ extension StoreMachine {
         guard phase == .serving else { return }
         let now = max(now, state.time)
         tell(.draining, now: now)
-        guard phase == .serving else { return }
         phase = .draining(until: now + limit)
         note(.info, "draining: \(count(dispatcher.assignments.count, "job")) running")
         for (_, desk) in dispatcher.workers.sorted(by: { $0.key < $1.key }) { send(.drain, to: desk.route, floor: .none) }
@@ -74,7 +74,7 @@ extension StoreMachine {
 
     mutating func finishDrain(now: Timestamp) {
         guard case .draining(let end) = phase else { return }
-        let isQuiet = answers.isEmpty && dispatcher.assignments.isEmpty && awaited.isEmpty
+        let isQuiet = answers.isEmpty && moments.isEmpty && dispatcher.assignments.isEmpty && awaited.isEmpty
         guard (isQuiet && !isJournalFull) || now >= end else { return }
         if isQuiet {
             write(.drained, now: now)
@@ -86,6 +86,7 @@ extension StoreMachine {
         // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
         guard !isJournalFull else { return stop(.drained) }
         phase = .stopped
+        forgetWhatIsOff()
         let batch = log.batch
         if !batch.isEmpty { emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
         log.batch = RecordBatch(after: batch.last)

@@ -7,6 +7,10 @@ extension StoreMachine {
     /// - Throws: what reading it throws; the machine is then unusable, and a new one shall try an older snapshot.
     public mutating func restore(snapshot: [UInt8]) throws {
         precondition(phase == .recovering, "a snapshot is restored before the start")
+        // Whatever the one before the last process died of: the whole journal will do.
+        if suspects.contains(.restore) { throw TrapError(turn: 0, "its state ended the store when it was read") }
+        marker.begin(.restore, isAlone: true)
+        defer { marker.end() }
         try state.restore(snapshot)
         lastSnapshotBytes = snapshot.count
         log = TurnLog(after: head)
@@ -34,8 +38,16 @@ extension StoreMachine {
         log = TurnLog(after: head)
     }
 
-    private mutating func replay(_ record: Record) throws(ReplayError) {
+    private mutating func replay(_ record: Record) throws {
+        let call = ProgramCall.replay(turn: record.turn)
+        if let death, death.call == call, death.evidence.isProof {
+            throw TrapError(
+                turn: record.turn,
+                "the program ended the store when it replayed this turn (\(death.evidence.text)): it, or its machine, has changed")
+        }
+        marker.begin(call, isAlone: true)
         try state.replay(record, log: log)
+        marker.end()
     }
 
     /// The state after the newest turn, in MessagePack.
@@ -49,12 +61,13 @@ extension StoreMachine {
     /// - Parameters:
     ///   - seed: for a new timeline; an old one has its own.
     ///   - divergences: commands that the replay came across and an operator has accepted, to be written down.
-    /// - Throws: `SeedError`, `GroupLimit`: nothing was created.
+    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
     public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
         precondition(phase == .recovering, "a store starts once")
         let now = max(now, state.time)
         startTime = now
         gate = Gate(durable: head)
+        durableFacts = facts
         awaited = state.joined
         held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
         dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
@@ -70,7 +83,7 @@ extension StoreMachine {
         // All that is open is offered below, or held.
         _ = state.ledger.takeChanges()
         if isNew {
-            try state.engine.start(seed: seed, now: now, log: log)
+            try begin(seed: seed, now: now)
             openLogged(now: now)
         } else if awaited.isEmpty {
             for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, now: now) }
@@ -82,6 +95,7 @@ extension StoreMachine {
         phase = .serving
         nextTick = now
         if !isNew { tell(.resumed, now: now) }
+        tellOfDeath()
     }
 
     /// Writes a record that calls no `update`, and brings the books up to date.

@@ -3,25 +3,55 @@ import SamovarCore
 
 /// The store's health in one value, for `status`.
 extension StoreMachine {
+    /// The numbers of the state as it is, on disk or not.
+    var facts: StoreFacts {
+        StoreFacts(
+            turn: head, sessions: state.sessions.sessions.count, openEffects: state.ledger.open.count,
+            deadEffects: state.ledger.dead.count)
+    }
+
+    /// What `status` can tell at once, whatever waits at the gate: the turns on disk, and who is there.
+    func statusOnFullDisk(since: Timestamp, now: Timestamp) -> MessagePackValue {
+        .map(
+            identity(durableFacts, now: now) + [
+                MessagePackPair("diskFullSince", instant(since)),
+                MessagePackPair("diskFullSeconds", number(Int((now - since).components.seconds))),
+                MessagePackPair("workers", number(dispatcher.workers.count)),
+            ])
+    }
+
+    private func identity(_ facts: StoreFacts, now: Timestamp) -> [MessagePackPair] {
+        [
+            MessagePackPair("program", .string(state.engine.schema.name)),
+            MessagePackPair("schema", .int(Int64(state.engine.schema.version))),
+            MessagePackPair("build", .string(build)),
+            MessagePackPair("timeline", .string("\(timeline)")),
+            MessagePackPair("phase", .string(phaseName)),
+            MessagePackPair("durability", "every accepted message is synced to disk before anybody hears of it"),
+            MessagePackPair("turn", number(facts.turn)),
+            MessagePackPair("durable", number(gate.durable)),
+            MessagePackPair("starts", number(state.starts)),
+            MessagePackPair("uptimeSeconds", number(Int((now - startTime).components.seconds))),
+            MessagePackPair("clients", number(peers.values.count { if case .client = $0 { true } else { false } })),
+            MessagePackPair("sessions", number(facts.sessions)),
+            MessagePackPair("inbox", number(inboxCount)),
+            MessagePackPair("openEffects", number(facts.openEffects)),
+            MessagePackPair("maximumOpenEffects", number(settings.openEffects)),
+            MessagePackPair("deadEffects", number(facts.deadEffects)),
+        ]
+    }
+
+    /// A timestamp of MessagePack, which texts and JSON show as a date.
+    private func instant(_ time: Timestamp) -> MessagePackValue {
+        let seconds = UInt32(clamping: time.microseconds / 1_000_000)
+        return .extension(type: -1, bytes: (0..<4).map { UInt8(truncatingIfNeeded: seconds >> (24 - 8 * $0)) })
+    }
+
     func status(now: Timestamp) -> MessagePackValue {
         let waiting = dispatcher.waitingByQueue(in: state.ledger)
-        return [
-            "program": .string(state.engine.schema.name),
-            "schema": .int(Int64(state.engine.schema.version)),
-            "build": .string(build),
-            "timeline": .string("\(timeline)"),
-            "phase": .string(phaseName),
-            "durability": "every accepted message is synced to disk before anybody hears of it",
-            "turn": number(head),
-            "durable": number(gate.durable),
-            "starts": number(state.starts),
-            "uptimeSeconds": number(Int((now - startTime).components.seconds)),
-            "clients": number(peers.values.count { if case .client = $0 { true } else { false } }),
-            "sessions": number(state.sessions.sessions.count),
-            "inbox": number(inboxCount),
-            "openEffects": number(state.ledger.open.count),
-            "maximumOpenEffects": number(settings.openEffects),
-            "deadEffects": number(state.ledger.dead.count),
+        let more: MessagePackValue = [
+            "views": .string(viewsOff.map { "off: \($0)" } ?? "on"),
+            "suspects": number(suspects.list.count),
             "workers": .array(dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
             "awaitedWorkers": number(awaited.count),
             "queues": .array(queues(waiting)),
@@ -30,12 +60,15 @@ extension StoreMachine {
                 "refused": number(counters.refused),
                 "results": number(counters.results),
                 "lateResults": number(counters.lateResults),
+                "quarantined": number(counters.quarantined),
                 "deadWorkers": number(counters.deadWorkers),
                 "droppedFrames": number(counters.droppedFrames),
                 "batches": number(counters.batches),
                 "views": number(counters.views),
             ],
         ]
+        guard case .map(let pairs) = more else { return more }
+        return .map(identity(facts, now: now) + pairs)
     }
 
     private var phaseName: String {
@@ -73,7 +106,7 @@ extension StoreMachine {
         }
     }
 
-    /// At most 1,000 open effects, the oldest first, and every dead one.
+    /// At most 1,000 open and 1,000 dead effects, the oldest first.
     func effects() -> MessagePackValue {
         let open = state.ledger.open.values.sorted { $0.id < $1.id }.prefix(1_000).map { effect in
             let holder = dispatcher.assignments[effect.id]
@@ -84,12 +117,15 @@ extension StoreMachine {
                     MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
                 ])
         }
-        let dead = state.ledger.dead.values.sorted { $0.effect.id < $1.effect.id }.map { dead in
+        let dead = state.ledger.dead.values.sorted { $0.effect.id < $1.effect.id }.prefix(1_000).map { dead in
             describe(
                 dead.effect,
                 [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
         }
-        return ["openCount": number(state.ledger.open.count), "open": .array(open), "dead": .array(dead)]
+        return [
+            "openCount": number(state.ledger.open.count), "deadCount": number(state.ledger.dead.count), "open": .array(open),
+            "dead": .array(dead),
+        ]
     }
 
     private func describe(_ effect: OpenEffect, _ more: [MessagePackPair]) -> MessagePackValue {
@@ -108,4 +144,12 @@ extension StoreMachine {
     }
 
     private func number(_ number: Int) -> MessagePackValue { .int(Int64(number)) }
+}
+
+/// Numbers of the state that `status` tells, as of one turn.
+struct StoreFacts: Equatable {
+    var turn = 0
+    var sessions = 0
+    var openEffects = 0
+    var deadEffects = 0
 }

@@ -1,40 +1,55 @@
 import SamovarCore
 
+/// A message that a subscription has ordered for this time.
+struct Firing: Equatable {
+    /// The activation.
+    let id: EffectID
+    let nominal: Timestamp
+    let message: [UInt8]
+}
+
 /// Timers and the life of the store, as messages to the program.
 extension StoreMachine {
-    /// Fires the timer that is due longest; false if none is. While too many effects are open, timers wait as inputs do.
-    mutating func fireTimer(now: Timestamp) -> Bool {
-        guard phase == .serving, state.ledger.open.count < settings.openEffectsAtDoor,
-            let firing = state.subscriptions.firing(now: now)
-        else { return false }
-        take(firing.message, of: firing.id, nominal: firing.nominal, now: now)
-        return true
+    /// What is to be sent next: moments in the life of the store first, then the timer that is due longest. While too many effects
+    /// are open, timers wait as inputs do.
+    func nextFiring(now: Timestamp) -> Firing? {
+        if let moment = moments.first { return moment }
+        guard phase == .serving, state.ledger.open.count < settings.openEffectsAtDoor else { return nil }
+        return state.subscriptions.firing(now: now)
     }
 
-    /// Sends the messages of those who want to know of a moment in the life of the store.
-    mutating func tell(_ moment: Lifecycle, now: Timestamp) {
-        for subscription in state.subscriptions.subscriptions(to: moment) where phase == .serving {
-            take(subscription.message, of: subscription.id, nominal: now, now: now)
-        }
-    }
-
-    /// After a restart: the state says anew what it wants, and hears that the store is back.
-    mutating func resume(now: Timestamp) {
-        state.engine.resubscribe(now: now, log: log)
-        openLogged(now: now)
-    }
-
-    private mutating func take(_ message: [UInt8], of activation: EffectID, nominal: Timestamp, now: Timestamp) {
-        let origin = Origin.subscription(activation, nominal: nominal)
+    mutating func take(_ firing: Firing, now: Timestamp) {
+        if moments.first == firing { moments.removeFirst() }
+        let call = ProgramCall.firing(firing.id)
+        let origin = Origin.subscription(firing.id, nominal: firing.nominal)
+        // Nobody waits for an answer: this one is passed over, and the next one is tried.
+        if quarantine(call, origin, root: nil, now: now) != nil { return }
+        begin(call)
         do {
-            try state.engine.take(firing: message, origin: origin, now: now, log: log)
+            try state.engine.take(firing: firing.message, origin: origin, now: now, log: log)
+            end(call)
             counters.applied += 1
             state.time = now
             openLogged(now: now)
         } catch let limit as GroupLimit {
-            stop(.groupLimit(limit))
+            stop(limit)
         } catch {
-            stop(.unencodable("the message of a subscription cannot be read again: \(error)"))
+            stop(StopReason.unencodable("the message of a subscription cannot be read again: \(error)"))
         }
+    }
+
+    /// Lets those who want to know of a moment in the life of the store know of it.
+    mutating func tell(_ moment: Lifecycle, now: Timestamp) {
+        for subscription in state.subscriptions.subscriptions(to: moment) {
+            moments.append(Firing(id: subscription.id, nominal: now, message: subscription.message))
+        }
+    }
+
+    /// After a restart: the state says anew what it wants.
+    mutating func resume(now: Timestamp) {
+        marker.begin(.replay(turn: head), isAlone: true)
+        state.engine.resubscribe(now: now, log: log)
+        marker.end()
+        openLogged(now: now)
     }
 }

@@ -5,7 +5,8 @@ public import SamovarCore
 extension StoreMachine {
     /// While the journal is busy, one further batch may fill up; then the engine waits.
     var canTakeTurns: Bool {
-        !isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
+        if isIsolating { return false }
+        return !isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
     }
 
     /// Takes what time has brought and what waits in the inbox, at most `turnsPerRound` items.
@@ -30,18 +31,32 @@ extension StoreMachine {
         var budget = settings.turnsPerRound
         while budget > 0, phase != .stopped, canTakeTurns {
             budget -= 1
-            if let answer = answers.popFirst() {
+            if let answer = answers.first {
+                guard mayTake(.answer(answer.result.effect)) else { break }
+                answers.removeFirst()
                 take(answer, now: now)
             } else if let id = crowded.popFirst() {
                 failCrowded(id, now: now)
-            } else if fireTimer(now: now) {
-                continue
-            } else if phase == .serving, let id = rotation.popFirst() {
+            } else if let failed = postponed.first {
+                guard mayTake(.failure(failed.effect)) else { break }
+                postponed.removeFirst()
+                takePostponed(failed, now: now)
+            } else if let firing = nextFiring(now: now) {
+                guard mayTake(.firing(firing.id)) else { break }
+                take(firing, now: now)
+            } else if phase == .serving, let id = rotation.first {
+                guard mayTakeInput(of: id) else { break }
+                rotation.removeFirst()
                 takeInput(of: id, now: now)
             } else {
                 break
             }
         }
+    }
+
+    private mutating func mayTakeInput(of id: SessionID) -> Bool {
+        guard let next = desks[id]?.inbox.first else { return true }
+        return mayTake(.input(id, sequence: next.sequence))
     }
 
     private mutating func takeInput(of id: SessionID, now: Timestamp) {
@@ -51,22 +66,35 @@ extension StoreMachine {
         if desks[id]?.inbox.isEmpty == false { rotation.append(id) }
         let turn = head + 1
         let origin = Origin.client(session: id, sequence: submission.sequence)
-        var verdict = Outcome.Verdict.rejected("there is no instance \(submission.instance)")
-        if submission.instance == instance {
-            do throws(GroupLimit) {
-                verdict = try state.engine.take(submission.input, now: now, origin: origin, log: log)
-            } catch {
-                return stop(.groupLimit(error))
-            }
-        } else {
-            log.batch.append(Record(turn: state.engine.skip(), time: now, origin: origin, event: .refused(verdict)))
-        }
+        guard let verdict = verdict(on: submission, of: id, origin, now: now) else { return }
         state.time = now
         let outcome = Outcome(sequence: submission.sequence, turn: turn, verdict: verdict)
         state.sessions.answer(id, outcome)
         if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
         openLogged(now: now)
         if let route = desks[id]?.route { outcomes.append(outcome, for: route) }
+    }
+
+    /// Nil if the input has ended the store.
+    private mutating func verdict(
+        on submission: Submission, of id: SessionID, _ origin: Origin, now: Timestamp
+    ) -> Outcome.Verdict? {
+        guard submission.instance == instance else {
+            let verdict = Outcome.Verdict.rejected("there is no instance \(submission.instance)")
+            log.batch.append(Record(turn: state.engine.skip(), time: now, origin: origin, event: .refused(verdict)))
+            return verdict
+        }
+        let call = ProgramCall.input(id, sequence: submission.sequence)
+        if let text = quarantine(call, origin, root: nil, now: now) { return .rejected(text) }
+        begin(call)
+        do throws(GroupLimit) {
+            let verdict = try state.engine.take(submission.input, now: now, origin: origin, log: log)
+            end(call)
+            return verdict
+        } catch {
+            stop(error)
+            return nil
+        }
     }
 
     /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.
@@ -129,32 +157,38 @@ extension StoreMachine {
         isCommitting = true
         counters.batches += 1
         journalBytes += batch.byteCount
+        committingFacts = facts
         emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
         if journalBytes > max(settings.snapshotBytes, 2 * lastSnapshotBytes) { saveSnapshot() }
     }
 
     /// Taken between two batches: the open one is empty, so the state is that of its last turn.
     mutating func saveSnapshot() {
+        journalBytes = 0
+        if let why = suspects.verdict(on: .state) { return note(.error, "no snapshot is taken: \(why)") }
+        begin(.state)
         do {
             let bytes = try state.snapshot()
             lastSnapshotBytes = bytes.count
-            journalBytes = 0
             emit(.save(turn: head, bytes: bytes), floor: .none)
         } catch {
-            stop(.unencodable("the state cannot be encoded: \(error)"))
+            note(.error, "no snapshot is taken, the state cannot be encoded: \(error)")
         }
+        end(.state)
     }
 
     /// The journal holds every turn up to this one.
     public mutating func committed(through turn: Int, now: Timestamp) {
         isCommitting = false
+        isIsolating = false
+        durableFacts = committingFacts
         state.engine.committed(through: turn)
-        actions.append(contentsOf: gate.open(to: turn))
+        for action in gate.open(to: turn) { leave(action) }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
-    public mutating func journalIsFull(_ isFull: Bool) {
-        isJournalFull = isFull
+    public mutating func journalIsFull(_ isFull: Bool, now: Timestamp) {
+        fullSince = isFull ? fullSince ?? now : nil
         if isFull {
             note(.error, "the disk is full: nothing is taken until there is space")
         } else {
@@ -166,19 +200,34 @@ extension StoreMachine {
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, for the machine has no clock.
     public func viewIsDue(now: Timestamp) -> Bool {
-        phase != .stopped && phase != .recovering && views.isDue(head: head, now: now, settings: settings)
+        phase != .stopped && phase != .recovering && viewsOff == nil && views.isDue(head: head, now: now, settings: settings)
     }
 
     public mutating func publishView(now: Timestamp) {
+        guard let bytes = makeView(), views.take(bytes, turn: head, now: now) else { return }
+        counters.views += 1
+        let frame = Frame.view(instance: instance, turn: head, bytes: bytes)
+        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+    }
+
+    /// Nil if the program cannot make one; then it is not asked again before the next start.
+    private mutating func makeView() -> [UInt8]? {
+        guard viewsOff == nil else { return nil }
+        begin(.view)
         do {
             let bytes = try state.engine.view()
-            guard views.take(bytes, turn: head, now: now) else { return }
-            counters.views += 1
-            let frame = Frame.view(instance: instance, turn: head, bytes: bytes)
-            emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+            end(.view)
+            return bytes
         } catch {
-            stop(.unencodable("the view cannot be encoded: \(error)"))
+            end(.view)
+            turnViewsOff("the view cannot be encoded: \(error)")
+            return nil
         }
+    }
+
+    mutating func turnViewsOff(_ why: String) {
+        viewsOff = why
+        note(.error, "no views are made any more: \(why)")
     }
 
     public mutating func viewTook(_ cost: Duration) {
@@ -186,11 +235,10 @@ extension StoreMachine {
     }
 
     mutating func sendView(to route: Route) {
-        do {
-            let frame = Frame.view(instance: instance, turn: head, bytes: try state.engine.view())
-            send(frame, to: route, floor: .turn(head))
-        } catch {
-            stop(.unencodable("the view cannot be encoded: \(error)"))
+        if let bytes = makeView() {
+            send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: .turn(head))
+        } else if let viewsOff {
+            send(.waiting(turn: head, on: "there is no view: \(viewsOff)"), to: route, floor: .turn(head))
         }
     }
 
@@ -210,15 +258,21 @@ extension StoreMachine {
     }
 
     private mutating func announceIdle() {
-        let isIdle = isIdle && views.isCurrent(head: head)
+        let isIdle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
         if isIdle && !wasIdle { publishTick() }
         wasIdle = isIdle
     }
 
     mutating func publishTick() {
-        let idle = isIdle && views.isCurrent(head: head)
+        let idle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
         let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: idle)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+    }
+
+    /// While the disk is full: subscribers shall know that the store lives, and hear of nothing that is not on disk.
+    mutating func publishDurableTick() {
+        let frame = Frame.tick(instance: instance, head: gate.durable, view: shownView?.turn ?? 0, idle: false)
+        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .none)
     }
 }
 

@@ -135,16 +135,23 @@ extension StoreMachine {
             close(effect.id, answered: lease)
             return write(.done(effect.id), root: effect.root, now: now)
         }
+        let call = ProgramCall.answer(effect.id)
+        if quarantine(call, .effect(effect.id, lease: lease, index: 0), root: effect.root, now: now) != nil {
+            return close(effect.id, answered: lease)
+        }
+        begin(call)
         do {
             let first = head + 1
             try state.engine.take(answer: messages, effect: effect.id, lease: lease, root: effect.root, now: now, log: log)
+            end(call)
             counters.applied += head - first + 1
             state.time = now
             close(effect.id, answered: lease)
             openLogged(now: now)
         } catch let limit as GroupLimit {
-            stop(.groupLimit(limit))
+            stop(limit)
         } catch {
+            end(call)
             let text = "the answer is not a message of this program: \(error)"
             attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
         }
@@ -172,7 +179,7 @@ extension StoreMachine {
     ) {
         if let lease, !isCurrent(effect, lease) { return }
         dispatcher.forget(effect.id)
-        let isDeath = reason == .workerDied
+        let isDeath = reason == .workerDied && !effect.isSource
         let failures = effect.failures + (isDeath ? 0 : 1)
         let deaths = effect.deaths + (isDeath ? 1 : 0)
         let text = String(text.prefix(1_000))
@@ -194,16 +201,27 @@ extension StoreMachine {
 
     /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
     mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
+        let call = ProgramCall.failure(effect.id)
+        guard mayTake(call) else { return postponed.append(Postponed(effect: effect.id, failure: failure)) }
         note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
+        if quarantine(call, .failure(effect.id), root: effect.root, now: now) != nil { return }
+        begin(call)
         do throws(GroupLimit) {
             let isTaken = try state.engine.take(
                 failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
+            end(call)
             guard isTaken else { return write(.dead(effect.id, failure), root: effect.root, now: now) }
             state.time = now
             openLogged(now: now)
         } catch {
-            stop(.groupLimit(error))
+            stop(error)
         }
+    }
+
+    /// The failure of a suspect, for which everything else has made way. Meanwhile another worker may have come with an answer.
+    mutating func takePostponed(_ failed: Postponed, now: Timestamp) {
+        guard let effect = state.ledger.open[failed.effect], dispatcher.assignments[failed.effect] == nil else { return }
+        fail(effect, failed.failure, now: now)
     }
 
     /// A job overran its timeout, and its worker did not see to it.
@@ -213,28 +231,53 @@ extension StoreMachine {
         attemptFailed(effect, .timedOut, "no answer within its timeout", lease: holder.lease, isPermanent: false, now: now)
     }
 
-    /// A worker is known to be dead: by its silence, or by its supervisor. Its jobs go to others at once.
+    /// A worker is dead, as its supervisor saw. Its jobs go to others at once, and what it had started is suspected.
     public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
         guard phase != .stopped, phase != .recovering else { return }
         let now = max(now, state.time)
-        if state.joined.contains(id) { write(.workerLeft(id), now: now) }
-        if let desk = dispatcher.workers[id] {
-            counters.deadWorkers += 1
-            note(.warning, "worker \(id) is dead: \(evidence); \(count(desk.jobs.count, "job")) taken back")
-            let answered = answered(by: id)
-            let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
-            attempts[id] = nil
-            forget(desk.route)
-            for (index, job) in jobs.enumerated() {
-                guard let effect = state.ledger.open[job] else { continue }
-                // Only what it had started can have killed it, and it starts its jobs in order.
-                if index < desk.slots {
-                    attemptFailed(effect, .workerDied, evidence, lease: nil, isPermanent: false, now: now)
-                } else {
-                    giveBack(job, now: now)
-                }
+        if let (started, rest) = takeJobs(of: id, "is dead: \(evidence)", now: now) {
+            for effect in started.compactMap({ state.ledger.open[$0] }) {
+                attemptFailed(effect, .workerDied, evidence, lease: nil, isPermanent: false, now: now)
             }
+            for job in rest { giveBack(job, now: now) }
         }
         noLongerAwaited(id, now: now)
+    }
+
+    /// A worker is silent. It may be dead, or busy, or behind a broken network: that spends nothing of its jobs. Yet those that it
+    /// had started are offered alone if that happens to them again and again, and are given up when even that leads nowhere.
+    mutating func workerLost(_ id: WorkerID, now: Timestamp) {
+        let silence = "silent for \(settings.silence.components.seconds) s"
+        let isIsolated = dispatcher.workers[id]?.isIsolated == true
+        if let (started, rest) = takeJobs(of: id, "is taken for dead: \(silence)", now: now) {
+            for effect in started.compactMap({ state.ledger.open[$0] }) {
+                let losses = dispatcher.lose(effect.id, isIsolated: isIsolated)
+                guard losses >= settings.suspectLosses, !effect.isSource else {
+                    giveBack(effect.id, now: now)
+                    continue
+                }
+                dispatcher.forget(effect.id)
+                let text = "its worker fell silent \(losses) times while it ran nothing else"
+                fail(effect, Failure(reason: .workerDied, text: text, attempts: effect.failures + effect.deaths + losses), now: now)
+            }
+            for job in rest { giveBack(job, now: now) }
+        }
+        noLongerAwaited(id, now: now)
+    }
+
+    /// Removes a worker, and returns what it had started and what it had not; nil if it is not there.
+    private mutating func takeJobs(
+        of id: WorkerID, _ what: String, now: Timestamp
+    ) -> (started: [EffectID], rest: [EffectID])? {
+        if state.joined.contains(id) { write(.workerLeft(id), now: now) }
+        guard let desk = dispatcher.workers[id] else { return nil }
+        counters.deadWorkers += 1
+        note(.warning, "worker \(id) \(what); \(count(desk.jobs.count, "job")) taken back")
+        let answered = answered(by: id)
+        let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
+        attempts[id] = nil
+        forget(desk.route)
+        // Only what it had started can have killed it, and it starts its jobs in order.
+        return (Array(jobs.prefix(desk.slots)), Array(jobs.dropFirst(desk.slots)))
     }
 }

@@ -48,6 +48,12 @@ public struct StoreMachine: ~Copyable {
         let result: JobResult
     }
 
+    /// An effect that has failed for good, which `failed` was not told yet.
+    struct Postponed {
+        let effect: EffectID
+        let failure: Failure
+    }
+
     let settings: StoreSettings
     let timeline: Timeline
     let secret: Secret
@@ -61,8 +67,26 @@ public struct StoreMachine: ~Copyable {
     var dispatcher: Dispatcher
     /// A batch is with the journal.
     var isCommitting = false
-    /// The batch with the journal waits for space.
-    var isJournalFull = false
+    /// Since when the batch with the journal waits for space; nil while there is some.
+    var fullSince: Timestamp?
+    var isJournalFull: Bool { fullSince != nil }
+    /// What the turns on disk, and no others, make of the numbers that `status` tells.
+    var durableFacts = StoreFacts()
+    /// The same at the end of the batch with the journal.
+    var committingFacts = StoreFacts()
+    /// The newest view that has left.
+    var shownView: (turn: Int, bytes: [UInt8])?
+    /// Says which call into the program is under way, to the process after this one.
+    let marker: TrapMarker
+    /// How the process before this one ended, if it was in a call.
+    var death: Suspicion.Death?
+    var suspects: Suspects
+    /// The open batch has to be on disk before another item is taken: a suspect stays alone.
+    var isIsolating = false
+    /// Failures that wait until their suspected effect can be alone.
+    var postponed: Deque<Postponed> = []
+    /// Why no views are made any more; nil while they are.
+    var viewsOff: String?
 
     var peers: [Route: Peer] = [:]
     var desks: [SessionID: Desk] = [:]
@@ -73,6 +97,8 @@ public struct StoreMachine: ~Copyable {
     var inboxCount = 0
     var inboxBytes = 0
     var answers: Deque<Answer> = []
+    /// Messages to those who want to know of a moment in the life of the store.
+    var moments: Deque<Firing> = []
     /// Effects that fail without an attempt, since too many with their label are open.
     var crowded: Deque<EffectID> = []
     var deadlines = Deadlines()
@@ -89,6 +115,7 @@ public struct StoreMachine: ~Copyable {
     var acknowledgements = RouteBatches<Lease>()
     var cancellations = RouteBatches<Lease>()
 
+    var adminReplies = AdminReplies()
     var views = ViewPublisher()
     var waiters = Waiters()
     var journalBytes = 0
@@ -103,11 +130,20 @@ public struct StoreMachine: ~Copyable {
 
     /// - Parameters:
     ///   - build: names the build of the program, for the journal.
-    public init(settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String) {
+    ///   - marker: a page that outlives the process, with what the one before has left in it.
+    public init(
+        settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
+        marker: TrapMarker = TrapMarker()
+    ) {
         self.settings = settings
         self.timeline = timeline
         self.secret = secret
         self.build = build
+        self.marker = marker
+        let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
+        death = suspicion.death
+        suspects = Suspects(suspicion, settings: settings)
+        marker.write(suspects.list)
         state = StoreState(engine: engine, window: settings.window)
         log = TurnLog(after: 0)
         gate = Gate(durable: 0)
@@ -137,7 +173,9 @@ public struct StoreMachine: ~Copyable {
 
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
-        phase != .stopped && canTakeTurns && (!answers.isEmpty || !crowded.isEmpty || (phase == .serving && inboxCount > 0))
+        phase != .stopped && canTakeTurns
+            && (!answers.isEmpty || !crowded.isEmpty || !postponed.isEmpty || !moments.isEmpty
+                || (phase == .serving && inboxCount > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.
@@ -165,10 +203,17 @@ public struct StoreMachine: ~Copyable {
     /// The only way out. Whatever tells of state, outcomes or open effects names the turn that it tells of.
     mutating func emit(_ action: StoreAction, floor: Floor) {
         switch floor {
-        case .none: actions.append(action)
+        case .none: leave(action)
         case .turn(let turn):
-            if let action = gate.pass(action, floor: turn) { actions.append(action) }
+            if let action = gate.pass(action, floor: turn) { leave(action) }
         }
+    }
+
+    mutating func leave(_ action: StoreAction) {
+        if case .publish(let envelope, _) = action, case .view(_, let turn, let bytes) = envelope.frame {
+            shownView = (turn, bytes)
+        }
+        actions.append(action)
     }
 
     mutating func send(_ frame: Frame, to route: Route, floor: Floor) {
@@ -193,6 +238,8 @@ struct StoreCounters: Equatable {
     /// Messages on our sockets that were not well-formed frames of a known peer.
     var droppedFrames = 0
     var lateResults = 0
+    /// Items that were given up because they ended the store.
+    var quarantined = 0
     var deadWorkers = 0
     var batches = 0
     var views = 0

@@ -30,6 +30,14 @@ public struct StoreSettings: Equatable, Sendable {
     public var timeoutGrace: Duration = .seconds(2)
     /// Deaths of workers after which an effect is offered alone, and after one more, parked.
     public var suspectDeaths = 2
+    /// Workers that may fall silent, one after the other, while they run one effect and nothing else, before it is parked.
+    public var suspectLosses = 10
+    /// Times that the program may end the store with one item, alone and proven, before the item is quarantined.
+    public var trapDeaths = 3
+    /// Times that the store may end during one item, alone and for no known reason, before the item is quarantined.
+    public var trapKills = 10
+    /// Items that are suspected at once; at most what the marker has room for.
+    public var trapSuspects = 32
     /// For how long a queue with waiting effects may have no worker before a warning.
     public var unservedWarning: Duration = .seconds(2)
 
@@ -43,6 +51,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var snapshotBytes = 64 << 20
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
+    /// Effects that one request of an operator may requeue or drop.
+    public var adminEffects = 10_000
     /// Requests that wait for a turn or for an effect to close.
     public var waiters = 10_000
 

@@ -74,6 +74,7 @@ struct StoreState {
             ledger.attemptFailed(effect, reason, lease: record.origin.lease, notBefore: notBefore)
         case .done(let effect): ledger.close(effect)
         case .dead(let effect, let failure): ledger.bury(effect, failure)
+        case .quarantined(let text): absorb(quarantined: record.origin, text, turn: record.turn)
         case .requeued(let effect): ledger.requeue(effect, now: record.time)
         case .dropped(let effect): ledger.drop(effect)
         case .workerJoined(let id):
@@ -88,6 +89,18 @@ struct StoreState {
             missing.removeAll()
         case .divergenceAccepted(let turn, _, let build):
             ledger.park(orderedBy: turn, "turn \(turn) orders something else since \(build); requeue it or drop it")
+        }
+    }
+
+    private mutating func absorb(quarantined origin: Origin, _ text: String, turn: Int) {
+        switch origin {
+        case .client(let session, let sequence):
+            sessions.answer(session, Outcome(sequence: sequence, turn: turn, verdict: .rejected(text)))
+        case .effect(let id, _, _), .failure(let id):
+            let attempts = ledger.open[id].map { $0.failures + $0.deaths + 1 } ?? 1
+            ledger.bury(id, Failure(reason: .unhandled, text: text, attempts: attempts))
+        case .subscription(let activation, let nominal): subscriptions.fired(activation, nominal: nominal)
+        case .store, .followUp, .operator: break
         }
     }
 }

@@ -64,11 +64,11 @@ struct SubscriptionBook: Equatable, Sendable {
     }
 
     /// The timer to fire now, the longest due first, with the time to fire it for.
-    func firing(now: Timestamp) -> (id: EffectID, nominal: Timestamp, message: [UInt8])? {
+    func firing(now: Timestamp) -> Firing? {
         guard let nextDue, nextDue <= now else { return nil }
         let first = activations.values.filter { $0.due == nextDue }.min { $0.id < $1.id }
         guard let first, case .timer(let schedule, let message) = first.wanted.kind else { return nil }
-        return (first.id, schedule.nominal(due: nextDue, now: now), message)
+        return Firing(id: first.id, nominal: schedule.nominal(due: nextDue, now: now), message: message)
     }
 
     /// Subscriptions to a moment in the life of the store, in the order in which they began.

@@ -70,6 +70,10 @@ import Testing
             .divergenceAccepted(turn: 12, hash: 0xfeed, build: "b2"), .operator,
             "960ece000f4240c0910528930ccdfeeda26232"
         ),
+        (
+            .quarantined("a trap"), .client(session: id, sequence: 9),
+            "960dce000f4240c09301c4100102030405060708090a0b0c0d0e0f10092891a6612074726170"
+        ),
     ]
 
     static func record(_ index: Int, turn: Int = 43) -> Record {

@@ -75,7 +75,9 @@ extension Rig {
 
     func ask(_ verb: String, effect: String? = nil) -> AdminReply? {
         let arguments: MessagePackValue = effect.map { ["effect": .string($0)] } ?? .nil
-        for case .reply(let reply) in exchange(.request(AdminRequest(id: 7, verb: verb, arguments: arguments)), from: admin) {
+        requests += 1
+        for case .reply(let reply) in exchange(.request(AdminRequest(id: requests, verb: verb, arguments: arguments)), from: admin)
+        {
             return reply
         }
         return nil

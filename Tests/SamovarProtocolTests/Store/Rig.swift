@@ -27,12 +27,15 @@ final class Rig {
     private(set) var order: [String] = []
     private(set) var durable: StoreState
     private var mail: [Route: [Frame]] = [:]
+    /// Requests of operators so far; each has its own number.
+    var requests = 0
 
-    init(_ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0))
-        throws
-    {
+    init(
+        _ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0),
+        engine: (any ProgramEngine)? = nil, marker: TrapMarker = TrapMarker(), build: String = "test"
+    ) throws {
         self.now = now
-        machine = Self.machine(settings)
+        machine = Self.machine(settings, engine: engine, marker: marker, build: build)
         durable = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: settings.window)
         if let snapshot { try machine.restore(snapshot: snapshot) }
         for batch in journal {
@@ -44,16 +47,24 @@ final class Rig {
         try machine.start(seed: packed(NoSeed()), now: now)
     }
 
-    static func machine(_ settings: StoreSettings = StoreSettings(), group: GroupLimits = .default) -> StoreMachine {
+    static func machine(
+        _ settings: StoreSettings = StoreSettings(), group: GroupLimits = .default, engine: (any ProgramEngine)? = nil,
+        marker: TrapMarker = TrapMarker(), build: String = "test"
+    ) -> StoreMachine {
         StoreMachine(
-            settings: settings, engine: TypedEngine(Shop.self, secret: workshopSecret, limits: group), timeline: home,
-            secret: workshopSecret, build: "test")
+            settings: settings, engine: engine ?? TypedEngine(Shop.self, secret: workshopSecret, limits: group), timeline: home,
+            secret: workshopSecret, build: build, marker: marker)
     }
 
     /// As if the process had been killed: what was not committed is lost.
     func restarted(_ settings: StoreSettings? = nil, after pause: Duration = .seconds(1)) throws -> Rig {
         try Rig(settings ?? machine.settings, journal: Array(journal.prefix(committed)), now: now + pause)
     }
+
+    /// What a process that ends here leaves on disk.
+    var committedBatches: [StoredBatch] { Array(journal.prefix(committed)) }
+
+    var suspects: Suspects { machine.suspects }
 
     // MARK: Driving
 

@@ -127,9 +127,9 @@ import Testing
 
     @Test func aFullDiskRefusesInputs() throws {
         let rig = try Self.rig()
-        rig.machine.journalIsFull(true)
+        rig.machine.journalIsFull(true, now: rig.now)
         #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [Self.retryLater("the disk of the store is full")])
-        rig.machine.journalIsFull(false)
+        rig.machine.journalIsFull(false, now: rig.now)
         #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [.receipt([applied(1, 2)], credit: 4_096)])
     }
 

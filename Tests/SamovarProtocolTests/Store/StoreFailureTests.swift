@@ -129,7 +129,7 @@ import Testing
         #expect(rig.durable.joined == [workerID(1)])
         rig.tick(.seconds(1))
         #expect(rig.durable.joined == [])
-        #expect(rig.takeNotes().contains("worker \(workerID(1)) is dead: silent for 6 s; 1 job taken back"))
+        #expect(rig.takeNotes().contains("worker \(workerID(1)) is taken for dead: silent for 6 s; 1 job taken back"))
         #expect(rig.exchange(.ping(1), from: worker(1)).contains(.error(PeerError(.unknownPeer, "say HELLO first"))))
     }
 
@@ -180,6 +180,47 @@ import Testing
             rig.durable.ledger.dead.values.map(\.failure)
                 == [Failure(reason: .workerDied, text: "killed by signal 9", attempts: 3)])
         #expect(rig.connectWorker(4, slots: 4, credit: 4).tasks.map(\.name) == ["a", "b", "c"])
+    }
+
+    /// Lets a worker fall silent.
+    static func lose(_ number: UInt8, _ rig: Rig) {
+        for _ in 0..<7 {
+            rig.deliver(.ping(0), from: client(1))
+            rig.tick(.seconds(1))
+        }
+        #expect(rig.durable.joined.contains(workerID(number)) == false)
+    }
+
+    @Test func `a lost lease spends no retry and is no death, but after two the effect is offered alone`() throws {
+        let rig = try Self.rig()
+        rig.order(job("lost"))
+        Self.lose(1, rig)
+        #expect(rig.connectWorker(2).tasks.map(\.name) == ["lost"])
+        Self.lose(2, rig)
+        #expect(rig.durable.ledger.open.values.map(\.deaths) == [0])
+        #expect(rig.durable.ledger.open.values.map(\.failures) == [0])
+        rig.order(job("a"), job("b"), sequence: 2)
+        #expect(rig.connectWorker(3, slots: 4, credit: 4).tasks.map(\.name) == ["lost"])
+        Self.lose(3, rig)
+        let task = try #require(rig.connectWorker(4, slots: 4, credit: 4).tasks.first)
+        #expect(task.name == "lost" && task.attempt == 1)
+        rig.deliver(.result([task.answered("back")], credit: 9), from: worker(4))
+        rig.round()
+        #expect(try rig.state().done == ["back"])
+        #expect(rig.takeTasks(worker(4)).map(\.name) == ["a", "b"])
+    }
+
+    @Test func `an effect whose workers always fall silent is parked in the end, so that nothing loops`() throws {
+        let rig = try Self.rig()
+        rig.order(job("lost", diesSilently: true))
+        Self.lose(1, rig)
+        for number: UInt8 in 2...12 {
+            #expect(rig.durable.ledger.dead.isEmpty)
+            rig.connectWorker(number)
+            Self.lose(number, rig)
+        }
+        let text = "its worker fell silent 10 times while it ran nothing else"
+        #expect(rig.durable.ledger.dead.values.map(\.failure) == [Failure(reason: .workerDied, text: text, attempts: 10)])
     }
 
     @Test func aSuspectThatEndsWellFreesItsWorker() throws {

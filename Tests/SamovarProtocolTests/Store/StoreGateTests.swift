@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -5,6 +6,63 @@ import Testing
 
 /// Durable, then visible. The rig itself holds every frame of every test against what is on disk.
 @Suite struct StoreGateTests {
+    // MARK: A full disk
+
+    /// Turn 3 is with the journal, turn 4 in the open batch, and there is no space.
+    static func full() throws -> Rig {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.tick(.milliseconds(100))
+        rig.commits = false
+        rig.exchange(inputs([.order([job("a")])], from: 2), from: client(1))
+        rig.tick(.milliseconds(500))
+        rig.exchange(inputs([.add(4)], from: 3), from: client(1))
+        rig.machine.journalIsFull(true, now: rig.now)
+        return rig
+    }
+
+    @Test func `status is answered at once on a full disk, and tells of nothing that is not on disk`() throws {
+        let rig = try Self.full()
+        rig.tick(.seconds(3))
+        let status = try #require(rig.ask("status")?.value)
+        #expect(status["phase"] == "disk full" && status["diskFullSeconds"] == .int(3))
+        #expect(status["turn"] == .int(Int64(rig.durable.head)) && status["durable"] == status["turn"])
+        #expect(status["openEffects"] == .int(0), "the effect of turn 3 is not on disk")
+        #expect(
+            rig.ask("effects")?.refusal
+                == "the disk of the store is full, for 3 s now: only status is answered until there is space")
+        rig.commits = true
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.round()
+        #expect(rig.ask("status")?.value["openEffects"] == .int(1))
+    }
+
+    @Test func `ticks and the newest durable view go on while the disk is full`() throws {
+        let rig = try Self.full()
+        _ = rig.takePublished()
+        rig.tick(.seconds(1))
+        #expect(rig.takePublished() == [.tick(instance: .main, head: 2, view: 2, idle: false)])
+        let view = Frame.view(instance: .main, turn: 2, bytes: packed(Shop.ViewState(total: 1, done: 0)))
+        #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 0), from: client(1)) == [view])
+        #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 4), from: client(1)) == [])
+    }
+
+    @Test func `nothing is lost or doubled by a full disk`() throws {
+        let rig = try Self.full()
+        #expect(
+            rig.exchange(inputs([.add(100)], from: 4), from: client(1))
+                == [.error(PeerError(.retryLater, "the disk of the store is full", wait: .seconds(1)))])
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        #expect(rig.take(client(1)).outcomes.map(\.sequence) == [2, 3])
+        rig.connectClient(attempt: 2)
+        let again = rig.exchange(inputs([.add(4), .add(100)], from: 3), from: client(1)).outcomes
+        #expect(again.map(\.sequence) == [3, 4])
+        #expect(try rig.state().total == 105)
+    }
+
     /// A store whose next commits have to be asked for.
     static func rig(_ prepare: (Rig) -> Void = { _ in }) throws -> Rig {
         let rig = try Rig()

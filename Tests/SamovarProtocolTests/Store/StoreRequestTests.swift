@@ -174,6 +174,52 @@ import Testing
         #expect(rig.ask("drop", effect: "3/0")?.refusal == "effect 3/0 is neither open nor dead")
     }
 
+    @Test func `a request that is asked again is answered alike and done once, by a record of an operator`() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", diesSilently: true))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 2), from: worker(1))
+        let request = AdminRequest(id: 99, verb: "requeue", arguments: ["effects": ["3/0"]])
+        let first = rig.exchange(.request(request), from: admin)
+        let head = rig.machine.head
+        #expect(first == [.reply(AdminReply(id: 99, value: ["requeued": ["3/0"], "dead": .int(0)]))])
+        #expect(rig.exchange(.request(request), from: Route(door: .admin, id: [0, 2])) == first)
+        #expect(rig.machine.head == head)
+        var origins: [Origin] = []
+        for batch in rig.committedBatches {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                if case .requeued = record.event { origins.append(record.origin) }
+            }
+        }
+        #expect(origins == [.operator])
+        // A minute later it is another request that looks alike.
+        rig.now = rig.now + .seconds(61)
+        guard case .reply(let late)? = rig.exchange(.request(request), from: admin).last else {
+            Issue.record("no reply")
+            return
+        }
+        #expect(late.refusal == "effect 3/0 is not dead")
+    }
+
+    @Test func `several effects are requeued or dropped at once, or none if one of them cannot be`() throws {
+        let rig = try StoreWorkerTests.rig(credit: 9)
+        rig.order(job("a", diesSilently: true), job("b", diesSilently: true), job("c", diesSilently: true))
+        for task in rig.takeTasks(worker(1)) { rig.deliver(.result([task.failed()], credit: 9), from: worker(1)) }
+        rig.round()
+        func ask(_ verb: String, _ arguments: MessagePackValue, id: Int) -> AdminReply? {
+            let frames = rig.exchange(.request(AdminRequest(id: id, verb: verb, arguments: arguments)), from: admin)
+            for case .reply(let reply) in frames { return reply }
+            return nil
+        }
+        #expect(ask("requeue", ["effects": ["3/0", "9/9"]], id: 1)?.refusal == "effect 9/9 is not dead")
+        #expect(rig.durable.ledger.dead.count == 3)
+        #expect(ask("requeue", ["effects": ["3/2", "3/0", "3/2"]], id: 2)?.value["requeued"] == ["3/2", "3/0"])
+        #expect(rig.durable.ledger.dead.count == 1)
+        #expect(ask("drop", ["all": true], id: 3)?.value == ["dropped": ["3/1"], "dead": .int(0)])
+        #expect(rig.durable.ledger.dead.isEmpty && rig.durable.ledger.open.count == 2, "those that are open stay")
+        #expect(ask("drop", ["all": true], id: 4)?.value == ["dropped": [], "dead": .int(0)])
+    }
+
     @Test func effectsListsOpenAndDeadOnes() throws {
         let rig = try Self.rig()
         rig.order(job("a", diesSilently: true), job("b"))

@@ -127,4 +127,16 @@ import Testing
         #expect(rig.durable.ledger.isSettled(3))
         #expect(rig.durable.ledger.dead.isEmpty)
     }
+
+    @Test func `A source outlives any number of workers, and its program never hears of their deaths`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        _ = rig.takeTasks(worker(1))
+        for number in UInt8(2)...8 {
+            rig.machine.workerDied(workerID(number - 1), "killed", now: rig.now)
+            rig.tick(.seconds(70))
+            #expect(rig.connectWorker(number).tasks.map(\.name) == ["listen"])
+        }
+        #expect(rig.durable.ledger.dead.isEmpty)
+        #expect(try rig.state().done == [])
+    }
 }

@@ -147,7 +147,7 @@ struct LossyWorld: ~Copyable {
             case .send(let envelope): if clientLink.isOpen { clientLink.toStore.append(envelope.frame) }
             case .answered(let outcome): answered[outcome.sequence, default: 0] += 1
             case .unknown, .unsettled, .refused, .stop: Issue.record("\(action)")
-            case .welcomed, .settled, .waiting, .view, .note: break
+            case .welcomed, .settled, .waiting, .view, .noView, .note: break
             }
         }
     }

@@ -1,0 +1,65 @@
+import ArgumentParser
+import MessagePack
+import SamovarHost
+
+struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "effects", abstract: "Lists open and dead effects; requeues or drops them.",
+            discussion: """
+                Example: \(executableName) effects --dead
+                         \(executableName) effects --requeue 17/0 23/1
+                         \(executableName) effects --drop --all
+                A requeued effect has all its attempts before it again. A dropped one is closed for good, and the program hears nothing
+                of it. Both are records of the journal.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Flag(name: .long, help: "One line of JSON.") var json = false
+    @Flag(name: .long, help: "Only the dead ones.") var dead = false
+    @Flag(name: .long, help: "Open dead effects again.") var requeue = false
+    @Flag(name: .long, help: "Close effects for good, dead or open.") var drop = false
+    @Flag(name: .long, help: "With --requeue or --drop: every effect that is dead.") var all = false
+    @Argument(help: "The effects to requeue or to drop, by their names turn/ordinal.") var effects: [String] = []
+
+    func validate() throws {
+        if requeue, drop { throw ValidationError("--requeue and --drop exclude each other") }
+        if requeue || drop {
+            if all == !effects.isEmpty { throw ValidationError("name the effects as turn/ordinal, or say --all") }
+            if dead { throw ValidationError("--dead is for the list") }
+        } else if all || !effects.isEmpty {
+            throw ValidationError("what shall be done with them? say --requeue or --drop")
+        }
+    }
+
+    func run() async throws {
+        let settings = try options.settings()
+        let admin = AdminClient(at: try settings.endpoint(for: Types.self))
+        if requeue || drop { return try await change(admin) }
+        var answer = try await admin.ask("effects")
+        if dead, case .map(let pairs) = answer {
+            answer = .map(pairs.filter { $0.key == "dead" || $0.key == "deadCount" })
+        }
+        printData(json ? JSONTranscoder.text(of: answer) : ViewText.lines(of: answer).joined(separator: "\n"))
+    }
+
+    /// The store does so many at once as fit a batch of its journal.
+    private func change(_ admin: AdminClient) async throws {
+        let verb = requeue ? "requeue" : "drop"
+        let what = requeue ? "requeued" : "dropped"
+        var names: [MessagePackValue] = []
+        while true {
+            let answer = try await admin.ask(
+                verb, all ? ["all": true] : ["effects": .array(effects.map { .string($0) })])
+            guard case .array(let done)? = answer[what] else {
+                throw CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
+            }
+            names += done
+            if !all || done.isEmpty || answer["dead"] == .int(0) { break }
+        }
+        if json { return printData(JSONTranscoder.text(of: [.string(what): .array(names)])) }
+        if names.isEmpty { printError("no effect is dead") }
+        for case .string(let name) in names { printData("\(what) \(name)") }
+    }
+}

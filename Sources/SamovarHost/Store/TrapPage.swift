@@ -1,0 +1,137 @@
+import SamovarProtocol
+import SQLiteJournal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The page of a `TrapMarker`, mapped from the file `marker` of a data folder, and the signals that are noted in it.
+///
+/// The file is written in full before it is mapped, so that a full disk cannot turn a store into memory into a SIGBUS. Where it
+/// cannot be mapped, the store works without: it then cannot know what the process before it died of.
+final class TrapPage {
+    let memory: UnsafeMutableRawPointer
+    private let isMapped: Bool
+
+    init(in folder: DataFolder, warn: (String) -> Void) {
+        let file = folder.path + "/marker"
+        if let memory = Self.map(file) {
+            self.memory = memory
+            isMapped = true
+            TrapSignals.watch(memory)
+        } else {
+            warn("\(file) cannot be mapped (\(String(cString: strerror(errno)))): items that end the store are not quarantined")
+            memory = .allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+            isMapped = false
+        }
+    }
+
+    /// Ends the watch. The page must not be used after it.
+    func close() {
+        if isMapped {
+            TrapSignals.end()
+            munmap(memory, TrapMarker.byteCount)
+        } else {
+            memory.deallocate()
+        }
+    }
+
+    private static func map(_ file: String) -> UnsafeMutableRawPointer? {
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return nil }
+        defer { _ = systemClose(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: TrapMarker.byteCount)
+        // A file of another length is not ours, or was cut off.
+        if pread(descriptor, &bytes, bytes.count, 0) != bytes.count { bytes = [UInt8](repeating: 0, count: bytes.count) }
+        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { return nil }
+        let memory = mmap(nil, bytes.count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        return memory == MAP_FAILED ? nil : memory
+    }
+}
+
+/// The system's `close`, which the method hides.
+private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }
+
+/// Notes in the marker's page that the thread of the calls has raised a signal itself: a trap, a stack that overflowed, an abort.
+///
+/// That is what tells a poison from a SIGKILL, which nobody can handle: a mark without a signal proves nothing. The handler
+/// stores two words, puts the former action back, and lets the signal happen again.
+enum TrapSignals {
+    private static let signals = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+    /// For the handler when the thread's own stack is used up.
+    private static let stackBytes = 64 << 10
+
+    /// Watches the calling thread. One at a time in a process; a second watch does nothing.
+    static func watch(_ memory: UnsafeMutableRawPointer) {
+        guard watched == nil else { return }
+        let new = UnsafeMutablePointer<Watched>.allocate(capacity: 1)
+        let former = UnsafeMutablePointer<sigaction>.allocate(capacity: Watched.signalLimit)
+        former.initialize(repeating: sigaction(), count: Watched.signalLimit)
+        let stack = UnsafeMutableRawPointer.allocate(byteCount: stackBytes, alignment: 16)
+        new.initialize(to: Watched(memory: memory, thread: pthread_self(), former: former, stack: stack))
+        watched = new
+        var alternate = stack_t()
+        alternate.ss_sp = stack
+        alternate.ss_size = stackBytes
+        sigaltstack(&alternate, nil)
+        for signal in signals {
+            var action = sigaction()
+            action.__sigaction_handler.sa_sigaction = noteTrap
+            action.sa_flags = CInt(SA_SIGINFO) | CInt(SA_ONSTACK)
+            sigemptyset(&action.sa_mask)
+            sigaction(signal, &action, former + Int(signal))
+        }
+    }
+
+    /// Puts everything back. On the thread that called `watch`.
+    static func end() {
+        guard let old = watched else { return }
+        for signal in signals { sigaction(signal, old.pointee.former + Int(signal), nil) }
+        var none = stack_t()
+        none.ss_flags = CInt(SS_DISABLE)
+        sigaltstack(&none, nil)
+        watched = nil
+        old.pointee.stack.deallocate()
+        old.pointee.former.deallocate()
+        old.deallocate()
+    }
+}
+
+private struct Watched {
+    let memory: UnsafeMutableRawPointer
+    let thread: pthread_t
+    let former: UnsafeMutablePointer<sigaction>
+    let stack: UnsafeMutableRawPointer
+
+    /// Above every number in `signals`.
+    static let signalLimit = 32
+}
+
+// Set before the handlers are, and reset after them; they only read it.
+nonisolated(unsafe) private var watched: UnsafeMutablePointer<Watched>?
+
+private func noteTrap(_ signal: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, _ context: UnsafeMutableRawPointer?) {
+    guard let watched else { return }
+    let code = info?.pointee.si_code ?? 0
+    // What another process sends is no trap. `abort` sends to its own thread.
+    let isSent = code <= 0
+    let isAbort = signal == SIGABRT && code == ownThread
+    if !isSent || isAbort, pthread_equal(pthread_self(), watched.pointee.thread) != 0 {
+        TrapMarker.note(signal: signal, in: watched.pointee.memory)
+    }
+    sigaction(signal, watched.pointee.former + Int(signal), nil)
+    // An instruction that traps does so again by itself.
+    if isSent { raise(signal) }
+}
+
+#if canImport(Darwin)
+private let ownThread: CInt = 0
+#else
+/// SI_TKILL
+private let ownThread: CInt = -6
+#endif

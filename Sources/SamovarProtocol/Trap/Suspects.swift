@@ -1,0 +1,116 @@
+import SamovarCore
+
+/// What the marker of the process before has left.
+public struct Suspicion: Equatable, Sendable {
+    /// The call that it died in.
+    public struct Death: Equatable, Sendable {
+        public var call: ProgramCall
+        /// Nothing else was lost with it: the item was a batch of its own.
+        public var wasAlone: Bool
+        public var evidence: DeathEvidence
+
+        public init(_ call: ProgramCall, wasAlone: Bool, evidence: DeathEvidence) {
+            self.call = call
+            self.wasAlone = wasAlone
+            self.evidence = evidence
+        }
+    }
+
+    /// A call that deaths were counted against.
+    public struct Suspect: Equatable, Sendable {
+        public var call: ProgramCall
+        /// Deaths alone, with proof that the call caused them.
+        public var deaths = 0
+        /// Deaths alone of which nobody knows the cause.
+        public var kills = 0
+        /// Of the newest death with proof.
+        public var evidence = DeathEvidence.none
+
+        public init(_ call: ProgramCall) {
+            self.call = call
+        }
+    }
+
+    public var death: Death?
+    public var suspects: [Suspect]
+
+    public init(death: Death? = nil, suspects: [Suspect] = []) {
+        self.death = death
+        self.suspects = suspects
+    }
+}
+
+/// The calls that processes before this one have died in, and what that says of them.
+///
+/// A trap tells which item was under way, for the marker names it. Yet it is believed only when the item was alone, so that
+/// nothing else can have been the cause; and only after a few times, so that a machine that fails once costs nobody an input.
+/// A SIGKILL leaves the same marker without a proof. Ten of them in a row, each inside the same call, mean that the
+/// store cannot get past it, as when it takes more memory than there is; one that returns even once is cleared.
+struct Suspects: Equatable {
+    private(set) var list: [Suspicion.Suspect]
+    private let limits: Limits
+
+    private struct Limits: Equatable {
+        /// Proven deaths alone after which an item is given up.
+        var deaths: Int
+        /// Unexplained deaths alone after which it is.
+        var kills: Int
+        /// Suspects that are kept; beyond, the one with the least against it is forgotten.
+        var count: Int
+    }
+
+    init(_ suspicion: Suspicion, settings: StoreSettings) {
+        list = suspicion.suspects
+        limits = Limits(
+            deaths: settings.trapDeaths, kills: settings.trapKills, count: min(settings.trapSuspects, TrapMarker.capacity))
+        if let death = suspicion.death { add(death) }
+    }
+
+    var isEmpty: Bool { list.isEmpty }
+
+    func contains(_ call: ProgramCall) -> Bool {
+        list.contains { $0.call == call }
+    }
+
+    /// Why a call is not made any more; nil if it may be tried.
+    func verdict(on call: ProgramCall) -> String? {
+        guard let suspect = list.first(where: { $0.call == call }) else { return nil }
+        if suspect.deaths >= limits.deaths { return Self.text(suspect.deaths, call, suspect.evidence) }
+        if suspect.kills >= limits.kills { return Self.text(suspect.kills, call, .none) }
+        return nil
+    }
+
+    private static func text(_ deaths: Int, _ call: ProgramCall, _ evidence: DeathEvidence) -> String {
+        "the store ended \(deaths) times while it \(call.activity), each time alone (\(evidence.text))"
+    }
+
+    mutating func clear(_ call: ProgramCall) {
+        list.removeAll { $0.call == call }
+    }
+
+    /// A kill that the call was not the cause of: it has returned since.
+    mutating func forgiveKills(_ call: ProgramCall) {
+        guard let index = list.firstIndex(where: { $0.call == call }) else { return }
+        list[index].kills = 0
+    }
+
+    private mutating func add(_ death: Suspicion.Death) {
+        switch death.call {
+        case .replay: return
+        case .restore where !death.evidence.isProof: return
+        default: break
+        }
+        var suspect = list.first { $0.call == death.call } ?? Suspicion.Suspect(death.call)
+        clear(death.call)
+        if death.evidence.isProof { suspect.evidence = death.evidence }
+        if death.wasAlone {
+            if death.evidence.isProof { suspect.deaths += 1 } else { suspect.kills += 1 }
+        }
+        if list.count >= limits.count, let least = list.indices.min(by: { rank(list[$0]) < rank(list[$1]) }) {
+            list.remove(at: least)
+        }
+        list.append(suspect)
+    }
+
+    private func rank(_ suspect: Suspicion.Suspect) -> (Int, Int) { (suspect.deaths, suspect.kills) }
+}

@@ -1,0 +1,161 @@
+import SamovarCore
+import Synchronization
+
+/// One page of memory that says which call into the program is under way.
+///
+/// Swift cannot catch a trap. So the store writes down what it is about to do, in memory that is mapped from a file of the data
+/// folder, and the next process reads it. It costs a few stores for each call; no system call and no sync, for a trap kills a
+/// process and not the machine. After a power failure the page may be anything, and is then no more than a hint: what it
+/// names is taken alone.
+///
+/// Used by one thread, a signal handler on it included. The page belongs to one timeline and one build: under another, what it
+/// says is forgotten, for another build may have mended what was wrong.
+public final class TrapMarker {
+    public static let byteCount = 4_096
+
+    private let words: UnsafeMutablePointer<UInt64>
+    private let isOwned: Bool
+    /// What the process before has left, once it is read.
+    private var taken: Suspicion?
+
+    // Places of words in the page.
+    private static let magic = 0
+    private static let timeline = 1
+    private static let build = 3
+    /// Not zero while a call is under way.
+    private static let state = 4
+    private static let call = 5
+    private static let evidence = 9
+    private static let count = 11
+    private static let suspects = 12
+    private static let suspectWords = 8
+
+    private static let format: UInt64 = 0x5341_4d56_4d4b_5231  // “SAMVMKR1”
+    private static let isMarked: UInt64 = 1
+    private static let isMarkedAlone: UInt64 = 2
+
+    /// Suspects for which there is room.
+    static let capacity = (byteCount / 8 - suspects) / suspectWords
+
+    /// - Parameter memory: `byteCount` bytes, aligned to 8, that outlive this marker.
+    public init(_ memory: UnsafeMutableRawPointer) {
+        words = memory.assumingMemoryBound(to: UInt64.self)
+        isOwned = false
+    }
+
+    /// A page that no other process will ever see.
+    public init() {
+        words = .allocate(capacity: Self.byteCount / 8)
+        words.initialize(repeating: 0, count: Self.byteCount / 8)
+        isOwned = true
+    }
+
+    deinit {
+        if isOwned { words.deallocate() }
+    }
+
+    // MARK: Calls
+
+    /// A call is about to be made; `isAlone` if nothing else would be lost with it.
+    func begin(_ call: ProgramCall, isAlone: Bool) {
+        (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3]) = call.words
+        (words[Self.evidence], words[Self.evidence + 1]) = (0, 0)
+        setState(isAlone ? Self.isMarkedAlone : Self.isMarked)
+    }
+
+    /// The call has returned.
+    func end() {
+        setState(0)
+    }
+
+    /// The process ends for this reason before the call returns.
+    func note(_ evidence: DeathEvidence) {
+        (words[Self.evidence], words[Self.evidence + 1]) = evidence.words
+    }
+
+    /// Notes a signal that the thread of the calls has raised itself. A few stores: it may be called by a signal handler.
+    public static func note(signal: Int32, in memory: UnsafeMutableRawPointer) {
+        let words = memory.assumingMemoryBound(to: UInt64.self)
+        guard words[state] != 0 else { return }
+        (words[evidence], words[evidence + 1]) = (1, UInt64(truncatingIfNeeded: signal))
+    }
+
+    /// After all that it is about: whoever dies in between leaves a page that can be read.
+    private func setState(_ value: UInt64) {
+        UnsafeMutableRawPointer(words + Self.state).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
+            .store(value, ordering: .sequentiallyConsistent)
+    }
+
+    // MARK: Between processes
+
+    /// Reads what the process before has left, and makes the page this process's own. The same again for another machine
+    /// of this process.
+    func take(timeline: Timeline, build: UInt64) -> Suspicion {
+        if let taken { return taken }
+        var suspicion = Suspicion()
+        if words[Self.magic] == Self.format, words[Self.build] == build {
+            let isSame = words[Self.timeline] == timeline.high && words[Self.timeline + 1] == timeline.low
+            if isSame { suspicion.suspects = readSuspects() }
+            suspicion.death = readDeath()
+            // A timeline that failed to begin has no name yet.
+            if !isSame, suspicion.death?.call == .start { suspicion.suspects = readSuspects().filter { $0.call == .start } }
+            if !isSame, suspicion.death?.call != .start { suspicion.death = nil }
+        }
+        setState(0)
+        words[Self.magic] = Self.format
+        (words[Self.timeline], words[Self.timeline + 1]) = (timeline.high, timeline.low)
+        words[Self.build] = build
+        taken = suspicion
+        return suspicion
+    }
+
+    private func readDeath() -> Suspicion.Death? {
+        guard words[Self.state] != 0, let call = readCall(at: Self.call) else { return nil }
+        let evidence = DeathEvidence(words: (words[Self.evidence], words[Self.evidence + 1]))
+        return Suspicion.Death(call, wasAlone: words[Self.state] == Self.isMarkedAlone, evidence: evidence)
+    }
+
+    private func readSuspects() -> [Suspicion.Suspect] {
+        let count = Int(min(words[Self.count], UInt64(Self.capacity)))
+        return (0..<count).compactMap { index in
+            let place = Self.suspects + index * Self.suspectWords
+            guard let call = readCall(at: place) else { return nil }
+            var suspect = Suspicion.Suspect(call)
+            suspect.deaths = Int(min(words[place + 4], 1_000))
+            suspect.kills = Int(min(words[place + 5], 1_000))
+            suspect.evidence = DeathEvidence(words: (words[place + 6], words[place + 7]))
+            return suspect
+        }
+    }
+
+    private func readCall(at place: Int) -> ProgramCall? {
+        ProgramCall(words: (words[place], words[place + 1], words[place + 2], words[place + 3]))
+    }
+
+    /// Keeps what is held against whom.
+    func write(_ suspects: [Suspicion.Suspect]) {
+        words[Self.count] = 0
+        for (index, suspect) in suspects.prefix(Self.capacity).enumerated() {
+            let place = Self.suspects + index * Self.suspectWords
+            (words[place], words[place + 1], words[place + 2], words[place + 3]) = suspect.call.words
+            words[place + 4] = UInt64(suspect.deaths)
+            words[place + 5] = UInt64(suspect.kills)
+            (words[place + 6], words[place + 7]) = suspect.evidence.words
+        }
+        words[Self.count] = UInt64(min(suspects.count, Self.capacity))
+    }
+
+    /// The page as it is, for tests.
+    var bytes: [UInt8] {
+        Array(UnsafeRawBufferPointer(start: words, count: Self.byteCount))
+    }
+}
+
+extension KeyedHash {
+    /// Tells builds apart.
+    static func of(_ build: String) -> UInt64 {
+        var hash = KeyedHash(Secret(high: 0, low: 0))
+        hash.combine(Array(build.utf8))
+        return hash.finish()
+    }
+}

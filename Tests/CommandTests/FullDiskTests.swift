@@ -1,0 +1,95 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// A disk that is filled and freed while clients send.
+@Suite(.serialized, .enabled("a small file system is mounted for it, which needs root and Linux") { SmallDisk.isAvailable })
+struct FullDiskTests {
+    @Test func `clients wait for space, status and views go on, and nothing is lost or doubled`() async throws {
+        let scratch = try Scratch()
+        let disk = try SmallDisk(at: scratch.folder("disk"), megabytes: 32)
+        let store = try await CounterStore(in: scratch, data: disk.path + "/data")
+        let monitor = try store.start(["monitor"])
+        let input = (1...300).map { _ in "increment" }.joined(separator: "\n")
+        let clients = try (1...3).map { _ in try store.start(["send", "-", "--timeout", "60s"], input: input) }
+        try await eventually("the clients are at work") { clients.allSatisfy { !$0.output.isEmpty } }
+
+        try disk.fill()
+        try await eventually("the disk is full", within: .seconds(20)) {
+            try await store.run("status", "--json").output.contains(#""phase":"disk full""#)
+        }
+        let taken = try await store.status("turn")
+        let begun = ContinuousClock.now
+        let status = try await store.run("status")
+        #expect(ContinuousClock.now - begun < .seconds(2), "at once, for the gate is closed")
+        #expect(status.output.contains("diskFullSince"), "\(status.output)")
+        let late = try await store.run("send", "increment", "--timeout", "2s")
+        #expect(late.end == .exited(75) && late.errors.contains("the disk of the store is full"), "\(late.errors)")
+        let effects = try await store.run("effects")
+        #expect(effects.end == .exited(65) && effects.errors.contains("the disk of the store is full"), "\(effects.errors)")
+        // Longer than the silence after which a subscriber takes its store for dead.
+        try await eventually("five seconds have passed", within: .seconds(20)) {
+            try await store.status("diskFullSeconds") >= 5
+        }
+        #expect(!monitor.errors.contains("no sign of the store"), "\(monitor.errors)")
+        #expect(try await store.status("turn") == taken)
+        #expect(clients.contains { $0.end == nil })
+
+        try disk.free()
+        for client in clients {
+            #expect(try await client.wait(within: .seconds(60)) == .exited(0), "\(client.errors)")
+            #expect(client.output.split(separator: "\n").count == 300)
+        }
+        #expect(try await store.run("view").output.contains(#""sync":"900""#))
+        try await eventually("the monitor shows it") { monitor.output.contains("900") }
+        #expect(try await store.status("applied") == 900)
+    }
+}
+
+/// A small file system in memory, gone with its last reference.
+final class SmallDisk: Sendable {
+    let path: String
+
+    static var isAvailable: Bool {
+        #if os(Linux)
+        guard geteuid() == 0 else { return false }
+        // Root in a container may still not be allowed to mount.
+        guard let scratch = try? Scratch(), let disk = try? SmallDisk(at: scratch.folder("probe"), megabytes: 1) else {
+            return false
+        }
+        return FileManager.default.fileExists(atPath: disk.path)
+        #else
+        return false
+        #endif
+    }
+
+    init(at path: String, megabytes: Int) throws {
+        self.path = path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
+            throw DiskError(description: "\(path) cannot be mounted: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit {
+        umount2(path, CInt(MNT_DETACH))
+    }
+
+    /// Takes all space that is left.
+    func fill() throws {
+        let descriptor = open(path + "/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        guard descriptor >= 0 else { throw DiskError(description: "no ballast: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        let bytes = [UInt8](repeating: 0, count: 4_096)
+        while write(descriptor, bytes, bytes.count) > 0 {}
+        guard errno == ENOSPC else { throw DiskError(description: "the disk is not full: \(String(cString: strerror(errno)))") }
+    }
+
+    func free() throws {
+        try FileManager.default.removeItem(atPath: path + "/ballast")
+    }
+}
+
+private struct DiskError: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,132 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// Inputs, answers and jobs that end the processes that take them: each is given up with a reason, and nothing else is lost.
+@Suite(.serialized) struct PoisonTests {
+    /// Starts the program of these tests and sends good inputs before, beside and after a bad one.
+    private static func meet(
+        _ poison: String, _ check: (Child) -> Void
+    ) async throws -> CounterStore {
+        let store = try await CounterStore(Executable.trapProgram)
+        #expect(try await store.run("send", #"{"add":{"amount":1}}"#).end == .exited(0))
+        let beside = try store.start(
+            ["send", "-"], input: (1...400).map { _ in #"{"add":{"amount":10}}"# }.joined(separator: "\n"))
+        try await eventually("the other client is at work") { !beside.output.isEmpty }
+        let bad = try store.start(["send", poison])
+        _ = try await bad.wait(within: .seconds(20))
+        check(bad)
+        #expect(try await beside.wait(within: .seconds(20)) == .exited(0), "\(beside.errors)")
+        #expect(try await store.run("send", #"{"add":{"amount":1000}}"#).end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""total":5001"#))
+        #expect(store.up.end == nil)
+        return store
+    }
+
+    @Test(arguments: [("trap", "signal"), ("dive", "signal"), ("trapInAccept", "signal"), ("chain", "more than 1000 turns")])
+    func `an input that ends the store gets its receipt, and all others are applied`(poison: String, why: String) async throws {
+        let store = try await Self.meet(poison) { bad in
+            #expect(bad.end == .exited(65), "\(bad.errors)")
+            #expect(bad.errors.contains("quarantined: the store ended 3 times"), "\(bad.errors)")
+            #expect(bad.errors.contains(why), "\(bad.errors)")
+        }
+        #expect(try await store.status("quarantined") == 1)
+        #expect(store.up.errors.contains("it is not tried again"), "\(store.up.errors)")
+    }
+
+    @Test func `the journal with a quarantined input replays to the same state`() async throws {
+        let store = try await Self.meet("trap") { _ in }
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait(within: .seconds(10)) == .exited(0))
+        #expect(try await store.run("replay", "--state").output.contains(#""total":5001"#))
+    }
+
+    @Test func `an answer that ends the store leaves its effect dead with the reason`() async throws {
+        let store = try await CounterStore(Executable.trapProgram)
+        #expect(try await store.run("send", #"{"work":{"name":"before"}}"#, "--wait", "settled").end == .exited(0))
+        let bad = try await store.run("send", "answerTrap", "--wait", "settled")
+        #expect(bad.end == .exited(70), "\(bad.errors)")
+        #expect(bad.errors.contains("could not be handled after 1 attempt: quarantined: the store ended 3 times"), "\(bad.errors)")
+        #expect(try await store.run("send", #"{"work":{"name":"after"}}"#, "--wait", "settled").end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""done":["before","after"]"#))
+        #expect(try await store.status("deadEffects") == 1)
+
+        let list = try await store.run("effects", "--dead", "--json").json
+        let dead = try #require((list["dead"] as? [[String: Any]])?.first)
+        let name = try #require(dead["effect"] as? String)
+        #expect((dead["failure"] as? String)?.contains("quarantined") == true && list["open"] == nil)
+        #expect(try await store.run("effects", "--drop", "999999/0").errors.contains("effect 999999/0 is neither open nor dead"))
+        #expect(try await store.run("effects", "--requeue", name).output == "requeued \(name)\n")
+        try await eventually("it is dead again", within: .seconds(20)) {
+            try await store.run("status", "--json").output.contains(#""deadEffects":1"#)
+        }
+        #expect(try await store.run("effects", "--drop", "--all").output == "dropped \(name)\n")
+        let none = try await store.run("effects", "--drop", "--all")
+        #expect(none.end == .exited(0) && none.errors.contains("no effect is dead"), "\(none.errors)")
+        #expect(try await store.run("effects", "--requeue").end == .exited(64))
+    }
+
+    @Test func `a job that kills its workers ends dead after three deaths, and others are done`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 2)
+        let bad = try store.start(["send", "kill", "--wait", "settled"])
+        let works = (1...12).map { #"{"work":{"name":"\#($0)"}}"# }.joined(separator: "\n")
+        let beside = try await store.run("send", "-", "--wait", "settled", input: works)
+        #expect(beside.end == .exited(0), "\(beside.errors)")
+        #expect(try await bad.wait(within: .seconds(20)) == .exited(70))
+        #expect(bad.errors.contains("killed its workers after 3 attempts: exit code 9"), "\(bad.errors)")
+        #expect(try await store.status("deadWorkers") == 3)
+        #expect(try await store.status("openEffects") == 0)
+        #expect(try await store.status("deadEffects") == 1)
+    }
+
+    @Test func `a view that traps is given up, and the store goes on`() async throws {
+        let store = try await CounterStore(Executable.trapProgram)
+        #expect(try await store.run("send", "blind").end == .exited(0))
+        try await eventually("views are off", within: .seconds(20)) {
+            try await store.run("status", "--json").output.contains(#""views":"off: the store ended 3 times"#)
+        }
+        #expect(try await store.run("send", #"{"add":{"amount":5}}"#).end == .exited(0))
+        #expect(try await store.run("inspect").output.contains(#""total":5"#))
+        let view = try await store.run("view", "--timeout", "3s")
+        #expect(view.end == .exited(75))
+        #expect(view.errors.contains("there is no view"), "\(view.errors)")
+        #expect(store.up.end == nil)
+    }
+
+    @Test func `a turn that traps in replay ends up with the turn's number`() async throws {
+        let scratch = try Scratch()
+        let first = try await CounterStore(Executable.trapProgram, in: scratch)
+        let turn = try #require(try await first.run("send", #"{"add":{"amount":13}}"#).json["turn"] as? Int)
+        try await eventually("all its processes have ended, the store without a snapshot") {
+            for process in ProcessTable.all(naming: first.data) { process.send(SIGKILL) }
+            return ProcessTable.all(naming: first.data).isEmpty
+        }
+        let again = try Child(
+            Executable.trapProgram, ["up", "--data", first.data], in: scratch, environment: ["TRAP_AT_13": "1"])
+        #expect(try await again.wait(within: .seconds(20)) == .exited(70), "\(again.errors)")
+        #expect(again.errors.contains("turn \(turn): the program ended the store when it replayed this turn"), "\(again.errors)")
+        // The build that can replay it goes on.
+        let mended = try Child(Executable.trapProgram, ["up", "--until-idle", "--data", first.data], in: scratch)
+        #expect(try await mended.wait(within: .seconds(20)) == .exited(0), "\(mended.errors)")
+    }
+
+    @Test func `a store that is killed during one slow input again and again gives nothing up`() async throws {
+        let store = try await CounterStore(Executable.trapProgram)
+        let send = try store.start(["send", #"{"think":{"milliseconds":400}}"#])
+        for number in 1...5 {
+            let process = try await eventually("start \(number) takes the input", within: .seconds(20)) {
+                Self.isInCall(store.data) ? ProcessTable.all(naming: store.data).first { $0.command == "store" } : nil
+            }
+            process.send(SIGKILL)
+            try await eventually("it has ended") { ProcessTable.entry(process.id) == nil }
+        }
+        #expect(try await send.wait(within: .seconds(20)) == .exited(0), "\(send.errors)")
+        #expect(try await store.status("quarantined") == 0)
+    }
+
+    /// Whether the marker says that an input is under way.
+    private static func isInCall(_ data: String) -> Bool {
+        guard let page = FileManager.default.contents(atPath: data + "/marker"), page.count == 4_096 else { return false }
+        return page[32] != 0 && page[40] == 2
+    }
+}

@@ -1,0 +1,328 @@
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Items that end the store: suspected, taken alone, and given up.
+@Suite struct StoreTrapTests {
+    static let poison = Shop.Input.add(666)
+    static let why =
+        "quarantined: the store ended 3 times while it took input 2 of session \(session(1)), each time alone (a trap, signal 4)"
+
+    static func store() throws -> TrappedStore { try TrappedStore { $0 == .input(poison) } }
+
+    /// Two clients send, the first one poison in the middle; the store dies as often as it must.
+    static func deaths(_ store: TrappedStore, by death: TrappedStore.Death = .trap, most: Int = 20) throws {
+        for _ in 0..<most {
+            store.rig.connectClient(1)
+            store.rig.connectClient(2)
+            store.rig.deliver(inputs([.add(1), poison, .add(10)]), from: client(1))
+            store.rig.deliver(inputs([.add(100), .add(1_000)]), from: client(2))
+            store.rig.round()
+            guard store.hasTrapped else { return }
+            try store.restart(death)
+        }
+    }
+
+    @Test func `an input that traps is quarantined after three deaths alone, and all others are applied once`() throws {
+        let store = try Self.store()
+        try Self.deaths(store)
+        #expect(!store.hasTrapped && store.starts == 5, "one death among others, three alone")
+        #expect(try store.rig.state().total == 1_111)
+        let outcomes = store.rig.take(client(1)).outcomes
+        #expect(outcomes.map(\.sequence) == [1, 2, 3])
+        #expect(outcomes[1].verdict == .rejected(Self.why))
+        #expect(outcomes[0].verdict == .applied && outcomes[2].verdict == .applied)
+    }
+
+    @Test func `who sends a quarantined input again hears the same, also after a restart`() throws {
+        let store = try Self.store()
+        try Self.deaths(store)
+        _ = store.rig.take(client(1))
+        store.rig.exchange(inputs([Self.poison], from: 2), from: client(1))
+        let again = try store.rig.restarted()
+        again.connectClient(1)
+        let outcomes = again.exchange(inputs([Self.poison], from: 2), from: client(1)).outcomes
+        #expect(outcomes.map(\.verdict) == [.rejected(Self.why)])
+    }
+
+    @Test func `a suspect is taken when all before it is on disk, and nothing follows in its batch`() throws {
+        let store = try Self.store()
+        store.rig.connectClient(1)
+        store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
+        #expect(store.hasTrapped)
+        try store.restart(.kill)
+        let rig = store.rig
+        rig.commits = false
+        rig.deliver(
+            .hello(Hello(role: .client(session: session(1)), schema: shop)), from: client(1))
+        rig.deliver(inputs([.add(1), Self.poison, .add(2)]), from: client(1))
+        rig.round()
+        rig.round()
+        #expect(!store.hasTrapped, "the turns before it are not on disk")
+        let hasWork = rig.machine.hasWork
+        #expect(!hasWork, "nothing to do but to wait")
+        while rig.commit(), !store.hasTrapped { rig.round() }
+        #expect(store.hasTrapped && rig.durable.sessions.last(of: session(1)) == 1)
+    }
+
+    @Test func `a suspect that does no harm is free again`() throws {
+        let store = try Self.store()
+        store.rig.connectClient(1)
+        store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
+        try store.restart()
+        store.rig.connectClient(1)
+        // It was never answered, so the client may send something else under this number.
+        let outcomes = store.rig.exchange(inputs([.add(1), .add(2), .add(3)]), from: client(1)).outcomes
+        #expect(outcomes.map(\.verdict) == [.applied, .applied, .applied])
+        #expect(store.rig.suspects.isEmpty)
+    }
+
+    @Test func `kills are no proof: nine in a row at the same place give nothing up, ten do`() throws {
+        let store = try Self.store()
+        try Self.deaths(store, by: .kill, most: 10)
+        let verdict = store.rig.suspects.verdict(on: .input(session(1), sequence: 2))
+        #expect(store.starts == 11 && verdict == nil)
+        try Self.deaths(store, by: .kill)
+        #expect(store.starts == 12)
+        #expect(store.rig.suspects.isEmpty)
+        guard case .rejected(let text)? = store.rig.take(client(1)).outcomes.first(where: { $0.sequence == 2 })?.verdict else {
+            Issue.record("no verdict")
+            return
+        }
+        #expect(text.hasSuffix("each time alone (killed, or out of memory)"))
+    }
+
+    @Test func `a group that breaks a limit is quarantined like a trap, with the limit in the text`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        func engine() -> any ProgramEngine {
+            TypedEngine(Shop.self, secret: workshopSecret, limits: GroupLimits(turns: 5))
+        }
+        var rig = try Rig(engine: engine(), marker: TrapMarker(page))
+        for _ in 1...4 {
+            rig.connectClient(1)
+            rig.exchange(inputs([.add(1), .chain(9), .add(2)]), from: client(1))
+            guard rig.stop != nil else { break }
+            #expect(rig.stop?.isCuredByRestart == true)
+            rig = try Rig(journal: rig.committedBatches, now: rig.now + .seconds(1), engine: engine(), marker: TrapMarker(page))
+        }
+        rig.connectClient(1)
+        let outcomes = rig.exchange(inputs([.add(1), .chain(9), .add(2)]), from: client(1)).outcomes
+        guard case .rejected(let text)? = outcomes.first(where: { $0.sequence == 2 })?.verdict else {
+            Issue.record("\(outcomes)")
+            return
+        }
+        #expect(text.hasSuffix("each time alone (more than 5 turns in one group: an endless chain of follow-ups?)"))
+        #expect(try rig.state().total == 3)
+    }
+
+    @Test func `an answer that traps leaves its effect dead with the reason, and the worker is told to forget it`() throws {
+        let store = try TrappedStore { $0 == .answer("poison") }
+        store.rig.connectClient()
+        store.rig.order(job("a"))
+        let task = try #require(store.rig.connectWorker().tasks.first)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        for attempt in 2...6 {
+            let frames = store.rig.exchange(.result([task.answered("poison")], credit: 2), from: worker(1))
+            guard store.hasTrapped else {
+                #expect(frames.contains(.acknowledge([task.lease])))
+                break
+            }
+            try store.restart()
+            store.rig.connectWorker(claims: [claim], attempt: attempt)
+        }
+        let dead = store.rig.durable.ledger.dead.values.map(\.failure)
+        #expect(dead.count == 1 && dead.first?.reason == .unhandled)
+        #expect(dead.first?.text.contains("took the answer of effect 2/0, each time alone (a trap, signal 4)") == true, "\(dead)")
+        #expect(store.rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `a failure that traps leaves its effect dead`() throws {
+        let store = try TrappedStore { $0 == .failure }
+        store.rig.connectClient()
+        store.rig.order(job("a"))
+        for start in 1...6 {
+            let tasks = store.rig.connectWorker(UInt8(start)).tasks
+            store.rig.tick(.seconds(7))
+            let task = try #require((tasks + store.rig.takeTasks(worker(UInt8(start)))).first)
+            store.rig.exchange(.result([task.failed()], credit: 1), from: worker(UInt8(start)))
+            guard store.hasTrapped else { break }
+            try store.restart()
+        }
+        #expect(!store.hasTrapped)
+        #expect(store.rig.durable.ledger.dead.values.map(\.failure.reason) == [.unhandled])
+    }
+
+    @Test func `a view that traps is not made any more after three deaths, and turns go on`() throws {
+        let store = try TrappedStore { $0 == .view }
+        for _ in 1...5 {
+            // What the host does: the view comes before the commit.
+            store.rig.machine.publishView(now: store.rig.now)
+            guard store.hasTrapped else { break }
+            try store.restart()
+        }
+        #expect(!store.hasTrapped && store.starts == 4)
+        let rig = store.rig
+        rig.connectClient()
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)).outcomes.map(\.verdict) == [.applied])
+        let isDue = rig.machine.viewIsDue(now: rig.now + .seconds(9))
+        #expect(!isDue)
+        let note = "no views are made any more: the store ended 3 times while it made a view"
+        #expect(rig.takeNotes().contains { $0.hasPrefix(note) })
+        guard case .waiting(_, let text)? = rig.exchange(.viewRequest(instance: .main, atLeast: 0), from: client(1)).last else {
+            Issue.record("who asks for a view is told that there is none")
+            return
+        }
+        #expect(text.hasPrefix("there is no view: "))
+        let told = rig.machine.status(now: rig.now)["views"]
+        #expect(told != "on")
+        #expect(rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })
+    }
+
+    @Test func `a view that cannot be encoded turns views off at once`() throws {
+        let store = try TrappedStore { $0 == .view }
+        store.rig.round()
+        let viewsOff = store.rig.machine.viewsOff
+        #expect(store.rig.stop == nil && viewsOff != nil)
+    }
+
+    // MARK: Start and replay
+
+    @Test func `a turn that traps in replay is refused by the next start, which names it`() throws {
+        var isChanged = false
+        let store = try TrappedStore { isChanged && $0 == .replay(3) }
+        store.rig.connectClient()
+        store.rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
+        isChanged = true
+        // The trap ends this process …
+        #expect(throws: ReplayError.self) { try store.restart(.kill) }
+    }
+
+    @Test func `a death in replay counts against the turn only with proof, and only once`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        func die(_ signal: Int32?) {
+            let marker = TrapMarker(page)
+            _ = marker.take(timeline: home, build: KeyedHash.of("test"))
+            marker.begin(.replay(turn: 2), isAlone: true)
+            if let signal { TrapMarker.note(signal: signal, in: page) }
+        }
+        for _ in 1...20 {
+            die(nil)
+            _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page))
+        }
+        die(5)
+        let refusal = #expect(throws: TrapError.self) {
+            _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page))
+        }
+        #expect(refusal?.turn == 2)
+        let text = "turn 2: the program ended the store when it replayed this turn (a trap, signal 5)"
+        #expect(refusal?.description.hasPrefix(text) == true)
+        // Who starts it again by hand may have mended it.
+        _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page))
+        // Another build is another matter.
+        die(5)
+        _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page), build: "mended")
+    }
+
+    @Test func `a start that traps three times is refused`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        for number in 1...3 {
+            let marker = TrapMarker(page)
+            // A timeline that was never begun has another name each time.
+            _ = marker.take(timeline: Timeline(high: 9, low: UInt64(number)), build: KeyedHash.of("test"))
+            let suspects = Suspects(
+                TrapMarker(page).take(timeline: Timeline(high: 9, low: UInt64(number)), build: 0), settings: StoreSettings())
+            #expect(suspects.isEmpty, "another build")
+            _ = suspects
+        }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        for number in 1...4 {
+            let marker = TrapMarker(page)
+            let timeline = Timeline(high: 9, low: UInt64(number))
+            let suspects = Suspects(marker.take(timeline: timeline, build: 1), settings: StoreSettings())
+            marker.write(suspects.list)
+            #expect((suspects.verdict(on: .start) != nil) == (number == 4))
+            marker.begin(.start, isAlone: true)
+            TrapMarker.note(signal: 4, in: page)
+        }
+    }
+
+    // MARK: The page
+
+    @Test func `another build begins without suspicion`() throws {
+        let store = try Self.store()
+        store.rig.connectClient(1)
+        store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
+        try store.restart(build: "mended")
+        #expect(store.rig.suspects.isEmpty)
+    }
+
+    @Test func `whatever is in the page, a store starts or names a turn`() throws {
+        let journal = try Rig().afterTurns(3)
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        var random = Random(seed: 5)
+        for round in 0..<300 {
+            let words = page.assumingMemoryBound(to: UInt64.self)
+            for index in 0..<TrapMarker.byteCount / 8 {
+                words[index] = round % 2 == 0 ? random.next() : random.next() % 9
+            }
+            // What makes it worth reading.
+            words[0] = 0x5341_4d56_4d4b_5231
+            (words[1], words[2], words[3]) = (home.high, home.low, KeyedHash.of("test"))
+            do {
+                let rig = try Rig(journal: journal, marker: TrapMarker(page))
+                rig.connectClient()
+                #expect(rig.exchange(inputs([.add(1)], from: 4), from: client(1)).outcomes.map(\.sequence) == [4])
+            } catch let refusal as TrapError {
+                #expect((1...journal.count).contains(refusal.turn))
+            }
+        }
+    }
+
+    @Test func `no more suspects are kept than there is room for, those with the most against them`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        var settings = StoreSettings()
+        settings.trapSuspects = 4
+        for number in 0..<40 {
+            let marker = TrapMarker(page)
+            let suspects = Suspects(marker.take(timeline: home, build: 1), settings: settings)
+            marker.write(suspects.list)
+            #expect(suspects.list.count <= 4)
+            marker.begin(.input(session(1), sequence: number), isAlone: number == 0)
+            TrapMarker.note(signal: 4, in: page)
+        }
+        let last = Suspects(TrapMarker(page).take(timeline: home, build: 1), settings: settings)
+        #expect(last.contains(.input(session(1), sequence: 0)) && last.contains(.input(session(1), sequence: 39)))
+    }
+}
+
+extension [Frame] {
+    /// The outcomes of all receipts, in order.
+    var outcomes: [Outcome] {
+        flatMap { frame -> [Outcome] in
+            if case .receipt(let outcomes, _) = frame { outcomes } else { [] }
+        }
+    }
+}
+
+extension Rig {
+    /// The journal after so many inputs of client 1.
+    fileprivate func afterTurns(_ number: Int) -> [StoredBatch] {
+        connectClient()
+        for sequence in 1...number { exchange(inputs([.add(1)], from: sequence), from: client(1)) }
+        return committedBatches
+    }
+}

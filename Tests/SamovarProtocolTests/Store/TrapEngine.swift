@@ -1,0 +1,130 @@
+import MessagePack
+import SamovarCore
+
+@testable import SamovarProtocol
+
+/// A shop whose program traps where it is told to. Nothing survives a trap, so the engine throws instead, which ends the
+/// machine, and keeps the marker's page as it was at that moment.
+final class TrapEngine: ProgramEngine {
+    enum Call: Equatable {
+        case start
+        case input(Shop.Input)
+        case answer(String)
+        case failure
+        case view
+        case state
+        case replay(Int)
+    }
+
+    struct Trapped: Error {}
+
+    private let base = TypedEngine(Shop.self, secret: workshopSecret)
+    let traps: (Call) -> Bool
+    var marker: TrapMarker?
+    /// The page at the moment of the first trap.
+    private(set) var page: [UInt8]?
+
+    init(_ traps: @escaping (Call) -> Bool) {
+        self.traps = traps
+    }
+
+    private func meet(_ call: Call) throws(GroupLimit) {
+        guard traps(call) else { return }
+        page = page ?? marker?.bytes
+        throw .turns(0, root: 0)
+    }
+
+    var schema: Schema { base.schema }
+    var head: Int { base.head }
+    func skip() -> Int { base.skip() }
+
+    func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
+        try meet(.start)
+        try base.start(seed: seed, now: now, log: log)
+    }
+
+    func take(_ input: [UInt8], now: Timestamp, origin: Origin, log: TurnLog) throws(GroupLimit) -> Outcome.Verdict {
+        if let value = try? unpacked(Shop.Input.self, input) { try meet(.input(value)) }
+        return try base.take(input, now: now, origin: origin, log: log)
+    }
+
+    func take(answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
+        for message in messages {
+            if case .finished(let name)? = try? unpacked(Shop.Message.self, message) { try meet(.answer(name)) }
+        }
+        try base.take(answer: messages, effect: effect, lease: lease, root: root, now: now, log: log)
+    }
+
+    func take(
+        failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog
+    ) throws(GroupLimit) -> Bool {
+        try meet(.failure)
+        return try base.take(failure: failure, of: effect, payload: payload, root: root, now: now, log: log)
+    }
+
+    func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
+        do {
+            try meet(.replay(record.turn))
+        } catch {
+            throw ReplayError(turn: record.turn, "trapped")
+        }
+        try base.replay(record, log: log)
+    }
+
+    func view() throws -> [UInt8] {
+        try meet(.view)
+        return try base.view()
+    }
+
+    func state() throws -> [UInt8] {
+        try meet(.state)
+        return try base.state()
+    }
+
+    func restore(state: [UInt8], head: Int) throws { try base.restore(state: state, head: head) }
+}
+
+/// A store over its deaths: each start has the journal and the marker's page that the one before has left.
+final class TrappedStore {
+    /// How a process ends.
+    enum Death {
+        case trap
+        /// By somebody from outside, at the same place.
+        case kill
+    }
+
+    private(set) var rig: Rig
+    private(set) var starts = 1
+    private let traps: (TrapEngine.Call) -> Bool
+    private var engine: TrapEngine
+    private var page: UnsafeMutableRawPointer
+    private var build = "test"
+
+    init(_ traps: @escaping (TrapEngine.Call) -> Bool) throws {
+        self.traps = traps
+        page = .allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        engine = TrapEngine(traps)
+        let marker = TrapMarker(page)
+        engine.marker = marker
+        rig = try Rig(engine: engine, marker: marker)
+    }
+
+    deinit {
+        page.deallocate()
+    }
+
+    var hasTrapped: Bool { engine.page != nil }
+
+    /// Lets the process die of the trap that it has met, and starts another.
+    func restart(_ death: Death = .trap, build: String? = nil) throws {
+        if let bytes = engine.page { page.copyMemory(from: bytes, byteCount: bytes.count) }
+        if death == .trap { TrapMarker.note(signal: 4, in: page) }
+        self.build = build ?? self.build
+        engine = TrapEngine(traps)
+        let marker = TrapMarker(page)
+        engine.marker = marker
+        starts += 1
+        rig = try Rig(journal: rig.committedBatches, now: rig.now + .seconds(1), engine: engine, marker: marker, build: self.build)
+    }
+}

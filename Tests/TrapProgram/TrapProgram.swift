@@ -1,0 +1,107 @@
+import Foundation
+import Samovar
+
+/// A program that dies of some of its inputs, for tests of what the store makes of that.
+enum Trapdoor: Program {
+    struct State: Portable {
+        var total = 0
+        var done: [String] = []
+        var hidesView = false
+    }
+
+    enum Input: Portable {
+        case add(amount: Int)
+        /// `update` traps.
+        case trap
+        /// `update` uses up the stack.
+        case dive
+        /// Follow-ups without an end.
+        case chain
+        /// `accept` traps.
+        case trapInAccept
+        /// `view` traps from then on.
+        case blind
+        /// A job that kills its worker.
+        case kill
+        /// A job whose answer traps.
+        case answerTrap
+        /// A job like any other.
+        case work(name: String)
+        /// `update` needs this many milliseconds.
+        case think(milliseconds: Int)
+    }
+
+    enum Message: Portable {
+        case input(Input)
+        case done(String)
+        case answerTrap
+    }
+
+    enum Effect: Portable {
+        case kill
+        case answerTrap
+        case work(name: String)
+    }
+
+    struct ViewState: Portable {
+        var total: Int
+        var done: [String]
+    }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Trapdoor> { .state(State()) }
+
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message {
+        if input == .trapInAccept { trap("in accept") }
+        return .input(input)
+    }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Trapdoor> {
+        switch message {
+        case .input(let input): return take(input, &state)
+        case .done(let what): state.done.append(what)
+        case .answerTrap: trap("of an answer")
+        }
+        return .none
+    }
+
+    private static func take(_ input: Input, _ state: inout State) -> Command<Trapdoor> {
+        switch input {
+        case .add(let number):
+            // As if the build had changed.
+            if number == 13, ProcessInfo.processInfo.environment["TRAP_AT_13"] != nil { trap("changed build") }
+            state.total += number
+        case .trap: trap("in update")
+        case .dive: state.total = depth(1)
+        case .chain: return .then(.input(.chain))
+        case .trapInAccept: break
+        case .blind: state.hidesView = true
+        case .kill: return .run(.kill, retry: .times(9))
+        case .answerTrap: return .run(.answerTrap)
+        case .work(let name): return .run(.work(name: name))
+        case .think(let milliseconds): usleep(UInt32(milliseconds) * 1_000)
+        }
+        return .none
+    }
+
+    private static func depth(_ number: Int) -> Int { number &+ 1 == 0 ? number : depth(number &+ 1) &+ 1 }
+
+    private static func trap(_ place: String) -> Never { preconditionFailure("a trap \(place), as ordered") }
+
+    static func view(_ state: State) -> ViewState {
+        if state.hidesView { trap("in view") }
+        return ViewState(total: state.total, done: state.done)
+    }
+
+    /// Nil: dead effects are for the test to look at.
+    static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
+}
+
+@main struct TrapApp: SamovarApp {
+    static let worker = Worker<Trapdoor> { effect, job in
+        switch effect {
+        case .kill: exit(9)
+        case .answerTrap: .answerTrap
+        case .work(let name): .done(name)
+        }
+    }
+}
