@@ -39,7 +39,7 @@ struct CrashTests {
     private func survive(_ crash: Crash, killed role: String) async throws {
         let scratch = try Scratch()
         let mark = scratch.folder("mark")
-        let cluster = try Cluster(Self.shape(crash, mark: mark), in: scratch)
+        let cluster = try await Cluster(Self.shape(crash, mark: mark), in: scratch)
         try await cluster.work()
         let evidence = try await cluster.finish()
         #expect(FileManager.default.fileExists(atPath: mark), "nobody passed \(crash.testDescription): \(cluster.errors)")
@@ -87,7 +87,7 @@ struct CrashTests {
         let crash = Crash(point: .storeDuringRecovery, passage: 1)
         var shape = Self.shape(crash, mark: scratch.folder("mark"))
         shape.variables = [:]
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         try await cluster.work()
         try await cluster.crash()
         for passage in 1...20 {

@@ -25,7 +25,7 @@ struct NetworkTests {
         (shape.workers, shape.clients, shape.subscribers, shape.lanes) = (2, 2, 1, 2)
         shape.endpoint = "tcp://127.0.0.1:\(PrivateNetwork.port)"
         shape.starter = network.starter
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
         return cluster
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .enabled(if: ProcessTable.isAvailable))
 struct PauseTests {
     private func running(_ shape: Cluster.Shape) async throws -> Cluster {
-        let cluster = try Cluster(shape, in: Scratch())
+        let cluster = try await Cluster(shape, in: Scratch())
         try await eventually("the first views are seen", within: .seconds(60)) {
             cluster.views(of: "s0") > 2
         }

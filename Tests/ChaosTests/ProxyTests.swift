@@ -27,7 +27,7 @@ struct ProxyTests {
 
     @Test func `Messages that are lost, repeated, delayed and reordered change nothing`() async throws {
         let detour = "ipc://\(scratch.path)/p"
-        let cluster = try Cluster(shape(detour: detour), in: scratch)
+        let cluster = try await Cluster(shape(detour: detour), in: scratch)
         let proxy = try Child(
             Executable.chaos,
             [
@@ -53,7 +53,7 @@ struct ProxyTests {
             Executable.chaos,
             ["splice", "--listen", "\(detour)", "--to", "\(port)", "--mode", "split", "--seed", "\(seed)"], in: scratch)
         try await eventually("the proxy listens") { splice.output.contains("passing") }
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         try await cluster.work()
         try await judge(cluster, "seed \(seed)")
     }
@@ -65,7 +65,7 @@ struct ProxyTests {
             Executable.chaos,
             ["splice", "--listen", "\(detour)", "--to", "\(port)", "--mode", "storm", "--seed", "\(seed)"], in: scratch)
         try await eventually("the proxy listens") { splice.output.contains("passing") }
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         try await eventually("fifty connections were reset", within: .seconds(60)) { splice.output.contains("reset 50\n") }
         if ChaosSettings.isLong { try await Task.sleep(for: .seconds(60)) }
         splice.send(SIGTERM)
@@ -80,7 +80,7 @@ struct ProxyTests {
             Executable.chaos,
             ["splice", "--listen", "\(detour)", "--to", "\(port)", "--mode", "hole", "--seed", "\(seed)"], in: scratch)
         try await eventually("the proxy listens") { splice.output.contains("passing") }
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         let begun = ContinuousClock.now
         let before = cluster.processorSeconds(.client)
         try await Task.sleep(for: .seconds(4))
@@ -96,7 +96,7 @@ struct ProxyTests {
     @Test func `Peers that say HELLO and fall silent are forgotten, and hinder nobody`() async throws {
         var shape = Cluster.Shape()
         (shape.workers, shape.clients, shape.subscribers, shape.lanes) = (1, 1, 1, 2)
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
         let peers = try cluster.start([
             "churn", "--endpoint", cluster.endpoint, "--data", cluster.data, "--count", "200", "--doors", "front,work", "--hold",

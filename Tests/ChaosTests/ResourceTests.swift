@@ -11,7 +11,7 @@ struct ResourceTests {
     init() throws { scratch = try Scratch() }
 
     private func running(_ shape: Cluster.Shape) async throws -> Cluster {
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
         return cluster
     }

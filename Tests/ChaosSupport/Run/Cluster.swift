@@ -72,7 +72,11 @@ public final class Cluster {
     /// What earlier lives of `up` have said.
     private var earlierErrors = ""
 
-    public init(_ shape: Shape, in scratch: Scratch) throws {
+    private let ticket: TurnstileTicket
+
+    /// Starts everything, as soon as few enough others are running in this process.
+    public init(_ shape: Shape, in scratch: Scratch) async throws {
+        ticket = await TurnstileTicket(.clusters)
         self.scratch = scratch
         self.shape = shape
         data = scratch.folder("data")

@@ -28,7 +28,7 @@ public struct Torment {
     }
 
     public func run(in scratch: Scratch) async throws -> Report {
-        let cluster = try Cluster(shape, in: scratch)
+        let cluster = try await Cluster(shape, in: scratch)
         // A store stopped for longer than the silence is one that all its peers give up; in a short run that would be all.
         var nemesis = Nemesis(seed: seed, longestStop: seconds < 60 ? 2_500 : 8_000)
         try await eventually("the store serves", within: .seconds(60)) { cluster.errors.contains("serving") }
