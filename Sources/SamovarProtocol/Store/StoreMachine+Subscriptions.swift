@@ -34,7 +34,7 @@ extension StoreMachine {
         } catch let limit as GroupLimit {
             stop(limit)
         } catch {
-            stop(StopReason.unencodable("the message of a subscription cannot be read again: \(error)"))
+            stop(.unencodable("the message of a subscription cannot be read again: \(error)", root: head + 1))
         }
     }
 

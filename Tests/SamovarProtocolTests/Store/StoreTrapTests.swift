@@ -325,4 +325,22 @@ extension Rig {
         for sequence in 1...number { exchange(inputs([.add(1)], from: sequence), from: client(1)) }
         return committedBatches
     }
+
+    @Test func `a firing that traps is passed over after three deaths alone, and the timer goes on`() throws {
+        var isHarmful = true
+        let store = try TrappedStore { isHarmful && $0 == .firing }
+        store.rig.connectClient(1)
+        store.rig.exchange(inputs([.watch([Shop.Watch(id: "tick", seconds: 2)])]), from: client(1))
+        store.rig.tick(.seconds(2))
+        for _ in 0..<20 {
+            guard store.hasTrapped else { break }
+            try store.restart()
+            store.rig.round()
+        }
+        #expect(!store.hasTrapped && store.starts <= 5)
+        #expect(try store.rig.state().ticks == [])
+        isHarmful = false
+        store.rig.tick(.seconds(2))
+        #expect(try store.rig.state().ticks == ["tick"])
+    }
 }

@@ -11,6 +11,7 @@ final class TrapEngine: ProgramEngine {
         case input(Shop.Input)
         case answer(String)
         case failure
+        case firing
         case view
         case state
         case replay(Int)
@@ -61,6 +62,13 @@ final class TrapEngine: ProgramEngine {
         try meet(.failure)
         return try base.take(failure: failure, of: effect, payload: payload, root: root, now: now, log: log)
     }
+
+    func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
+        try meet(.firing)
+        try base.take(firing: message, origin: origin, now: now, log: log)
+    }
+
+    func resubscribe(now: Timestamp, log: TurnLog) { base.resubscribe(now: now, log: log) }
 
     func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
         do {
