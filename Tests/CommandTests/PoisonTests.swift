@@ -102,7 +102,7 @@ import Testing
             return ProcessTable.all(naming: first.data).isEmpty
         }
         let again = try Child(
-            Executable.trapProgram, ["up", "--data", first.data], in: scratch, environment: ["TRAP_AT_13": "1"])
+            Executable.trapProgram, ["up", "--data", first.data], in: scratch, variables: ["TRAP_AT_13": "1"])
         #expect(try await again.wait(within: .seconds(20)) == .exited(70), "\(again.errors)")
         #expect(again.errors.contains("turn \(turn): the program ended the store when it replayed this turn"), "\(again.errors)")
         // The build that can replay it goes on.

@@ -35,6 +35,11 @@ final class TrapEngine: ProgramEngine {
         throw .turns(0, root: 0)
     }
 
+    var terms: ReplayTerms {
+        get { base.terms }
+        set { base.terms = newValue }
+    }
+
     var schema: Schema { base.schema }
     var head: Int { base.head }
     func skip() -> Int { base.skip() }
