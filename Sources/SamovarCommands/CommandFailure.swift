@@ -72,6 +72,8 @@ func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
         case .noStore: end(CommandFailure(.unavailable, "\(error); is it running? start one with `up`"))
         case .refused(let reason): end(CommandFailure(.badData, reason))
         }
+    } catch let error as OutboxError {
+        end(CommandFailure(.inputOutput, "\(error)"))
     } catch let error as EndpointError {
         end(CommandFailure(.configuration, "\(error)"))
     } catch let error as PeerError {

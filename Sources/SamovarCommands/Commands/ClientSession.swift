@@ -4,20 +4,22 @@ import SamovarHost
 
 /// Runs `body` with a client of the store, and ends the client after it.
 ///
+/// - Parameter outbox: the file of a durable client, which takes inputs also while no store answers.
 /// - Throws: `CommandFailure` if no store answers within `patience`, or if it refuses this client.
 func withClient<Types: ProgramTypes, Result: Sendable>(
-    _ options: StoreOptions, for types: Types.Type, patience: Duration = .seconds(3),
+    _ options: StoreOptions, for types: Types.Type, patience: Duration = .seconds(3), outbox: String? = nil,
     _ body: @escaping @Sendable (StoreClient) async throws -> Result
 ) async throws -> Result {
     let settings = try options.settings()
     let endpoint = try settings.endpoint(for: types)
-    let client = try StoreClient(at: endpoint, schema: Types.schema, logger: settings.logger("client"))
+    let client = try StoreClient(at: endpoint, schema: Types.schema, outbox: outbox, logger: settings.logger("client"))
     return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {
             try await client.run()
             return nil
         }
         group.addTask {
+            if outbox != nil { return try await body(client) }
             try await within(patience) {
                 do {
                     try await client.waitUntilConnected()

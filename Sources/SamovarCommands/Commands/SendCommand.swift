@@ -13,7 +13,9 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: """
                 Example: \(executableName) send '{"increment":{}}' --wait settled
                 A case without values may be written as a bare word: \(executableName) send increment
-                With - inputs are read from standard input, one per line, and a receipt is printed for each.
+                With - inputs are read from standard input, one per line, and a receipt is printed for each, in their order.
+                With --outbox FILE inputs are kept in the file until their receipts are printed, and taken also while no store answers:
+                \(executableName) send --outbox orders.outbox sends what is left.
                 """)
     }
 
@@ -24,7 +26,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     @Argument(help: "The input as JSON, or - for one per line from standard input.")
-    var input: String
+    var input: String?
 
     @Option(name: .long, help: "applied: its turn is on disk; settled: everything that it caused is done.")
     var wait = Wait.applied
@@ -32,37 +34,121 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "How long to wait for the receipt.")
     var timeout = Seconds(.seconds(30))
 
+    @Option(
+        name: .long,
+        help: "A file that keeps inputs until their receipts are printed, over any crash. Without an input, sends what is in it.")
+    var outbox: String?
+
+    func validate() throws {
+        if input == nil, outbox == nil { throw ValidationError("which input? give it as JSON, or - for standard input") }
+    }
+
     func run() async throws {
-        let worst = try await withClient(options, for: Types.self) { [self] client in
-            guard input == "-" else { return try await send(input, client) }
-            var worst: CommandFailure?
-            while let line = readLine() {
-                guard !line.allSatisfy(\.isWhitespace) else { continue }
-                worst = try await send(line, client) ?? worst
-            }
-            return worst
+        let worst = try await withClient(options, for: Types.self, outbox: outbox) { [self] client in
+            try await exchange(client)
         }
         if let worst { throw worst }
     }
 
-    /// Prints the receipt, and returns the failure if it is not a success.
-    private func send(_ text: String, _ client: StoreClient) async throws -> CommandFailure? {
-        let value: MessagePackValue
-        do {
-            value = try JSONTranscoder.parseArgument(text)
-        } catch {
-            throw CommandFailure(.badData, "the input is no JSON: \(error)")
+    /// Something whose receipt is printed when its turn comes.
+    private enum Pending: Sendable {
+        case submitted(StoreClient.Submitted)
+        case failure(CommandFailure)
+    }
+
+    /// Inputs are handed over as fast as they are read, and receipts printed in the order of the inputs: what an outbox held
+    /// before comes first.
+    private func exchange(_ client: StoreClient) async throws -> CommandFailure? {
+        let lines = LineReader(input == "-" ? nil : input.map { [$0] } ?? [])
+        return try await withThrowingTaskGroup(of: CommandFailure?.self) { group in
+            let (pending, queue) = AsyncStream<Pending>.makeStream()
+            group.addTask {
+                for await line in lines.lines {
+                    switch Self.encoded(line) {
+                    case .success(let bytes): queue.yield(.submitted(client.submit(bytes)))
+                    case .failure(let failure):
+                        queue.yield(.failure(failure))
+                        queue.finish()
+                        return nil
+                    }
+                }
+                queue.finish()
+                return nil
+            }
+            group.addTask {
+                var worst = try await printRestored(client)
+                for await next in pending {
+                    worst = try await printReceipt(of: next, client) ?? worst
+                    lines.release()
+                }
+                return worst
+            }
+            defer { group.cancelAll() }
+            var worst: CommandFailure?
+            while let failure = try await group.next() { worst = failure ?? worst }
+            return worst
         }
-        let progress = Mutex("no answer of the store yet")
+    }
+
+    private static func encoded(_ line: String) -> Swift.Result<[UInt8], CommandFailure> {
+        do {
+            return .success(try JSONTranscoder.parseArgument(line).encoded)
+        } catch {
+            return .failure(CommandFailure(.badData, "the input is no JSON: \(error)"))
+        }
+    }
+
+    /// Receipts of the inputs that an earlier process has left in the outbox.
+    private func printRestored(_ client: StoreClient) async throws -> CommandFailure? {
         let limit = timeout
-        let receipt: Receipt = try await within(limit.duration) {
-            try await outcome(of: value.encoded, client) { text in progress.withLock { $0 = text } }
+        return try await within(limit.duration) {
+            var worst: CommandFailure?
+            for await result in client.restored {
+                let receipt = try await receipt(of: result, client) { _, _ in }
+                worst = show(receipt, client) ?? worst
+            }
+            return worst
         } else: {
-            CommandFailure(.tryLater, "gave up after \(limit): \(client.obstacle ?? progress.withLock { $0 })")
+            CommandFailure(
+                .tryLater,
+                "gave up after \(limit), what is not answered stays in the outbox: \(client.obstacle ?? "no store answers")")
         } giveUp: {
             client.close()
         }
+    }
+
+    /// Prints the receipt, and returns the failure if it is not a success.
+    private func printReceipt(of pending: Pending, _ client: StoreClient) async throws -> CommandFailure? {
+        let limit = timeout
+        let nothing = "no answer of the store yet"
+        let known = Mutex<(text: String, json: MessagePackValue?)>((nothing, nil))
+        do {
+            let receipt = try await within(limit.duration) { () async throws -> Receipt in
+                switch pending {
+                case .failure(let failure): throw failure
+                case .submitted(let submitted):
+                    return try await self.receipt(of: submitted.result(), client) { text, json in
+                        known.withLock { $0 = (text, json) }
+                    }
+                }
+            } else: {
+                CommandFailure(.tryLater, "gave up after \(limit): \(client.obstacle ?? known.withLock(\.text))")
+            } giveUp: {
+                client.close()
+            }
+            return show(receipt, client)
+        } catch let failure as CommandFailure where failure.code == .tryLater {
+            // It may be applied later, so the receipt must not be missing.
+            let reason = outbox == nil ? "gave up after \(limit)" : "gave up after \(limit); it is kept in the outbox"
+            let json = known.withLock(\.json) ?? ["status": "unknown", "reason": .string(reason)]
+            printData(JSONTranscoder.text(of: json))
+            throw failure
+        }
+    }
+
+    private func show(_ receipt: Receipt, _ client: StoreClient) -> CommandFailure? {
         if let json = receipt.json { printData(JSONTranscoder.text(of: json)) }
+        if let sequence = receipt.sequence { client.seen(sequence) }
         return receipt.failure
     }
 
@@ -70,43 +156,55 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     private struct Receipt {
         var json: MessagePackValue?
         var failure: CommandFailure?
+        /// The input's number in its session, if the store has answered.
+        var sequence: Int?
     }
 
-    private func outcome(
-        of input: [UInt8], _ client: StoreClient, onProgress: @escaping @Sendable (String) -> Void
+    private typealias Progress = @Sendable (_ text: String, _ json: MessagePackValue?) -> Void
+
+    private func receipt(
+        of result: StoreClient.Result, _ client: StoreClient, onProgress: @escaping Progress
     ) async throws -> Receipt {
-        switch await client.send(input) {
+        switch result {
         case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
         case .unknown(let reason):
             return Receipt(
                 json: ["status": "unknown", "reason": .string(reason)],
                 failure: CommandFailure(.unavailable, "nobody can tell whether the input was applied: \(reason)"))
         case .answered(let outcome):
-            switch outcome.verdict {
-            case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
-            case .refused(let refusal):
-                let reason = try MessagePackValue(encoded: refusal)
-                return Receipt(
-                    json: ["status": "refused", "turn": .int(Int64(outcome.turn)), "refusal": reason],
-                    failure: CommandFailure(.badData, "refused: \(JSONTranscoder.text(of: reason))"))
-            case .applied: return await settle(outcome.turn, client, onProgress)
-            }
+            var receipt = try await receipt(of: outcome, client, onProgress)
+            receipt.sequence = outcome.sequence
+            return receipt
+        }
+    }
+
+    private func receipt(of outcome: Outcome, _ client: StoreClient, _ onProgress: @escaping Progress) async throws -> Receipt {
+        switch outcome.verdict {
+        case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
+        case .refused(let refusal):
+            let reason = try MessagePackValue(encoded: refusal)
+            return Receipt(
+                json: ["status": "refused", "turn": .int(Int64(outcome.turn)), "refusal": reason],
+                failure: CommandFailure(.badData, "refused: \(JSONTranscoder.text(of: reason))"))
+        case .applied: return await settle(outcome.turn, client, onProgress)
         }
     }
 
     private func settle(
-        _ turn: Int, _ client: StoreClient, _ onProgress: @escaping @Sendable (String) -> Void
+        _ turn: Int, _ client: StoreClient, _ onProgress: @escaping Progress
     ) async -> Receipt {
-        guard wait == .settled else { return Receipt(json: ["status": "applied", "turn": .int(Int64(turn))]) }
-        onProgress("turn \(turn) is applied, but its effects have not ended")
-        switch await client.settle(turn, onWaiting: { onProgress("turn \(turn) is applied, but \($0)") }) {
+        let applied: MessagePackValue = ["status": "applied", "turn": .int(Int64(turn))]
+        guard wait == .settled else { return Receipt(json: applied) }
+        onProgress("turn \(turn) is applied, but its effects have not ended", applied)
+        switch await client.settle(turn, onWaiting: { onProgress("turn \(turn) is applied, but \($0)", applied) }) {
         case .settled(let dead):
             return Receipt(
                 json: ["status": "settled", "turn": .int(Int64(turn)), "dead": .array(dead.map { .string($0) })],
                 failure: dead.isEmpty
                     ? nil : CommandFailure(.internal, "\(dead.count) effects died: \(dead.joined(separator: "; "))"))
         case .unknown(let reason):
-            return Receipt(failure: CommandFailure(.unavailable, "applied in turn \(turn), and then unknown: \(reason)"))
+            return Receipt(
+                json: applied, failure: CommandFailure(.unavailable, "applied in turn \(turn), and then unknown: \(reason)"))
         }
     }
 }

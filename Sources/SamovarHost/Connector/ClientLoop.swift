@@ -13,7 +13,10 @@ struct ClientLoop: ~Copyable {
     private var isStopping = false
     /// As the client was told it.
     private var obstacle: String?
-    private var sends: [Int: CheckedContinuation<StoreClient.Result, Never>] = [:]
+    private let outbox: OutboxFile?
+    private var sends: [Int: (isSeenAtOnce: Bool, complete: @Sendable (StoreClient.Result) -> Void)] = [:]
+    /// Inputs of an earlier process.
+    private var restoring: Set<Int> = []
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
         [:]
     private var requests: [ViewRequest] = []
@@ -27,9 +30,19 @@ struct ClientLoop: ~Copyable {
         let continuation: CheckedContinuation<StoreClient.View?, Never>
     }
 
-    init(_ client: StoreClient) {
+    init(_ client: StoreClient) throws {
         self.client = client
-        machine = ClientMachine(session: .random(), schema: client.schema, random: Random(seed: .random(in: .min ... .max)))
+        let random = Random(seed: .random(in: .min ... .max))
+        if let path = client.outbox {
+            let file = try OutboxFile(path)
+            outbox = file
+            machine = ClientMachine(outbox: file.outbox, schema: client.schema, random: random)
+        } else {
+            outbox = nil
+            machine = ClientMachine(session: .random(), schema: client.schema, random: random)
+        }
+        restoring = Set(machine.open)
+        if restoring.isEmpty { client.restoredContinuation.finish() }
         subscriber = SubscriberMachine(instance: client.instance, random: Random(seed: .random(in: .min ... .max)))
     }
 
@@ -56,6 +69,7 @@ struct ClientLoop: ~Copyable {
             }
             if try front.connectionBroke() { actions += machine.disconnected(now: now) }
             actions += machine.ticked(now: now)
+            try save()
             actions += machine.flush(now: now)
             try perform(actions, &front, &feed, &poller, now)
             guard !watchers.isEmpty else { continue }
@@ -67,6 +81,13 @@ struct ClientLoop: ~Copyable {
         }
     }
 
+    /// Whatever anybody is told or sent next may rely on what is in the outbox.
+    private mutating func save() throws {
+        guard let outbox else { return }
+        try outbox.add(machine.takeEntries())
+        machine.saved()
+    }
+
     private var nextTime: Timestamp? {
         let times = [machine.deadline, watchers.isEmpty ? nil : subscriber.deadline]
         return times.compactMap { $0 }.min()
@@ -74,12 +95,15 @@ struct ClientLoop: ~Copyable {
 
     private mutating func take(_ command: StoreClient.Command, _ now: Timestamp) throws -> [ClientMachine.Action] {
         switch command {
-        case .send(let input, let instance, let continuation):
+        case .send(let input, let instance, let isSeenAtOnce, let complete):
             do throws(ClientMachine.SubmitError) {
-                sends[try machine.submit(input, to: instance)] = continuation
+                sends[try machine.submit(input, to: instance)] = (isSeenAtOnce, complete)
             } catch {
-                continuation.resume(returning: .rejected("\(error)"))
+                complete(.rejected("\(error)"))
             }
+            return []
+        case .seen(let sequence):
+            machine.seen(sequence)
             return []
         case .settle(let turn, let onWaiting, let continuation):
             do throws(ClientMachine.SubmitError) {
@@ -106,6 +130,16 @@ struct ClientLoop: ~Copyable {
         }
     }
 
+    private mutating func complete(_ sequence: Int, _ result: StoreClient.Result) {
+        if let waiter = sends.removeValue(forKey: sequence) {
+            waiter.complete(result)
+            if waiter.isSeenAtOnce { machine.seen(sequence) }
+        } else if restoring.remove(sequence) != nil {
+            client.restoredContinuation.yield(result)
+            if restoring.isEmpty { client.restoredContinuation.finish() }
+        }
+    }
+
     private mutating func finish(_ turn: Int, _ settlement: StoreClient.Settlement) {
         for (_, continuation) in settlements.removeValue(forKey: turn) ?? [] { continuation.resume(returning: settlement) }
     }
@@ -114,6 +148,7 @@ struct ClientLoop: ~Copyable {
         _ actions: [ClientMachine.Action], _ front: inout PeerSocket, _ feed: inout ViewSocket, _ poller: inout Poller,
         _ now: Timestamp
     ) throws {
+        try save()
         for action in actions {
             switch action {
             case .connect: try front.connect(&poller)
@@ -124,8 +159,8 @@ struct ClientLoop: ~Copyable {
             case .welcomed(_, let timeline): client.connectedContinuation.yield(.success(timeline))
             case .answered(let outcome):
                 CrashPoint.pass(.clientBeforeReceipt)
-                sends.removeValue(forKey: outcome.sequence)?.resume(returning: .answered(outcome))
-            case .unknown(let sequence, let reason): sends.removeValue(forKey: sequence)?.resume(returning: .unknown("\(reason)"))
+                complete(outcome.sequence, .answered(outcome))
+            case .unknown(let sequence, let reason): complete(sequence, .unknown("\(reason)"))
             case .settled(let turn, let dead): finish(turn, .settled(dead: dead))
             case .unsettled(let turn, let reason): finish(turn, .unknown("\(reason)"))
             case .waiting(let turn, let reason):
@@ -188,7 +223,8 @@ struct ClientLoop: ~Copyable {
     /// Nobody waits for ever: whoever still waits is told that nobody can tell any more.
     private mutating func abandon() {
         for command in client.mailbox.close() { command.abandon() }
-        for continuation in sends.values { continuation.resume(returning: .unknown("the client has ended")) }
+        for waiter in sends.values { waiter.complete(.unknown("the client has ended")) }
+        client.restoredContinuation.finish()
         sends.removeAll()
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
         for request in requests { request.continuation.resume(returning: nil) }

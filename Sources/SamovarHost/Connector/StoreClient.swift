@@ -50,7 +50,8 @@ public final class StoreClient: Service {
     }
 
     enum Command: Sendable {
-        case send([UInt8], Instance, CheckedContinuation<Result, Never>)
+        case send([UInt8], Instance, isSeenAtOnce: Bool, @Sendable (Result) -> Void)
+        case seen(Int)
         case settle(Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
         case view(atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
         case watch(AsyncStream<ViewEvent>.Continuation)
@@ -59,11 +60,11 @@ public final class StoreClient: Service {
         /// Answers that nobody will answer.
         func abandon() {
             switch self {
-            case .send(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
+            case .send(_, _, _, let complete): complete(.unknown("the client has ended"))
             case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .view(_, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()
-            case .close: break
+            case .seen, .close: break
             }
         }
     }
@@ -77,12 +78,23 @@ public final class StoreClient: Service {
     let instance: Instance
     let logger: Logger
     let mailbox: Mailbox<Command>
+    let outbox: String?
+    /// What became of the inputs that the outbox held when it was opened, in order; then it ends.
+    public let restored: AsyncStream<Result>
+    let restoredContinuation: AsyncStream<Result>.Continuation
     private let told = Mutex<String?>(nil)
     private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
     let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
 
-    /// - Parameter schema: what the caller's types are; nil to take the store as it is.
-    public init(at endpoint: Endpoint, schema: Schema? = nil, instance: Instance = .main, logger: Logger) throws {
+    /// - Parameters:
+    ///   - schema: what the caller's types are; nil to take the store as it is.
+    ///   - outbox: a file in which inputs are kept until their outcome is seen, so that a process that is killed loses none; one
+    ///     process at a time. Nil for a client whose session ends with it.
+    public init(
+        at endpoint: Endpoint, schema: Schema? = nil, instance: Instance = .main, outbox: String? = nil, logger: Logger
+    ) throws {
+        self.outbox = outbox
+        (restored, restoredContinuation) = AsyncStream.makeStream()
         self.endpoint = endpoint
         self.schema = schema
         self.instance = instance
@@ -96,8 +108,16 @@ public final class StoreClient: Service {
         try await withTaskCancellationHandler {
             try await withGracefulShutdownHandler {
                 try await onThread("samovar-client") { [self] in
-                    var loop = ClientLoop(self)
-                    try loop.run()
+                    do {
+                        var loop = try ClientLoop(self)
+                        try loop.run()
+                    } catch {
+                        // Nobody waits for a client that could not begin; a loop that ran has seen to that itself.
+                        for command in mailbox.close() { command.abandon() }
+                        restoredContinuation.finish()
+                        connectedContinuation.finish()
+                        throw error
+                    }
                 }
             } onGracefulShutdown: {
                 self.close()
@@ -129,7 +149,37 @@ public final class StoreClient: Service {
 
     /// Sends an input and waits until its turn is on disk.
     public func send(_ input: [UInt8]) async -> Result {
-        await withCheckedContinuation { post(.send(input, instance, $0)) }
+        await withCheckedContinuation { continuation in
+            post(.send(input, instance, isSeenAtOnce: true) { continuation.resume(returning: $0) })
+        }
+    }
+
+    /// Hands over an input, behind those that were handed over before, and does not wait. With an outbox, its outcome is told
+    /// again by the next process until `seen` was called.
+    public func submit(_ input: [UInt8]) -> Submitted {
+        let (stream, continuation) = AsyncStream<Result>.makeStream()
+        post(
+            .send(input, instance, isSeenAtOnce: false) {
+                continuation.yield($0)
+                continuation.finish()
+            })
+        return Submitted(stream: stream)
+    }
+
+    /// An input that is under way.
+    public struct Submitted: Sendable {
+        fileprivate let stream: AsyncStream<Result>
+
+        /// What became of it. To be asked for once.
+        public func result() async -> Result {
+            for await result in stream { return result }
+            return .unknown("the wait was cancelled")
+        }
+    }
+
+    /// The outcome of an input need not be told again: a person has read it, say. Only with an outbox is there anything to do.
+    public func seen(_ sequence: Int) {
+        post(.seen(sequence))
     }
 
     /// Waits until no effect whose root is this turn is open.

@@ -35,6 +35,20 @@ struct Backlog: Equatable {
         entries.indices.filter { entries[$0].input != nil }.map { oldest + $0 }
     }
 
+    init() {}
+
+    /// With inputs of an earlier process, in order; those between them are answered.
+    init(restoring inputs: [Submission], next: Int) {
+        oldest = inputs.first?.sequence ?? next
+        cursor = oldest
+        entries = Deque(repeating: Entry(instance: .main, input: nil), count: max(0, next - oldest))
+        for input in inputs where input.sequence >= oldest && input.sequence < next {
+            let entry = Entry(instance: input.instance, input: input.input)
+            entries[input.sequence - oldest] = entry
+            bytes += entry.size
+        }
+    }
+
     mutating func append(_ input: [UInt8], to instance: Instance) -> Int {
         let entry = Entry(instance: instance, input: input)
         entries.append(entry)

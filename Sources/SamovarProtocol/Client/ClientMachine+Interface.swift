@@ -73,9 +73,12 @@ extension ClientMachine {
         case refused(String)
         /// This client left before the answer came.
         case closed
+        /// It is in the outbox, and whoever opens that next will know.
+        case kept
 
         public var description: String {
             switch self {
+            case .kept: "it is kept in the outbox, and sent again when that is opened next"
             case .timelineChanged: "the store has another journal now"
             case .refused(let text): text
             case .closed: "the client left before the answer came"

@@ -21,7 +21,7 @@ public import SamovarCore
 /// | ERROR resync | goes back to its number; a note if that is answered | – |
 /// | SETTLED, WAITING, VIEW | told if it was asked for | – |
 /// | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
-/// | close | unanswered is unknown, goodbye, stop, closed | – |
+/// | close | unanswered is unknown, goodbye, stop, closed; a durable one keeps what it has and says no goodbye | – |
 /// | refused | unanswered is unknown, closed | – |
 ///
 /// The connection itself follows the table of ``Connection``.
@@ -54,6 +54,15 @@ public struct ClientMachine: ~Copyable {
     /// Why the store takes nothing from us at present, in its words; nil if it has not said so since the last WELCOME.
     public private(set) var obstacle: String?
 
+    /// Steps of the outbox that are not on disk yet; always empty without one.
+    private var unsaved: [OutboxEntry] = []
+    /// Only these inputs are sent, and only these outcomes confirmed: their steps are on disk.
+    private var savedInputs = Int.max
+    private var savedConfirmed = 0
+    /// Inputs that are answered, and whose outcome nobody has seen yet. Numbers of the wire.
+    private var unseen: Set<Int> = []
+    private let isDurable: Bool
+
     private let session: SessionID
     private let schema: Schema?
     private let settings: Settings
@@ -66,8 +75,29 @@ public struct ClientMachine: ~Copyable {
         self.session = session
         self.schema = schema
         self.settings = settings
+        isDurable = false
         connection = Connection(settings.connection, random: random)
     }
+
+    /// A client that outlives its process. Its host writes what `takeEntries` gives to the outbox before it calls `flush`.
+    ///
+    /// - Parameter outbox: as this process has opened it.
+    public init(outbox: ClientOutbox, schema: Schema?, settings: Settings = Settings(), random: Random) {
+        session = outbox.session
+        self.schema = schema
+        self.settings = settings
+        isDurable = true
+        witness = outbox.witness
+        backlog = Backlog(restoring: outbox.inputs, next: outbox.next)
+        savedInputs = backlog.next - 1
+        savedConfirmed = backlog.confirmed
+        // No process connects a million times; so the store knows the newer process by its greater number.
+        connection = Connection(
+            settings.connection, random: random, timeline: outbox.timeline, attempt: outbox.openings << 20)
+    }
+
+    /// The numbers of the inputs without an outcome, in order.
+    public var open: [Int] { backlog.unanswered.map { base + $0 } }
 
     /// The store's timeline; zero before the first WELCOME.
     public var timeline: Timeline { connection.timeline }
@@ -96,8 +126,35 @@ extension ClientMachine {
         guard backlog.count < settings.backlog, backlog.bytes + input.count <= settings.backlogBytes else {
             throw .backlogFull
         }
-        return base + backlog.append(input, to: instance)
+        let number = backlog.append(input, to: instance)
+        note(.input(Submission(sequence: number, instance: instance, input: input)))
+        return base + number
     }
+
+    /// Whoever sent this input has seen its outcome; a durable client need not be told it again.
+    public mutating func seen(_ sequence: Int) {
+        guard unseen.remove(sequence - base) != nil else { return }
+        note(.seen(sequence: sequence - base))
+    }
+
+    private mutating func note(_ entry: OutboxEntry) {
+        if isDurable { unsaved.append(entry) }
+    }
+
+    /// What is to be added to the outbox now; `saved` follows when it is on disk, and nothing else between the two.
+    public mutating func takeEntries() -> [OutboxEntry] {
+        defer { unsaved.removeAll() }
+        return unsaved
+    }
+
+    public mutating func saved() {
+        guard isDurable else { return }
+        savedInputs = backlog.next - 1
+        savedConfirmed = min(backlog.confirmed, (unseen.min() ?? .max) - 1)
+    }
+
+    /// All outcomes up to this number may be forgotten by the store.
+    private var confirmed: Int { isDurable ? savedConfirmed : backlog.confirmed }
 
     /// Asks to be told when no effect whose root is `turn` is open.
     public mutating func settle(turn: Int, now: Timestamp) throws(SubmitError) -> [Action] {
@@ -130,13 +187,13 @@ extension ClientMachine {
         guard connection.isWelcomed else { return [] }
         var actions: [Action] = []
         while true {
-            let frame = backlog.takeFrame(credit: credit, settings: settings)
+            let frame = backlog.takeFrame(credit: min(credit, savedInputs), settings: settings)
             if frame.isEmpty { break }
-            send(.send(frame, confirmed: backlog.confirmed), now, &actions)
+            send(.send(frame, confirmed: confirmed), now, &actions)
         }
         // The store's credit follows our confirmations, which otherwise travel with inputs.
-        if backlog.hasUnsent, backlog.cursor > credit, backlog.confirmed > toldConfirmed {
-            send(.ping(backlog.confirmed), now, &actions)
+        if backlog.hasUnsent, backlog.cursor > credit, confirmed > toldConfirmed {
+            send(.ping(confirmed), now, &actions)
         }
         if backlog.hasInFlight, repeatAt == nil { repeatAt = now + connection.silence }
         return actions
@@ -161,13 +218,14 @@ extension ClientMachine {
         return actions
     }
 
-    /// Ends the session. What is not answered yet stays unknown.
+    /// Ends the session. What is not answered yet stays unknown. A durable client with something left only goes away.
     public mutating func close(now: Timestamp) -> [Action] {
         var actions: [Action] = []
         switch state {
         case .open:
-            forgetUnanswered(.closed, &actions)
-            if connection.isWelcomed { send(.goodbye, now, &actions) }
+            let isDone = !isDurable || (backlog.count == 0 && unseen.isEmpty && unsaved.isEmpty)
+            forgetUnanswered(isDurable ? .kept : .closed, &actions)
+            if connection.isWelcomed, isDone { send(.goodbye, now, &actions) }
             connection.close()
             end()
             actions.append(.stop)
@@ -204,6 +262,7 @@ extension ClientMachine {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
             changeTimeline(&actions)
         }
+        note(.welcomed(connection.timeline, head: welcome.head))
         guard isPossible(expected: welcome.expected, &actions) else { return }
         witness = max(witness, welcome.head)
         credit = welcome.credit
@@ -239,6 +298,9 @@ extension ClientMachine {
         backlog = Backlog()
         toldConfirmed = 0
         witness = 0
+        unseen.removeAll()
+        savedConfirmed = 0
+        if isDurable { savedInputs = 0 }
     }
 
     private mutating func take(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
@@ -271,12 +333,17 @@ extension ClientMachine {
         resynced = nil
         witness = max(witness, outcome.turn)
         repeatAt = backlog.hasInFlight ? now + connection.silence : nil
+        if isDurable { unseen.insert(outcome.sequence) }
         var outcome = outcome
         outcome.sequence += base
         actions.append(.answered(outcome))
     }
 
     private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
+        // Of an expired session nobody will ever know more. Anything else may be mended, and a durable client keeps its inputs.
+        if error.code == .sessionExpired {
+            for sequence in backlog.unanswered { note(.seen(sequence: sequence)) }
+        }
         forgetUnanswered(.refused(error.text), &actions)
         end()
         actions += [.disconnect, .refused(error)]
@@ -292,7 +359,7 @@ extension ClientMachine {
         case .open:
             actions.append(.connect)
             greet(now, &actions)
-        case .ping: send(.ping(backlog.confirmed), now, &actions)
+        case .ping: send(.ping(confirmed), now, &actions)
         case .lost(let reason):
             repeatAt = nil
             requests.pause()
@@ -306,7 +373,9 @@ extension ClientMachine {
         requests.pause()
         toldConfirmed = 0
         let role = Hello.Role.client(session: session)
-        send(.hello(Hello(role: role, schema: schema, witness: witness, attempt: connection.attempt)), now, &actions)
+        let hello = Hello(
+            role: role, schema: schema, witness: witness, attempt: connection.attempt, isDurable: isDurable)
+        send(.hello(hello), now, &actions)
     }
 
     private mutating func goBackToOldest() {

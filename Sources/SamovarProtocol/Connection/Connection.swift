@@ -49,8 +49,13 @@ struct Connection: ~Copyable {
     /// The longest wait that a store may ask for.
     private static let longestWait = Duration.seconds(60)
 
-    init(_ settings: ConnectionSettings, random: Random) {
+    /// - Parameters:
+    ///   - timeline: of an earlier process with the same identity.
+    ///   - attempt: a number beyond all that it may have used.
+    init(_ settings: ConnectionSettings, random: Random, timeline: Timeline = .zero, attempt: Int = 0) {
         self.settings = settings
+        self.timeline = timeline
+        self.attempt = attempt
         self.random = random
         silence = settings.silence
         patience = settings.greeting

@@ -4,12 +4,12 @@ import SamovarCore
 /// A snapshot holds what a replay up to its turn would give, so that a start need not replay everything. It is a cache: the
 /// journal is the truth.
 extension StoreState {
-    static let snapshotVersion = 2
+    static let snapshotVersion = 3
 
     /// Encoded between two batches, on the engine's thread.
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
-        writer.writeArrayHeader(14)
+        writer.writeArrayHeader(15)
         writer.write(Self.snapshotVersion)
         writer.write(head)
         writer.write(time.microseconds)
@@ -33,12 +33,19 @@ extension StoreState {
         writer.writeList(subscriptions.activations.values.sorted { $0.id < $1.id }) { $0.write(to: &$1) }
         writer.writeList(Array(outputs.outputs)) { $0.write(to: &$1) }
         writer.writeOptional(outputs.forgotten)
+        writer.writeArrayHeader(2)
+        writer.write(sessions.forgottenTurn)
+        writer.writeList(Array(sessions.expired)) { session, writer in
+            writer.writeArrayHeader(2)
+            writer.write(session.id)
+            writer.write(session.turn)
+        }
         return writer.bytes
     }
 
     mutating func restore(_ bytes: [UInt8]) throws {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        try reader.readFields(14, of: "a snapshot")
+        try reader.readFields(15, of: "a snapshot")
         let version = try reader.readInt()
         guard version == Self.snapshotVersion else {
             throw WireError.malformed("a snapshot of format \(version); this build reads \(Self.snapshotVersion)")
@@ -71,6 +78,13 @@ extension StoreState {
         subscriptions.restore(try reader.readList { try SubscriptionBook.Activation(from: &$0) })
         let kept = try reader.readList { try EmittedOutput(from: &$0) }
         outputs.restore(kept, forgotten: try reader.readOptionalEffect())
+        try reader.readFields(2, of: "the expired sessions")
+        let forgotten = try reader.readCount()
+        let expired = try reader.readList { reader in
+            try reader.readFields(2, of: "an expired session")
+            return SessionBook.Expired(id: try reader.readID(), turn: try reader.readCount())
+        }
+        sessions.restore(expired: expired, forgottenTurn: forgotten)
         // Nobody runs anything yet.
         _ = ledger.takeChanges()
     }

@@ -9,6 +9,11 @@ extension StoreMachine {
         if hasLostTail(hello.witness, of: seen, what: "a client") { return }
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
         if isJournalFull { return refuse(route, "the disk of the store is full") }
+        if state.sessions.hasExpired(session, witness: seen == timeline ? hello.witness : 0) {
+            let text = "this session was silent for too long and has expired; what it has sent may have been applied or not"
+            return send(.error(PeerError(.sessionExpired, text)), to: route, floor: .turn(head))
+        }
+        if desks[session] == nil, desks.count >= settings.sessions { expireIdlest(now: now) }
         if desks[session] == nil, desks.count >= settings.sessions {
             return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
         }
@@ -23,7 +28,9 @@ extension StoreMachine {
         var desk = desks[session] ?? Desk(route: route, received: last, heard: now)
         desk.route = route
         desk.received = last
+        desk.fingerprints.drop(after: last)
         desk.heard = now
+        desk.isDurable = hello.isDurable
         desks[session] = desk
         peers[route] = .client(session)
         let welcome = Welcome(
@@ -56,7 +63,9 @@ extension StoreMachine {
             clearInbox(of: session)
             desks[session] = nil
             attempts[session] = nil
-            if state.sessions.last(of: session) > 0 { write(.sessionExpired(session), now: now) }
+            // The origin tells that its client ended it, and will not come back.
+            let last = state.sessions.last(of: session)
+            if last > 0 { write(.sessionExpired(session), origin: .client(session: session, sequence: last), now: now) }
         default: misuse("\(frame.kind) is not for clients to send", route)
         }
     }
@@ -80,6 +89,10 @@ extension StoreMachine {
         let last = state.sessions.last(of: session)
         for submission in submissions {
             guard let received = desks[session]?.received else { return }
+            if submission.sequence <= received, desks[session]?.fingerprints.differs(submission) == true {
+                let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
+                return send(.error(PeerError(.misuse, text)), to: route, floor: .turn(head))
+            }
             if submission.sequence <= last {
                 // Sent again: the same answer again, when the turn that it tells of is on disk.
                 if let outcome = state.sessions.outcome(of: submission.sequence, in: session) {
@@ -114,6 +127,7 @@ extension StoreMachine {
         if desks[session]?.inbox.isEmpty == true { rotation.append(session) }
         desks[session]?.received = submission.sequence
         desks[session]?.inbox.append(submission)
+        desks[session]?.fingerprints.append(submission, limit: settings.window)
         inboxCount += 1
         inboxBytes += submission.input.count
     }

@@ -37,12 +37,25 @@ extension StoreMachine {
     }
 
     private mutating func expireSessions(now: Timestamp) {
-        let expired = desks.filter { $0.value.inbox.isEmpty && now - $0.value.heard > settings.sessionIdle }.keys.sorted()
-        for session in expired {
-            desks[session] = nil
-            attempts[session] = nil
-            if state.sessions.last(of: session) > 0 { write(.sessionExpired(session), now: now) }
+        let expired = desks.filter { _, desk in
+            let idle = desk.isDurable ? settings.durableSessionIdle : settings.sessionIdle
+            return desk.inbox.isEmpty && now - desk.heard > idle
         }
+        for session in expired.keys.sorted() { expire(session, now: now) }
+    }
+
+    private mutating func expire(_ session: SessionID, now: Timestamp) {
+        desks[session] = nil
+        attempts[session] = nil
+        if state.sessions.last(of: session) > 0 { write(.sessionExpired(session), now: now) }
+    }
+
+    /// Makes room for another session, at the cost of the one that nobody was connected to for the longest time.
+    mutating func expireIdlest(now: Timestamp) {
+        let left = desks.filter { $0.value.route == nil && $0.value.inbox.isEmpty && now - $0.value.heard > settings.silence }
+        guard let idlest = left.min(by: { ($0.value.heard, $0.key) < ($1.value.heard, $1.key) }) else { return }
+        note(.warning, "there are \(settings.sessions) sessions: the one that was silent for longest has expired")
+        expire(idlest.key, now: now)
     }
 
     private mutating func warnOfUnservedQueues(now: Timestamp) {

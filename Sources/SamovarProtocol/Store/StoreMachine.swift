@@ -40,6 +40,9 @@ public struct StoreMachine: ~Copyable {
         var confirmed = 0
         var inbox: Deque<Submission> = []
         var heard: Timestamp
+        /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
+        var isDurable = true
+        var fingerprints = Fingerprints()
     }
 
     struct Answer {

@@ -17,8 +17,10 @@ public struct StoreSettings: Equatable, Sendable {
     public var inboxBytes = 64 << 20
     /// Sessions that are kept.
     public var sessions = 100_000
-    /// A session that was silent for so long while the store ran is closed, by a record.
+    /// A session that was silent for so long while the store ran expires, by a record.
     public var sessionIdle: Duration = .seconds(3_600)
+    /// The same for one whose client keeps its inputs on disk.
+    public var durableSessionIdle: Duration = .seconds(7 * 86_400)
 
     /// Effects that may be open; inputs are refused from 80 % on.
     public var openEffects = 1_000_000

@@ -83,7 +83,8 @@ struct StoreState {
         case .workerLeft(let id):
             joined.remove(id)
             missing[id] = nil
-        case .sessionExpired(let id): sessions.end(id)
+        case .sessionExpired(let id):
+            if case .client = record.origin { sessions.end(id) } else { sessions.expire(id, at: record.turn) }
         case .drained:
             joined.removeAll()
             missing.removeAll()

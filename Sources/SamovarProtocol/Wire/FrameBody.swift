@@ -123,6 +123,15 @@ extension MessagePackReader {
         return Instance(key)
     }
 
+    /// A duration in whole milliseconds that microseconds of 64 bits can hold, so that it is written as it was read.
+    mutating func readMilliseconds() throws -> Duration {
+        let number = try readInt64()
+        guard (Int64.min / 1_000...Int64.max / 1_000).contains(number) else {
+            throw WireError.malformed("\(number) ms are no duration")
+        }
+        return .milliseconds(number)
+    }
+
     mutating func readID() throws -> UniqueID {
         let bytes = try readBinary()
         guard bytes.count == 16 else { throw WireError.malformed("an identity of \(bytes.count) bytes, not 16") }

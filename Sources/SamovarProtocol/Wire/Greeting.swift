@@ -18,8 +18,11 @@ public struct Hello: Equatable, Sendable {
     /// How often this peer has said HELLO, this time included; the header's number. A HELLO that overtook a newer one, on another
     /// socket of the same peer, is known by it.
     public var attempt: Int
+    /// Whether a client keeps its inputs over its own death, so that its session is worth keeping for long.
+    public var isDurable: Bool
 
-    public init(role: Role, schema: Schema?, witness: Int = 0, attempt: Int = 1) {
+    public init(role: Role, schema: Schema?, witness: Int = 0, attempt: Int = 1, isDurable: Bool = false) {
+        self.isDurable = isDurable
         self.role = role
         self.schema = schema
         self.witness = witness
@@ -127,7 +130,7 @@ extension Hello {
         writer.write(witness)
         switch role {
         case .client(let session):
-            writer.write("client")
+            writer.write(isDurable ? "durable" : "client")
             writer.write(session)
         case .worker(let offer):
             writer.write("worker")
@@ -146,8 +149,9 @@ extension Hello {
         }
         witness = try reader.readInt()
         let name = try reader.readString()
+        isDurable = name == "durable"
         switch name {
-        case "client": role = .client(session: try reader.readID())
+        case "client", "durable": role = .client(session: try reader.readID())
         case "worker": role = .worker(try WorkerOffer(from: &reader))
         default: throw WireError.malformed("unknown role \(name)")
         }
@@ -197,7 +201,7 @@ extension Welcome {
         expected = try reader.readInt()
         credit = try reader.readInt()
         head = try reader.readInt()
-        silence = .milliseconds(try reader.readInt64())
+        silence = try reader.readMilliseconds()
     }
 }
 
@@ -217,6 +221,6 @@ extension PeerError {
         self.code = code
         text = try reader.readString()
         expected = try reader.readInt()
-        wait = .milliseconds(try reader.readInt64())
+        wait = try reader.readMilliseconds()
     }
 }

@@ -49,7 +49,7 @@ public struct JobTask: Equatable, Sendable {
         attempt = try reader.readInt()
         instance = try reader.readInstance()
         queue = Queue(try reader.readString())
-        timeout = try reader.readNil() ? nil : .milliseconds(try reader.readInt64())
+        timeout = try reader.readNil() ? nil : reader.readMilliseconds()
         payload = try reader.readBinary()
     }
 }

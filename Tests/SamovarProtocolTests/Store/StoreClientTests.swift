@@ -163,6 +163,98 @@ import Testing
         #expect(rig.durable.sessions.sessions.isEmpty)
     }
 
+    @Test func `who comes back to an expired session is told so, and nothing is applied again`() throws {
+        let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        for _ in 0..<12 { rig.tick(.seconds(1)) }
+        let text = "this session was silent for too long and has expired; what it has sent may have been applied or not"
+        let expired = [Frame.error(PeerError(.sessionExpired, text))]
+        #expect(rig.connectClient(1, witness: 2, attempt: 2) == expired)
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        #expect(try rig.state().total == 1)
+        // After a restart, by the journal and by a snapshot.
+        #expect(try rig.restarted().connectClient(1, witness: 2, attempt: 2) == expired)
+        let bytes = try rig.machine.state.snapshot()
+        let later = try Rig(journal: rig.committedBatches, snapshot: bytes, now: rig.now)
+        #expect(later.connectClient(1, witness: 2, attempt: 2) == expired)
+    }
+
+    @Test func `a session that was never acknowledged anything is welcomed at 1`() throws {
+        let rig = try Self.rig()
+        #expect(rig.connectClient(7, witness: 1, attempt: 5).count == 1)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(7)).outcomes.map(\.sequence) == [1])
+    }
+
+    @Test func `a session whose client has said goodbye may begin again`() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.exchange(.goodbye, from: client(1))
+        rig.connectClient(1, witness: 2)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)).outcomes.map(\.sequence) == [1])
+    }
+
+    @Test func `of expired sessions that are forgotten, nobody who may be one is welcomed`() {
+        var book = SessionBook(window: 10)
+        let count = SessionBook.expiredLimit + 5
+        for number in 1...count { book.expire(SessionID(high: 9, low: UInt64(number)), at: number * 10) }
+        #expect(book.expired.count == SessionBook.expiredLimit && book.forgottenTurn == 50)
+        #expect(book.hasExpired(SessionID(high: 9, low: UInt64(count)), witness: 0))
+        #expect(book.hasExpired(SessionID(high: 9, low: 3), witness: 29), "it may have been this one")
+        #expect(!book.hasExpired(SessionID(high: 8, low: 3), witness: 51), "it was told of a later turn")
+        #expect(!book.hasExpired(SessionID(high: 8, low: 3), witness: 0), "it was never welcomed")
+    }
+
+    @Test func `a durable client's session is kept for longer`() throws {
+        let rig = try Self.rig {
+            $0.sessionIdle = .seconds(10)
+            $0.durableSessionIdle = .seconds(30)
+        }
+        let hello = Hello(role: .client(session: session(2)), schema: shop, isDurable: true)
+        rig.exchange(.hello(hello), from: client(2))
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.exchange(inputs([.add(1)]), from: client(2))
+        for _ in 0..<20 { rig.tick(.seconds(1)) }
+        #expect(Array(rig.durable.sessions.sessions.keys) == [session(2)])
+        for _ in 0..<12 { rig.tick(.seconds(1)) }
+        #expect(rig.durable.sessions.sessions.isEmpty)
+    }
+
+    @Test func `a store full of sessions makes room with one that nobody uses`() throws {
+        let rig = try Self.rig { $0.sessions = 2 }
+        rig.connectClient(2)
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.exchange(inputs([.add(1)]), from: client(2))
+        for _ in 0..<8 {
+            rig.tick(.seconds(1))
+            rig.exchange(.ping(1), from: client(2))
+        }
+        rig.connectClient(3)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(3)).outcomes.count == 1)
+        #expect(Set(rig.durable.sessions.sessions.keys) == [session(2), session(3)])
+    }
+
+    // MARK: Two processes with one session
+
+    @Test func `the newer of two processes with one session wins, and the other is told`() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.connectClient(1, attempt: 2, at: client(9))
+        let text = "another connection uses this session"
+        #expect(rig.take(client(1)) == [.error(PeerError(.superseded, text))])
+        #expect(rig.exchange(inputs([.add(5)], from: 2), from: client(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
+        #expect(try rig.state().total == 1)
+    }
+
+    @Test func `another input under a known number is no repetition, and its sender is told`() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
+        rig.connectClient(1, attempt: 2, at: client(9))
+        let misuse = Frame.error(PeerError(.misuse, "input 2 of this session was another one: do two processes use it?"))
+        #expect(rig.exchange(inputs([.add(1), .add(50)]), from: client(9)).contains(misuse))
+        #expect(rig.exchange(inputs([.add(1), .add(2)]), from: client(9)).outcomes.map(\.sequence) == [1, 2])
+        #expect(try rig.state().total == 3)
+    }
+
     @Test func timeWhileTheStoreIsDownDoesNotCount() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))

@@ -26,6 +26,9 @@ struct FrameExample: Sendable, CustomStringConvertible {
             "hello from a client",
             .hello(Hello(role: .client(session: peer), schema: schema)), timeline: .zero),
         FrameExample(
+            "hello from a durable client",
+            .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, attempt: 3, isDurable: true))),
+        FrameExample(
             "hello from a worker",
             .hello(
                 Hello(

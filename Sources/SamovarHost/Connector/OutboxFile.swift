@@ -1,0 +1,156 @@
+import SamovarCore
+import SamovarProtocol
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The file of a durable client: entries are added at its end and synced before anybody relies on them.
+///
+/// `FILE.lock` is locked while a process uses it, and stays: two processes with one session would take each other's answers.
+/// The file is written anew, as small as it can be, when it is opened and when it has grown; a crash leaves the old or the
+/// new one. A last write that was cut off is left out, for nobody was told of it; other damage is an error.
+final class OutboxFile {
+    let path: String
+    private(set) var outbox: ClientOutbox
+    private var descriptor: CInt = -1
+    private let lock: CInt
+    private var bytesSinceCompaction = 0
+
+    /// Written anew beyond so many bytes, and twice what is left then.
+    private static let compactionBytes = 4 << 20
+    /// What a backlog holds, its entries around it and what was added since, at most.
+    private static let maximumBytes = 256 << 20
+
+    /// Opens or makes the file.
+    ///
+    /// - Throws: `OutboxError` if another process uses it, or if it cannot be read or written.
+    init(_ path: String) throws {
+        self.path = path
+        lock = try Self.lock(path + ".lock", of: path)
+        do {
+            let bytes = try Self.read(path)
+            do {
+                outbox = try ClientOutbox(file: bytes)?.reopened(as: .random()) ?? ClientOutbox(session: .random())
+            } catch {
+                throw OutboxError(text: "the outbox \(path) cannot be read: \(error)")
+            }
+            try compact()
+        } catch {
+            systemClose(lock)
+            throw error
+        }
+    }
+
+    deinit {
+        if descriptor >= 0 { systemClose(descriptor) }
+        systemClose(lock)
+    }
+
+    /// Adds entries; they are on disk when this returns.
+    func add(_ entries: [OutboxEntry]) throws {
+        guard !entries.isEmpty else { return }
+        var bytes: [UInt8] = []
+        for entry in entries {
+            try outbox.add(entry)
+            bytes += entry.bytes
+        }
+        try write(bytes, to: descriptor)
+        guard fdatasync(descriptor) == 0 else { throw failure("cannot be synced") }
+        bytesSinceCompaction += bytes.count
+        if bytesSinceCompaction > Self.compactionBytes { try compact() }
+    }
+
+    private func compact() throws {
+        let draft = path + ".new"
+        let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o600)
+        guard new >= 0 else { throw failure("cannot be written") }
+        do {
+            let bytes = outbox.entries.flatMap(\.bytes)
+            try write(bytes, to: new)
+            guard fsync(new) == 0, rename(draft, path) == 0 else { throw failure("cannot be written") }
+            try syncFolder()
+            // The more is left, the later it pays to write it again.
+            bytesSinceCompaction = -bytes.count
+        } catch {
+            systemClose(new)
+            throw error
+        }
+        if descriptor >= 0 { systemClose(descriptor) }
+        descriptor = new
+    }
+
+    private func write(_ bytes: [UInt8], to descriptor: CInt) throws {
+        var place = 0
+        while place < bytes.count {
+            let count = bytes[place...].withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure("cannot be written") }
+            place += count
+        }
+    }
+
+    private func syncFolder() throws {
+        let folder = open(
+            path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/.", O_RDONLY)
+        guard folder >= 0 else { throw failure("has a folder that cannot be opened") }
+        defer { systemClose(folder) }
+        guard fsync(folder) == 0 else { throw failure("has a folder that cannot be synced") }
+    }
+
+    private func failure(_ what: String) -> OutboxError { OutboxError(path, what) }
+
+    private static func lock(_ file: String, of path: String) throws -> CInt {
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw OutboxError(path, "cannot be opened") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let isTaken = errno == EWOULDBLOCK
+            defer { systemClose(descriptor) }
+            if isTaken { throw OutboxError(text: "another process uses the outbox \(path): one at a time can") }
+            throw OutboxError(path, "cannot be locked")
+        }
+        return descriptor
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0, errno == ENOENT { return [] }
+        guard descriptor >= 0 else { throw OutboxError(path, "cannot be opened") }
+        defer { systemClose(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = systemRead(descriptor, &part, part.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw OutboxError(path, "cannot be read") }
+            if count == 0 { return bytes }
+            bytes += part[..<count]
+            guard bytes.count <= maximumBytes else { throw OutboxError(text: "\(path) is too large for an outbox") }
+        }
+    }
+}
+
+// The names that methods hide.
+private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
+private func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(descriptor, bytes, count)
+}
+@discardableResult private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }
+
+/// Why an outbox cannot be used, in one sentence for a person.
+public struct OutboxError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(text: String) {
+        description = text
+    }
+
+    /// With the system's reason.
+    init(_ path: String, _ what: String) {
+        description = "the outbox \(path) \(what): \(String(cString: strerror(errno)))"
+    }
+}

@@ -1,0 +1,40 @@
+import DequeModule
+import SamovarCore
+
+/// Hashes of the newest inputs of a session, so that two processes that use one session are told apart: the second one would take
+/// the outcome of another input for that of its own.
+///
+/// Only memory, and only of this start: it finds a mistake, and no promise rests on it.
+struct Fingerprints: Equatable {
+    private var first = 1
+    private var hashes: Deque<UInt64> = []
+
+    mutating func append(_ submission: Submission, limit: Int) {
+        if first + hashes.count != submission.sequence {
+            first = submission.sequence
+            hashes.removeAll()
+        }
+        hashes.append(Self.hash(submission))
+        if hashes.count > limit {
+            hashes.removeFirst()
+            first += 1
+        }
+    }
+
+    /// Inputs beyond were never taken, and their numbers are free.
+    mutating func drop(after sequence: Int) {
+        while !hashes.isEmpty, first + hashes.count - 1 > sequence { hashes.removeLast() }
+    }
+
+    /// Whether another input is known under this number.
+    func differs(_ submission: Submission) -> Bool {
+        guard submission.sequence >= first, submission.sequence - first < hashes.count else { return false }
+        return hashes[submission.sequence - first] != Self.hash(submission)
+    }
+
+    private static func hash(_ submission: Submission) -> UInt64 {
+        var hash = KeyedHash(Secret(high: 0, low: 0))
+        hash.combine(submission.input)
+        return hash.finish()
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// Clients that are killed: a durable one goes on where it was, an ephemeral one leaves nothing half done.
+@Suite(.serialized) struct OutboxTests {
+    @Test func `inputs are taken while no store answers, and sent by a later call`() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        let outbox = scratch.folder("orders.outbox")
+        let early = try Child(
+            Executable.counter, ["send", "-", "--outbox", outbox, "--timeout", "500ms", "--data", data], in: scratch,
+            input: "increment\nincrement\n")
+        #expect(try await early.wait() == .exited(75))
+        #expect(early.errors.contains("no answer of the store yet"), "\(early.errors)")
+        #expect(early.output.contains(#""status":"unknown""#), "\(early.output)")
+
+        let store = try await CounterStore(in: scratch)
+        let flushed = try await store.run("send", "--outbox", outbox)
+        #expect(flushed.end == .exited(0), "\(flushed.errors)")
+        #expect(flushed.output.components(separatedBy: #""status":"applied""#).count == 3, "\(flushed.output)")
+        let nothing = try await store.run("send", "--outbox", outbox)
+        #expect(nothing.end == .exited(0) && nothing.output.isEmpty)
+        #expect(try await store.run("send", "increment", "--outbox", outbox).end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""sync":"3""#))
+        try await eventually("sessions that are done have ended") { try await store.status("sessions") == 0 }
+    }
+
+    @Test func `a durable client that is killed again and again loses and doubles nothing`() async throws {
+        let store = try await CounterStore()
+        let outbox = store.scratch.folder("orders.outbox")
+        let total = 3_000
+        let input = String(repeating: "increment\n", count: total)
+        let first = try store.start(["send", "-", "--outbox", outbox, "--timeout", "60s"], input: input)
+        try await eventually("it is at work", within: .seconds(20)) { first.output.count > 2_000 }
+        first.send(SIGKILL)
+        _ = try await first.wait()
+        var receipts = first.receipts
+        var seen = Set(receipts)
+        for _ in 0..<3 {
+            let again = try store.start(["send", "--outbox", outbox])
+            _ = try? await eventually("it has begun", within: .seconds(2)) { !again.output.isEmpty || again.end != nil }
+            again.send(SIGKILL)
+            _ = try await again.wait()
+            receipts += again.receipts
+            seen.formUnion(again.receipts)
+        }
+        let last = try await store.run("send", "--outbox", outbox)
+        #expect(last.end == .exited(0), "\(last.errors)")
+        seen.formUnion(last.receipts)
+        let view = try await store.run("view").json["view"] as? [String: Any]
+        let applied = try #require((view?["sync"] as? String).flatMap { Int($0) })
+        #expect(applied >= first.receipts.count && applied <= total)
+        #expect(seen.count == applied, "every input that was taken has a receipt, with a turn of its own")
+    }
+
+    @Test func `an ephemeral client that is killed leaves every input applied once or not at all`() async throws {
+        let store = try await CounterStore()
+        let client = try store.start(["send", "-"], input: String(repeating: "increment\n", count: 3_000))
+        try await eventually("it is at work", within: .seconds(20)) { client.output.count > 2_000 }
+        client.send(SIGKILL)
+        _ = try await client.wait()
+        try await eventually("its session is idle") {
+            let before = try await store.status("turn")
+            try await Task.sleep(for: .milliseconds(300))
+            return try await store.status("turn") == before
+        }
+        let view = try await store.run("view").json["view"] as? [String: Any]
+        let applied = try #require((view?["sync"] as? String).flatMap { Int($0) })
+        #expect(applied >= client.receipts.count && applied <= 3_000)
+        #expect(Set(client.receipts).count == client.receipts.count)
+        #expect(try await store.status("applied") == applied)
+    }
+
+    @Test func `two processes cannot use one outbox`() async throws {
+        let scratch = try Scratch()
+        let arguments = ["send", "increment", "--outbox", scratch.folder("o"), "--timeout", "3s", "--data", scratch.folder("data")]
+        let first = try Child(Executable.counter, arguments, in: scratch)
+        try await eventually("it has the file") { FileManager.default.fileExists(atPath: scratch.folder("o")) }
+        let second = try Child(Executable.counter, arguments, in: scratch)
+        #expect(try await second.wait() == .exited(74))
+        #expect(second.errors.contains("another process uses the outbox"), "\(second.errors)")
+        #expect(try await first.wait() == .exited(75))
+    }
+
+    @Test func `a damaged outbox is refused and named`() async throws {
+        let scratch = try Scratch()
+        let file = try scratch.write("this is no outbox, but somebody's letter to somebody", to: "letter")
+        let send = try Child(
+            Executable.counter, ["send", "increment", "--outbox", file, "--data", scratch.folder("data")], in: scratch)
+        #expect(try await send.wait() == .exited(74))
+        #expect(send.errors.contains("the outbox \(file) cannot be read"), "\(send.errors)")
+    }
+
+    @Test func `receipts of piped inputs come in order, a line that is no JSON in its place`() async throws {
+        let store = try await CounterStore()
+        let input = (1...500).map { $0 % 2 == 0 ? "increment" : "decrement" } + ["{", "increment"]
+        let send = try await store.run("send", "-", input: input.joined(separator: "\n"))
+        #expect(send.end == .exited(65))
+        let turns = send.receipts
+        #expect(turns.count == 500 && turns == turns.sorted())
+        #expect(send.errors.contains("the input is no JSON"), "\(send.errors)")
+    }
+}
+
+extension Child {
+    /// The turns of the receipts so far; the last line may be cut off.
+    fileprivate var receipts: [Int] {
+        output.split(separator: "\n").compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["turn"] as? Int
+        }
+    }
+}

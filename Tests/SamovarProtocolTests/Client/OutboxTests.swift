@@ -1,0 +1,244 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// What a durable client keeps, and how it is read after a crash.
+@Suite struct OutboxTests {
+    private static let session = SessionID(high: 5, low: 5)
+
+    private static func input(_ number: Int) -> OutboxEntry {
+        .input(Submission(sequence: number, input: [UInt8(number)]))
+    }
+
+    private static let entries: [OutboxEntry] = [
+        .opened(session: session, openings: 3, next: 7), .welcomed(home, head: 40), input(7), input(8), input(9),
+        .seen(sequence: 8),
+    ]
+
+    private static func sum(_ entries: [OutboxEntry]) throws -> ClientOutbox {
+        var outbox = ClientOutbox(session: .zero)
+        for entry in entries { try outbox.add(entry) }
+        return outbox
+    }
+
+    @Test func `an outbox is the sum of its entries, and its own entries add up to it`() throws {
+        let outbox = try Self.sum(Self.entries)
+        #expect(outbox.inputs.map(\.sequence) == [7, 9] && outbox.next == 10)
+        #expect(try Self.sum(outbox.entries) == outbox)
+        #expect(try ClientOutbox(file: Self.entries.flatMap(\.bytes)) == outbox)
+    }
+
+    @Test func `the bytes of an entry are as they were first`() {
+        let bytes = OutboxEntry.welcomed(home, head: 300).bytes
+        #expect(bytes.prefix(4).map { String($0, radix: 16) } == ["0", "0", "0", "17"])
+        #expect(Array(bytes.dropFirst(12).prefix(2)) == [0x93, 2])
+    }
+
+    @Test func `whatever a crash cuts off at the end is left out, and all before it is there`() throws {
+        let bytes = Self.entries.flatMap(\.bytes)
+        var known: [Int: ClientOutbox] = [:]
+        var place = 0
+        for count in 1...Self.entries.count {
+            place += Self.entries[count - 1].bytes.count
+            known[place] = try Self.sum(Array(Self.entries.prefix(count)))
+        }
+        // The first entry comes with the file, by a rename, so it is never there in part.
+        for length in Self.entries[0].bytes.count...bytes.count {
+            let expected = known.filter { $0.key <= length }.max { $0.key < $1.key }?.value
+            #expect(try ClientOutbox(file: Array(bytes.prefix(length))) == expected, "cut at \(length)")
+            let zeros = Array(bytes.prefix(length)) + [UInt8](repeating: 0, count: 40)
+            if known[length] != nil { #expect(try ClientOutbox(file: zeros) == expected) }
+        }
+    }
+
+    @Test func `a changed byte before the end is an error, and never another outbox`() throws {
+        let bytes = Self.entries.flatMap(\.bytes)
+        let whole = try Self.sum(Self.entries)
+        let last = bytes.count - Self.entries[5].bytes.count
+        for index in bytes.indices {
+            for change: UInt8 in [1, 0x80, 0xff] {
+                var damaged = bytes
+                damaged[index] ^= change
+                do {
+                    // A length that reaches beyond the end, and the last entry, look like a write that was cut off.
+                    let outbox = try ClientOutbox(file: damaged)
+                    #expect(outbox != whole, "byte \(index)")
+                    #expect(index >= last || damaged[index] != bytes[index])
+                } catch is WireError {
+                }
+            }
+        }
+    }
+
+    @Test func `inputs of another timeline are void`() throws {
+        let outbox = try Self.sum(Self.entries + [.welcomed(abroad, head: 2)])
+        #expect(outbox.inputs == [] && outbox.next == 1 && outbox.witness == 2)
+    }
+
+    @Test func `an outbox with something left goes on with its session, an empty one begins another`() throws {
+        let fresh = SessionID(high: 6, low: 6)
+        let left = try Self.sum(Self.entries).reopened(as: fresh)
+        #expect(left.session == Self.session && left.openings == 4)
+        let done = try Self.sum(Self.entries + [.seen(sequence: 7), .seen(sequence: 9)]).reopened(as: fresh)
+        #expect(done.session == fresh && done.next == 1 && done.timeline == .zero)
+    }
+}
+
+/// A client over its own deaths.
+@Suite struct DurableClientTests {
+    private static func machine(_ outbox: ClientOutbox) -> ClientMachine {
+        let settings = ClientMachine.Settings(connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
+        return ClientMachine(outbox: outbox, schema: counter, settings: settings, random: Random(seed: 1))
+    }
+
+    private static func welcome(expected: Int = 1, of timeline: Timeline = home) -> Envelope {
+        Envelope(
+            .welcome(Welcome(schema: counter, expected: expected, credit: 100, head: 9, silence: .seconds(6))), timeline: timeline)
+    }
+
+    private static func receipt(_ sequence: Int) -> Envelope {
+        Envelope(.receipt([Outcome(sequence: sequence, turn: 10 + sequence, verdict: .applied)], credit: 100), timeline: home)
+    }
+
+    /// What the host does with the entries of a round.
+    private static func save(_ machine: inout ClientMachine, _ outbox: inout ClientOutbox) throws {
+        for entry in machine.takeEntries() { try outbox.add(entry) }
+        machine.saved()
+    }
+
+    private static func sent(_ actions: [ClientMachine.Action]) -> [Int] {
+        actions.flatMap { action -> [Int] in
+            if case .send(let envelope) = action, case .send(let list, _) = envelope.frame { list.map(\.sequence) } else { [] }
+        }
+    }
+
+    private static func confirmed(_ actions: [ClientMachine.Action]) -> Int? {
+        for case .send(let envelope) in actions {
+            switch envelope.frame {
+            case .send(_, let confirmed), .ping(let confirmed): return confirmed
+            default: break
+            }
+        }
+        return nil
+    }
+
+    @Test func `an input is sent when it is on disk, and not earlier`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        #expect(try machine.submit([1]) == 1)
+        let before = machine.flush(now: at(0))
+        try Self.save(&machine, &outbox)
+        let after = machine.flush(now: at(0))
+        #expect(Self.sent(before) == [] && Self.sent(after) == [1])
+        #expect(outbox.inputs.map(\.sequence) == [1])
+    }
+
+    @Test func `an outcome is confirmed when it was seen and that is on disk`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        for number in 1...2 { _ = try machine.submit([UInt8(number)]) }
+        try Self.save(&machine, &outbox)
+        _ = machine.flush(now: at(0))
+        let answered = machine.received(Self.receipt(1), now: at(0))
+        #expect(answered == [.answered(Outcome(sequence: 1, turn: 11, verdict: .applied))])
+        try Self.save(&machine, &outbox)
+        let unseen = machine.ticked(now: at(2))
+        machine.seen(1)
+        let unsaved = machine.ticked(now: at(4))
+        try Self.save(&machine, &outbox)
+        let saved = machine.ticked(now: at(5.5))
+        #expect(Self.confirmed(unseen) == 0 && Self.confirmed(unsaved) == 0 && Self.confirmed(saved) == 1)
+        #expect(outbox.inputs.map(\.sequence) == [2])
+    }
+
+    @Test func `the next process goes on with session, numbers and inputs, and its HELLO is newer`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        let first = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        for number in 1...3 { _ = try machine.submit([UInt8(number)]) }
+        try Self.save(&machine, &outbox)
+        _ = machine.received(Self.receipt(1), now: at(0))
+        machine.seen(1)
+        // Answered, but nobody has seen it when the process dies.
+        _ = machine.received(Self.receipt(2), now: at(0))
+        try Self.save(&machine, &outbox)
+
+        let reopened = outbox.reopened(as: .zero)
+        var next = Self.machine(reopened)
+        #expect(next.open == [2, 3])
+        let greeting = next.ticked(now: at(0))
+        _ = next.received(Self.welcome(expected: 4), now: at(0))
+        next.saved()
+        let flushed = next.flush(now: at(0))
+        #expect(Self.sent(flushed) == [2, 3])
+        #expect(try next.submit([9]) == 4)
+        let hellos = [first, greeting].flatMap { $0 }.compactMap { action -> Hello? in
+            if case .send(let envelope) = action, case .hello(let hello) = envelope.frame { hello } else { nil }
+        }
+        #expect(hellos.count == 2 && hellos[1].attempt > hellos[0].attempt + 1_000)
+        #expect(hellos.allSatisfy(\.isDurable) && hellos[0].role == hellos[1].role && hellos[1].witness >= 9)
+    }
+
+    @Test func `who leaves with something unanswered keeps it and says no goodbye`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        let closed = machine.close(now: at(0))
+        try Self.save(&machine, &outbox)
+        #expect(closed == [.unknown(sequence: 1, .kept), .stop])
+        #expect(outbox.inputs.map(\.sequence) == [1])
+    }
+
+    @Test func `who leaves with nothing left ends its session`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.received(Self.receipt(1), now: at(0))
+        machine.seen(1)
+        try Self.save(&machine, &outbox)
+        let closed = machine.close(now: at(0))
+        #expect(closed == [.send(Envelope(.goodbye, timeline: home)), .stop])
+    }
+
+    @Test func `inputs of an expired session are unknown and leave the outbox, those of another refusal stay`() throws {
+        for (code, left) in [(PeerError.Code.sessionExpired, 0), (.superseded, 1), (.schema, 1)] {
+            var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+            try outbox.add(.input(Submission(sequence: 1, input: [1])))
+            var machine = Self.machine(outbox)
+            _ = machine.ticked(now: at(0))
+            let actions = machine.received(Envelope(.error(PeerError(code, "so it is")), timeline: home), now: at(0))
+            try Self.save(&machine, &outbox)
+            #expect(actions.first == .unknown(sequence: 1, .refused("so it is")))
+            #expect(outbox.inputs.count == left, "\(code)")
+        }
+    }
+
+    @Test func `inputs of another timeline are unknown and leave the outbox`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        try outbox.add(.welcomed(home, head: 3))
+        try outbox.add(.input(Submission(sequence: 1, input: [1])))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        let actions = machine.received(Self.welcome(of: abroad), now: at(0))
+        try Self.save(&machine, &outbox)
+        #expect(actions.contains(.unknown(sequence: 1, .timelineChanged)))
+        #expect(outbox.inputs.isEmpty && outbox.timeline == abroad)
+        #expect(try machine.submit([2]) == 2)
+        try Self.save(&machine, &outbox)
+        let flushed = machine.flush(now: at(0))
+        #expect(Self.sent(flushed) == [1], "numbers begin again on the wire")
+        #expect(outbox.inputs.map(\.sequence) == [1])
+    }
+}
