@@ -36,6 +36,7 @@ let package = Package(
             name: "Samovar",
             targets: ["Samovar", "SamovarCore", "SamovarProtocol", "SamovarHost", "SamovarCommands"]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
+        .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
