@@ -97,6 +97,9 @@ let package = Package(
 
         .executableTarget(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
+        // A program with gates and observers, for the tests of both.
+        .executableTarget(
+            name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
@@ -116,9 +119,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol",
-                "MessagePack",
-                "ZeroMQ", grdb,
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "TurnstileProgram", "SamovarCLI",
+                "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -21,7 +21,11 @@ public final class Child: Sendable {
     private let errorFile: String
     private let known = Mutex<End?>(nil)
 
-    public init(_ executable: String, _ arguments: [String], in scratch: Scratch, input: String = "") throws {
+    /// - Parameter more: variables for its environment, beside those of this process.
+    public init(
+        _ executable: String, _ arguments: [String], in scratch: Scratch, input: String = "",
+        environment more: [String: String] = [:]
+    ) throws {
         name = ([executable] + arguments).joined(separator: " ")
         let number = scratch.nextNumber()
         outputFile = scratch.folder("\(number).out")
@@ -29,6 +33,7 @@ public final class Child: Sendable {
         let inputFile = try scratch.write(input, to: "\(number).in")
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
         environment["SAMOVAR_RUNTIME_DIR"] = scratch.folder("run")
+        environment.merge(more) { $1 }
         id = try spawn(
             executable, arguments, environment,
             files: [(inputFile, O_RDONLY), (outputFile, Self.forWriting), (errorFile, Self.forWriting)])
