@@ -88,7 +88,9 @@ let package = Package(
         .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
 
         // Proof.
-        .target(name: "SamovarTesting", dependencies: ["SamovarCore", "Journal"], swiftSettings: settings),
+        .target(
+            name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal"],
+            swiftSettings: settings),
 
         .executableTarget(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
@@ -102,6 +104,7 @@ let package = Package(
             name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
+        .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
@@ -124,7 +127,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore"], swiftSettings: settings),
+            name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
             name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings
         ),
