@@ -15,13 +15,16 @@ struct Turns {
     static func main() throws {
         var ours: [Double] = []
         var theirs: [Double] = []
+        var called: [Double] = []
         var journalling: [Double] = []
         for _ in 0..<rounds {
             ours.append(try measureLocal())
             theirs.append(measureElementary())
+            called.append(try measureCalled())
             journalling.append(try measureJournalling())
         }
         report("local_store_ns", median(ours))
+        report("local_store_update_not_inlined_ns", median(called))
         report("local_store_with_journal_ns", median(journalling))
         report("elementary_ns", median(theirs))
         report("ratio", median(ours) / median(theirs))
@@ -32,6 +35,18 @@ struct Turns {
     @inline(never)
     static func measureLocal() throws -> Double {
         var store = try LocalStore(Counter.self)
+        return try messages.withUnsafeBufferPointer { messages in
+            let time = try nanoseconds {
+                for index in 0..<turns { try store.send(messages[index & 63]) }
+            }
+            precondition(store.state.count != 0 && store.head == turns + 1, "the turns were not run")
+            return time
+        }
+    }
+
+    @inline(never)
+    static func measureCalled() throws -> Double {
+        var store = try LocalStore(CalledCounter.self)
         return try messages.withUnsafeBufferPointer { messages in
             let time = try nanoseconds {
                 for index in 0..<turns { try store.send(messages[index & 63]) }
