@@ -18,7 +18,7 @@ fuzz: SECONDS = 60
 # One set of flags for all that builds tests: another set would build everything again. The check makes an import of a module
 # that a target does not name in Package.swift an error.
 TEST_FLAGS := --explicit-target-dependency-import-check error
-SOURCES := Package.swift Sources Tests Examples
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 
 # A compiler process may need 2 GB; with less memory, fewer of them run at once.
 JOBS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); \

@@ -40,6 +40,7 @@ let package = Package(
             name: "Samovar",
             targets: ["Samovar", "SamovarCore", "SamovarProtocol", "SamovarHost", "SamovarCommands"]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
+        .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
@@ -94,7 +95,9 @@ let package = Package(
         .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
 
         // Proof.
-        .target(name: "SamovarTesting", dependencies: ["SamovarCore", "Journal"], swiftSettings: settings),
+        .target(
+            name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal"],
+            swiftSettings: settings),
 
         .executableTarget(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
@@ -108,8 +111,12 @@ let package = Package(
             name: "FickleProgram", dependencies: samovar, path: "Tests/FickleProgram", swiftSettings: settings),
         .executableTarget(
             name: "TrapProgram", dependencies: samovar, path: "Tests/TrapProgram", swiftSettings: settings),
+        // A program with gates and observers, for the tests of both.
+        .executableTarget(
+            name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
+        .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
@@ -151,14 +158,12 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "TrapProgram", "SamovarCLI",
-                "SamovarCore", "SamovarProtocol",
-                "MessagePack",
-                "ZeroMQ", grdb,
+                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
+                "TurnstileProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore"], swiftSettings: settings),
+            name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
             name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings
         ),

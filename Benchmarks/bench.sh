@@ -3,6 +3,7 @@
 #
 #   ROUNDS=3    how often each search is measured
 #   BIN=FOLDER  takes the programs from there instead of building them
+#   TURNS=FILE  likewise the program that measures turns
 #   TMPDIR      where the 50,000 files go, 230 MB
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -131,6 +132,21 @@ measure_echo() {
     echo_latency=$(awk '/^latency/ { print $2 }' "$work/echo.txt")
 }
 
+measure_turns() {
+    say "Measuring turns in one process"
+    local turns=${TURNS:-}
+    if [ -z "$turns" ]; then
+        swift build --package-path Benchmarks -c release --product Turns ${JOBS:+-j "$JOBS"} >&2
+        turns=$(swift build --package-path Benchmarks -c release --show-bin-path)/Turns
+    fi
+    "$turns" >"$work/turns.txt"
+    if [ "$(turn_figure allocations_of_control)" != 1000 ]; then
+        say "Allocations are not counted on this system: $(turn_figure allocations_of_control) of 1,000"
+    fi
+}
+
+turn_figure() { awk -v name="$1" '$1 == name { print $2 }' "$work/turns.txt"; }
+
 row() { printf '%-58s %12s %-8s %s\n' "$@"; }
 
 verdict() { awk -v value="$1" -v limit="$2" -v text="$3" 'BEGIN { print text (value <= limit ? ", met" : ", missed") }'; }
@@ -141,6 +157,7 @@ make_tree
 compare
 measure_idle
 measure_echo
+measure_turns
 
 divided() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
@@ -158,3 +175,8 @@ if [ -n "$idle_cpu" ]; then
 fi
 row "bare ZeroMQ echo, ROUTER and DEALER, ipc, 256 under way" "$echo_rate" "/s" ""
 row "bare ZeroMQ echo, one under way, median" "$echo_latency" µs ""
+row "turn of a counter in Elementary's store" "$(turn_figure elementary_ns)" ns ""
+row "turn of a counter in a LocalStore" "$(turn_figure local_store_ns)" ns "$(verdict "$(turn_figure local_store_ns)" 9.99 'under 10')"
+row "the same with an update that is not inlined" "$(turn_figure local_store_update_not_inlined_ns)" ns "$(verdict "$(turn_figure local_store_update_not_inlined_ns)" 9.99 'under 10')"
+row "LocalStore in relation to Elementary" "$(turn_figure ratio)" times "$(verdict "$(turn_figure ratio)" 0.99 'under 1')"
+row "allocations of 1,000 turns in a LocalStore" "$(turn_figure allocations)" "" "$(verdict "$(turn_figure allocations)" 0 'none')"

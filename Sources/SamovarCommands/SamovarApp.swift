@@ -27,6 +27,11 @@ public protocol SamovarApp: Sendable {
     /// Jobs that wait in a worker beside the running ones: what it finishes in about 10 ms, and 0 for long jobs.
     static var readAhead: Int { get }
 
+    /// What each input passes before `accept`, in this order. Default: nothing. The store process asks for it once, when it starts.
+    static var gates: [InputGate<Program>] { get }
+    /// Who hears of each turn, in this order. Default: nobody. The store process asks for it once, when it starts.
+    static var observers: [TurnObserver<Program>] { get }
+
     /// A view in one line, for logs and pipes.
     static func line(of view: Program.ViewState) -> String
     /// A view in several lines, for a screen and for the summary at the end. What comes from outside must be escaped.
@@ -36,6 +41,8 @@ public protocol SamovarApp: Sendable {
 extension SamovarApp {
     public static var slots: Int { 1 }
     public static var readAhead: Int { 0 }
+    public static var gates: [InputGate<Program>] { [] }
+    public static var observers: [TurnObserver<Program>] { [] }
 
     public static func line(of view: Program.ViewState) -> String { ViewText.line(of: value(of: view)) }
 

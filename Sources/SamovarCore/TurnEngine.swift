@@ -56,6 +56,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
     ) throws(GroupLimit) where Sink.P == P {
         let first = step(message, now: now, origin: origin)
         sink.took(first.turn, message, first.command)
+        if sink.watchesState { sink.saw(live, after: message, first.turn) }
         guard !first.command.isEmpty else { return }
         try follow(first.command, of: first.turn, into: &sink)
     }
@@ -77,6 +78,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
             turns += 1
             let taken = step(message, now: turn.now, origin: .followUp(of: cause))
             sink.took(taken.turn, message, taken.command)
+            if sink.watchesState { sink.saw(live, after: message, taken.turn) }
             enqueue(taken.command, of: taken.turn.number, into: &waiting, effects: &effects)
             guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
         }
@@ -101,6 +103,18 @@ public struct TurnEngine<P: Program>: ~Copyable {
 public protocol TurnSink<P> {
     associatedtype P: Program
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>)
+
+    /// Whether `saw` shall be called after each turn. Default: no.
+    var watchesState: Bool { get }
+    /// The state after the turn that was just taken. Do not keep it: the next mutation would copy it.
+    mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn)
+}
+
+extension TurnSink {
+    @inlinable public var watchesState: Bool { false }
+
+    @inlinable
+    public mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {}
 }
 
 /// How large one group may grow.

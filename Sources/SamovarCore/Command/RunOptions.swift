@@ -1,35 +1,93 @@
 /// How an effect is to be run.
-public struct RunOptions: Hashable, Sendable {
+///
+/// Options that differ from the default are kept in a box: a command is returned by each turn, and most turns order nothing, so a
+/// command shall be small.
+public struct RunOptions: Sendable {
+    private struct Fields: Hashable, Sendable {
+        var id: Label?
+        var queue = Queue.default
+        var policy = Policy.all
+        var retry = Retry.never
+        var priority = 0
+        var delay = Duration.zero
+        var at: Timestamp?
+        var limits = RunLimits.none
+
+        static let `default` = Fields()
+    }
+
+    private final class Box: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) {
+            self.fields = fields
+        }
+    }
+
+    /// Nil if all is as by default.
+    private var box: Box?
+
+    private var fields: Fields {
+        get { box?.fields ?? .default }
+        set { box = newValue == .default ? nil : Box(newValue) }
+    }
+
     /// What `cancel` and `policy` go by; nil for an effect that nobody refers to.
-    public var id: Label?
-    public var queue: Queue
-    public var policy: Policy
-    public var retry: Retry
+    public var id: Label? {
+        get { box?.fields.id }
+        set { fields.id = newValue }
+    }
+    public var queue: Queue {
+        get { fields.queue }
+        set { fields.queue = newValue }
+    }
+    public var policy: Policy {
+        get { box?.fields.policy ?? .all }
+        set { fields.policy = newValue }
+    }
+    public var retry: Retry {
+        get { fields.retry }
+        set { fields.retry = newValue }
+    }
     /// Within a queue, the greater goes first; equal ones in the order in which they were ordered.
-    public var priority: Int
+    public var priority: Int {
+        get { box?.fields.priority ?? 0 }
+        set { fields.priority = newValue }
+    }
     /// The least time before the first attempt, counted from the turn.
-    public var delay: Duration
+    public var delay: Duration {
+        get { box?.fields.delay ?? .zero }
+        set { fields.delay = newValue }
+    }
     /// The earliest time of the first attempt.
-    public var at: Timestamp?
-    public var limits: RunLimits
+    public var at: Timestamp? {
+        get { box?.fields.at }
+        set { fields.at = newValue }
+    }
+    public var limits: RunLimits {
+        get { box?.fields.limits ?? .none }
+        set { fields.limits = newValue }
+    }
 
     /// The time for one attempt, from its hand-out to a worker.
     public var timeout: Duration? { limits.attempt }
 
-    @inlinable
     public init(
         id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never, timeout: Duration? = nil,
         priority: Int = 0, delay: Duration = .zero, at: Timestamp? = nil, limits: RunLimits = .none
     ) {
-        self.id = id
-        self.queue = queue
-        self.policy = policy
-        self.retry = retry
-        self.priority = priority
-        self.delay = delay
-        self.at = at
-        self.limits = limits
-        if let timeout { self.limits.attempt = timeout }
+        var fields = Fields(
+            id: id, queue: queue, policy: policy, retry: retry, priority: priority, delay: delay, at: at, limits: limits)
+        if let timeout { fields.limits.attempt = timeout }
+        self.fields = fields
+    }
+}
+
+extension RunOptions: Hashable {
+    public static func == (a: RunOptions, b: RunOptions) -> Bool { a.box === b.box || a.fields == b.fields }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(fields)
     }
 }
 

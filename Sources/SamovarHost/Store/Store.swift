@@ -16,9 +16,18 @@ public import ServiceLifecycle
 public struct Store<P: Program>: Service {
     private let configuration: StoreConfiguration
     private let loop: StoreLoop
+    private let gates: [InputGate<P>]
+    private let observers: [TurnObserver<P>]
 
-    public init(_ configuration: StoreConfiguration, logger: Logger) throws {
+    /// - Parameters:
+    ///   - gates: asked about each input before `accept`, in this order.
+    ///   - observers: told of each turn after `update`, in this order.
+    public init(
+        _ configuration: StoreConfiguration, gates: [InputGate<P>] = [], observers: [TurnObserver<P>] = [], logger: Logger
+    ) throws {
         self.configuration = configuration
+        self.gates = gates
+        self.observers = observers
         loop = try StoreLoop(configuration, logger: logger)
     }
 
@@ -26,8 +35,10 @@ public struct Store<P: Program>: Service {
     public func run() async throws {
         let seed = try Self.canonicalSeed(configuration.seed)
         try await withGracefulShutdownHandler {
-            try await onThread("samovar-loop") { [loop] in
-                try loop.run(P.schema, seed: seed) { secret, limits in TypedEngine(P.self, secret: secret, limits: limits) }
+            try await onThread("samovar-loop") { [loop, gates, observers] in
+                try loop.run(P.schema, seed: seed) { secret, limits in
+                    TypedEngine(P.self, secret: secret, limits: limits, gates: gates, observers: observers)
+                }
             }
         } onGracefulShutdown: {
             loop.drain(within: configuration.settings.drain)

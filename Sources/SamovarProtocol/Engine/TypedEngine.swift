@@ -22,10 +22,22 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// While replaying: the command of `start`, until its follow-ups have shown whether it is the one that it was.
     private var opening: Divergence?
     public var terms = ReplayTerms()
+    private let gates: [InputGate<P>.Check]
+    private let observers: [TurnObserver<P>]
+    /// What observers made of turns that are not on disk yet: as much as the batches that wait for it.
+    private var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
 
-    public init(_ program: P.Type = P.self, secret: Secret, limits: GroupLimits = .default) {
+    /// - Parameters:
+    ///   - gates: asked about each input before `accept`, in this order.
+    ///   - observers: told of each turn after `update`, in this order.
+    public init(
+        _ program: P.Type = P.self, secret: Secret, limits: GroupLimits = .default, gates: [InputGate<P>] = [],
+        observers: [TurnObserver<P>] = []
+    ) {
         self.secret = secret
         self.limits = limits
+        self.gates = gates.map { $0.opened() }
+        self.observers = observers
     }
 
     public var schema: Schema { P.schema }
@@ -40,9 +52,11 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
         var sink = GroupSink<P>(log: log, encoder: encoder, root: turn.number, closing: false)
+        sink.observers = observers
         sink.take(orders: first.command, of: turn)
         try turns?.follow(first.command, of: turn, into: &sink)
         try sink.check(limits)
+        undelivered.append(contentsOf: sink.observed)
         subscribe(now: now, log: log)
     }
 
@@ -114,6 +128,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             return .failure(Refused(verdict: .rejected(describe(decodingFailure: error, of: P.Input.self))))
         }
         guard let state = turns?.state else { return .failure(Refused(verdict: .rejected("the program has not started"))) }
+        for gate in gates {
+            if let reason = gate(value, state, turn) { return .failure(Refused(verdict: .rejected(reason))) }
+        }
         do throws(P.Refusal) {
             return .success(try P.accept(value, state, turn))
         } catch {
@@ -173,12 +190,21 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         log: TurnLog
     ) throws(GroupLimit) {
         var sink = GroupSink<P>(log: log, encoder: encoder, root: root, closing: false)
+        sink.observers = observers
         for (index, message) in messages.enumerated() {
             sink.given = bytes?[index]
             sink.closing = closing && index == messages.count - 1
             try turns?.run(message, now: now, origin: origins(index), into: &sink)
             try sink.check(limits)
             subscribe(now: now, log: log)
+        }
+        undelivered.append(contentsOf: sink.observed)
+    }
+
+    public func committed(through turn: Int) {
+        while let first = undelivered.first, first.turn <= turn {
+            undelivered.removeFirst()
+            first.deliver()
         }
     }
 
@@ -288,6 +314,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         }
     }
 
+    /// The state after the newest turn, as it is in memory.
+    package var current: P.State? { turns?.state }
+
     public func view() throws -> [UInt8] {
         guard let state = turns?.state else { throw SeedError(text: "the program has not started") }
         return try encoder.encode(P.view(state))
@@ -323,6 +352,9 @@ private struct GroupSink<P: Program>: TurnSink {
     /// The largest effect of the group.
     private var largestEffect = 0
     private var failure: GroupLimit?
+    /// None in a replay.
+    var observers: [TurnObserver<P>] = []
+    var observed: [(turn: Int, deliver: @Sendable () -> Void)] = []
 
     init(log: TurnLog, encoder: MessagePackEncoder, root: Int, closing: Bool) {
         self.log = log
@@ -354,6 +386,14 @@ private struct GroupSink<P: Program>: TurnSink {
         let before = log.batch.byteCount
         log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
         if isGiven { givenBytes += log.batch.byteCount - before }
+    }
+
+    var watchesState: Bool { !observers.isEmpty }
+
+    mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
+        for observer in observers {
+            if let deliver = observer.observe(message, state, turn) { observed.append((turn.number, deliver)) }
+        }
     }
 
     @discardableResult
@@ -442,9 +482,10 @@ extension KeyedHash {
     }
     /// Options that most effects do not have.
     private mutating func combineRareOptions(_ options: RunOptions) {
-        let plain = RunOptions(
-            queue: options.queue, retry: options.retry, timeout: options.timeout, delay: options.delay)
-        guard options != plain else { return }
+        let isRare =
+            options.id != nil || options.policy != .all || options.priority != 0 || options.at != nil
+            || options.limits != RunLimits(attempt: options.timeout)
+        guard isRare else { return }
         if let id = options.id { combine(Array(id.text.utf8)) }
         combine(options.policy.code)
         combine(options.priority)

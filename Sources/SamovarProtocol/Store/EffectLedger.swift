@@ -32,23 +32,21 @@ struct EffectLedger: Equatable, Sendable {
     private(set) var cancelled: [Cancelled] = []
     /// How many effects are open under each root; a root without any is settled.
     private(set) var openByRoot: [Int: Int] = [:]
-    /// Open effects with a label, oldest first; crowded ones are not among them.
-    private var labelled: [Label: [EffectID]] = [:]
+    private var labels = OpenLabels()
     private var changes = Changes()
 
     /// Opens an effect, as far as its policy allows.
     mutating func order(_ effect: OpenEffect) {
         guard let label = effect.options.id else { return open(effect) }
-        let others = labelled[label] ?? []
-        switch effect.options.policy {
-        case .all: open(effect)
-        case .latest:
+        switch labels.admission(of: label, effect.options.policy) {
+        case .opened: open(effect)
+        case .replaces(let others):
             for other in others { cancel(other) }
             open(effect)
-        case .first: if others.isEmpty { open(effect) }
-        case .serial(let limit):
+        case .passedOver: break
+        case .crowded:
             var effect = effect
-            effect.isCrowded = others.count >= max(1, limit)
+            effect.isCrowded = true
             open(effect)
         }
     }
@@ -56,7 +54,7 @@ struct EffectLedger: Equatable, Sendable {
     mutating func open(_ effect: OpenEffect) {
         open[effect.id] = effect
         openByRoot[effect.root, default: 0] += 1
-        if let label = effect.options.id, !effect.isCrowded { labelled[label, default: []].append(effect.id) }
+        if let label = effect.options.id, !effect.isCrowded { labels.insert(effect.id, label) }
         changes.opened.append(effect.id)
     }
 
@@ -66,28 +64,16 @@ struct EffectLedger: Equatable, Sendable {
         guard let effect = open.removeValue(forKey: id) else { return nil }
         let count = openByRoot[effect.root, default: 1] - 1
         openByRoot[effect.root] = count > 0 ? count : nil
-        if let label = effect.options.id { unlabel(id, label) }
+        if let label = effect.options.id, let next = labels.remove(id, label) { changes.opened.append(next) }
         return effect
     }
 
-    private mutating func unlabel(_ id: EffectID, _ label: Label) {
-        guard var others = labelled[label], let place = others.firstIndex(of: id) else { return }
-        others.remove(at: place)
-        labelled[label] = others.isEmpty ? nil : others
-        if place == 0, let next = others.first { changes.opened.append(next) }
-    }
-
     /// Whether an effect has to wait until another with its label is closed.
-    func isBehindAnother(_ effect: OpenEffect) -> Bool {
-        guard case .serial = effect.options.policy, let label = effect.options.id, let first = labelled[label]?.first else {
-            return false
-        }
-        return first != effect.id
-    }
+    func isBehindAnother(_ effect: OpenEffect) -> Bool { labels.isBehindAnother(effect.id, effect.options) }
 
     /// Closes all effects with this label.
     mutating func cancel(_ label: Label) {
-        for id in labelled[label] ?? [] { cancel(id) }
+        for id in labels[label] { cancel(id) }
     }
 
     mutating func cancel(_ id: EffectID) {

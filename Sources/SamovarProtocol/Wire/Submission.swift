@@ -36,7 +36,7 @@ public struct Outcome: Equatable, Sendable {
         case applied
         /// `accept` refused it; the program's refusal in MessagePack.
         case refused([UInt8])
-        /// It could not be read as an input of this program.
+        /// It could not be read as an input of this program, or a gate rejected it: the reason in words.
         case rejected(String)
     }
 

@@ -1,0 +1,87 @@
+/// An effect that a `LocalStore` has open, for its caller to run.
+public struct LocalEffect<P: Program>: Equatable, Sendable {
+    public let id: EffectID
+    public let effect: P.Effect
+    /// As it was ordered. The store sees to label and policy; retries, delays and limits are left to the caller.
+    public let options: RunOptions
+}
+
+/// Effects and outputs of a `LocalStore`, until its caller takes them.
+@usableFromInline
+struct LocalBook<P: Program> {
+    private(set) var open: [EffectID: LocalEffect<P>] = [:]
+    private var labels = OpenLabels()
+    /// Open, not behind another, and not taken yet.
+    private var ready: [EffectID] = []
+    private var cancelled: [EffectID] = []
+    private var outputs: [P.Output] = []
+    /// Too many with their label are open: they fail without having been run.
+    private var crowded: [EffectID] = []
+    var isFailingCrowded = false
+
+    /// Outputs and cancellations that the caller has not taken.
+    var untaken: Int { outputs.count + cancelled.count }
+
+    @usableFromInline
+    init() {}
+
+    mutating func enter(_ command: Command<P>, of turn: Turn) {
+        for (ordinal, order) in command.enumerated() {
+            switch order {
+            case .run(let effect, let options):
+                let id = EffectID(turn: turn.number, ordinal: ordinal)
+                self.order(LocalEffect(id: id, effect: effect, options: options))
+            case .cancel(let label): for id in labels[label] { cancel(id) }
+            case .emit(let output): outputs.append(output)
+            case .then: break
+            }
+        }
+    }
+
+    private mutating func order(_ effect: LocalEffect<P>) {
+        guard let label = effect.options.id else {
+            open[effect.id] = effect
+            return ready.append(effect.id)
+        }
+        switch labels.admission(of: label, effect.options.policy) {
+        case .passedOver: return
+        case .crowded:
+            open[effect.id] = effect
+            return crowded.append(effect.id)
+        case .replaces(let others): for id in others { cancel(id) }
+        case .opened: break
+        }
+        open[effect.id] = effect
+        labels.insert(effect.id, label)
+        if !labels.isBehindAnother(effect.id, effect.options) { ready.append(effect.id) }
+    }
+
+    private mutating func cancel(_ id: EffectID) {
+        guard close(id) != nil else { return }
+        // One that nobody has taken is not running anywhere.
+        if let place = ready.firstIndex(of: id) { ready.remove(at: place) } else { cancelled.append(id) }
+    }
+
+    mutating func close(_ id: EffectID) -> LocalEffect<P>? {
+        guard let effect = open.removeValue(forKey: id) else { return nil }
+        if let label = effect.options.id, let next = labels.remove(id, label) { ready.append(next) }
+        return effect
+    }
+
+    mutating func takeReady() -> [LocalEffect<P>] {
+        defer { ready.removeAll() }
+        return ready.compactMap { open[$0] }
+    }
+
+    mutating func takeCancelled() -> [EffectID] {
+        defer { cancelled.removeAll() }
+        return cancelled
+    }
+
+    mutating func takeOutputs() -> [P.Output] {
+        defer { outputs.removeAll() }
+        return outputs
+    }
+
+    mutating func takeCrowded() -> EffectID? { crowded.isEmpty ? nil : crowded.removeFirst() }
+}

@@ -1,0 +1,223 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+
+/// A running system in memory: the store machine of production, one client, one worker that takes every effect, a journal that
+/// commits at once, and a clock that stands still until it is moved.
+///
+/// Everything goes through the machine's own doors, as frames, so nothing here knows of policies, retries or timers.
+final class TestBench<P: Program> {
+    /// What survives the end of the store process.
+    struct StoredBatch {
+        let first: Int
+        let last: Int
+        let bytes: [UInt8]
+    }
+
+    static var client: Route { Route(door: .front, id: [0, 1]) }
+    static var worker: Route { Route(door: .work, id: [0, 1]) }
+    static var session: SessionID { SessionID(high: 0, low: 1) }
+    static var workerID: WorkerID { WorkerID(high: 0, low: 1) }
+    static var timeline: Timeline { Timeline(high: 0, low: 1) }
+    static var secret: Secret { Secret(high: 0, low: 1) }
+    /// Wake-ups in one `advance`.
+    static var wakeUpLimit: Int { 1_000_000 }
+
+    private(set) var engine: TypedEngine<P>
+    private(set) var machine: StoreMachine
+    private(set) var now: Timestamp
+    /// Why the store has stopped; then nothing more happens.
+    private(set) var stop: String?
+    /// Jobs that the worker holds.
+    private(set) var held: [EffectID: JobTask] = [:]
+
+    private let settings: StoreSettings
+    private let gates: [InputGate<P>]
+    private let observers: [TurnObserver<P>]
+    private var journal: [StoredBatch] = []
+    private var outcomes: [Outcome] = []
+    /// What the store told its peers instead of an answer.
+    private(set) var complaint: String?
+    private var sequence = 0
+    private var attempts = 0
+    private var queues: [Queue] = []
+    var hasWorkers = true
+
+    init(
+        seed: [UInt8], now: Timestamp, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]
+    ) throws {
+        var settings = StoreSettings()
+        settings.group = limits
+        // Nobody falls silent here, however far the clock is moved; and a job runs out of time when its timeout says so.
+        settings.silence = .seconds(1 << 36)
+        settings.sessionIdle = .seconds(1 << 36)
+        settings.tickInterval = .seconds(1 << 36)
+        settings.unservedWarning = .seconds(1 << 36)
+        settings.timeoutGrace = .zero
+        self.settings = settings
+        self.gates = gates
+        self.observers = observers
+        self.now = now
+        engine = Self.engine(limits, gates, observers)
+        machine = Self.machine(engine, settings)
+        try machine.start(seed: seed, now: now)
+        greet()
+    }
+
+    private static func engine(
+        _ limits: GroupLimits, _ gates: [InputGate<P>], _ observers: [TurnObserver<P>]
+    ) -> TypedEngine<P> {
+        TypedEngine(P.self, secret: secret, limits: limits, gates: gates, observers: observers)
+    }
+
+    private static func machine(_ engine: TypedEngine<P>, _ settings: StoreSettings) -> StoreMachine {
+        StoreMachine(settings: settings, engine: engine, timeline: timeline, secret: secret, build: "test")
+    }
+
+    // MARK: Events
+
+    /// Sends an input and returns what became of it; nil if the store has stopped, or complains.
+    func send(_ input: [UInt8]) -> Outcome? {
+        sequence += 1
+        outcomes.removeAll()
+        complaint = nil
+        deliver(.send([Submission(sequence: sequence, input: input)], confirmed: sequence - 1), from: Self.client)
+        settle()
+        return outcomes.last { $0.sequence == sequence }
+    }
+
+    /// Answers a job that the worker holds.
+    func answer(_ effect: EffectID, _ answer: JobResult.Answer) {
+        guard let task = held.removeValue(forKey: effect) else { return }
+        let result = JobResult(effect: effect, lease: task.lease, token: task.token, answer: answer)
+        deliver(.result([result], credit: .max), from: Self.worker)
+        settle()
+    }
+
+    /// Moves the clock, and stops on the way wherever something is due.
+    ///
+    /// - Returns: false if too much was due.
+    func advance(by duration: Duration) -> Bool {
+        let end = now + duration
+        for _ in 0..<Self.wakeUpLimit {
+            let next = machine.wakeUp(now: now)
+            guard stop == nil, next <= end else {
+                now = end
+                settle()
+                return true
+            }
+            now = next
+            settle()
+        }
+        return false
+    }
+
+    /// Lets no worker take effects, or lets one again.
+    func setWorkers(_ hasWorkers: Bool) {
+        self.hasWorkers = hasWorkers
+        if hasWorkers { greetAsWorker() } else { deliver(.drain, from: Self.worker) }
+        settle()
+    }
+
+    // MARK: Restart
+
+    /// What the journal alone gives, in a process that knows nothing else.
+    ///
+    /// - Throws: `ReplayError`, naming the turn.
+    func replayed() throws -> P.State? {
+        let engine = Self.engine(settings.group, gates, observers)
+        _ = try machine(replaying: engine)
+        return engine.current
+    }
+
+    private func machine(replaying engine: TypedEngine<P>) throws -> StoreMachine {
+        var machine = Self.machine(engine, settings)
+        for batch in journal { try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes) }
+        return machine
+    }
+
+    /// Goes on as a store process that was started again.
+    ///
+    /// - Throws: `ReplayError`; then nothing has changed.
+    func restart() throws {
+        let engine = Self.engine(settings.group, gates, observers)
+        machine = try machine(replaying: engine)
+        self.engine = engine
+        try machine.start(seed: [], now: now)
+        greet()
+    }
+
+    // MARK: Peers
+
+    private func greet() {
+        let hello = Hello(role: .client(session: Self.session), schema: P.schema, attempt: nextAttempt())
+        deliver(.hello(hello), from: Self.client)
+        if hasWorkers { greetAsWorker() }
+        settle()
+    }
+
+    private func greetAsWorker() {
+        let claims = held.values.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+        let offer = WorkerOffer(
+            id: Self.workerID, slots: 65_536, queues: queues, running: claims.sorted { $0.effect < $1.effect })
+        deliver(.hello(Hello(role: .worker(offer), schema: P.schema, attempt: nextAttempt())), from: Self.worker)
+        deliver(.credit(.max), from: Self.worker)
+    }
+
+    private func nextAttempt() -> Int {
+        attempts += 1
+        return attempts
+    }
+
+    /// The worker serves each queue that an effect is in.
+    private func serveQueues() {
+        let missing = Set(machine.openEffects.map(\.queue)).subtracting(queues)
+        guard hasWorkers, !missing.isEmpty else { return }
+        queues += missing.sorted()
+        greetAsWorker()
+    }
+
+    private func deliver(_ frame: Frame, from route: Route) {
+        machine.received(Envelope(frame, timeline: Self.timeline).parts, from: route, now: now)
+    }
+
+    // MARK: Hosting
+
+    /// Does what a host does, until there is nothing left to do at this time.
+    private func settle() {
+        repeat {
+            serveQueues()
+            machine.advance(now: now)
+            if machine.viewIsDue(now: now) { machine.publishView(now: now) }
+            machine.flush(now: now)
+        } while perform() || (stop == nil && machine.hasWork)
+    }
+
+    /// Whether it did anything that the machine has to hear of.
+    private func perform() -> Bool {
+        var committed: Int?
+        let actions = machine.takeActions()
+        for action in actions {
+            switch action {
+            case .append(let first, let last, let bytes):
+                journal.append(StoredBatch(first: first, last: last, bytes: bytes))
+                committed = last
+            case .send(let envelope, _): take(envelope.frame)
+            case .stop(let reason): stop = "\(reason)"
+            case .publish, .save, .note: break
+            }
+        }
+        if let committed { machine.committed(through: committed, now: now) }
+        return !actions.isEmpty
+    }
+
+    private func take(_ frame: Frame) {
+        switch frame {
+        case .receipt(let receipts, _): outcomes += receipts
+        case .task(let tasks, _): for task in tasks { held[task.effect] = task }
+        case .cancel(let leases): held = held.filter { !leases.contains($0.value.lease) }
+        case .error(let error): complaint = error.text
+        default: break
+        }
+    }
+}

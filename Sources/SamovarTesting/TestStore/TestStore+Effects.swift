@@ -1,0 +1,95 @@
+import MessagePack
+public import SamovarCore
+import SamovarProtocol
+public import Testing
+
+/// The test as the worker.
+extension TestStore {
+    /// Ends a job well: its handler returned these messages, which are applied as one group and close the effect. Without a
+    /// message the effect is just closed.
+    ///
+    /// If several open effects are equal, the oldest that a worker has is meant.
+    public func complete(
+        _ effect: P.Effect, with messages: P.Message..., expect: (inout P.State) -> Void = { _ in },
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        let call = "complete(\(ValueText.of(effect)))"
+        let answer = messages.compactMap { encoded($0, call, at: location) }
+        guard answer.count == messages.count else { return }
+        run(call, expect, at: location) {
+            guard let id = job(effect, call, at: location) else { return }
+            bench.answer(id, .done(answer))
+        }
+    }
+
+    /// Ends a job for good: its handler threw a `Permanent` error, or what else the reason says. The program's `failed` is asked for
+    /// a message.
+    public func fail(
+        _ effect: P.Effect, _ reason: Failure.Reason = .threw, _ text: String = "", expect: (inout P.State) -> Void = { _ in },
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        end("fail(\(ValueText.of(effect)))", effect, .failed(reason, text, permanent: true), expect, at: location)
+    }
+
+    /// Ends one attempt: its handler threw. The store tries again after a pause, if the effect's `retry` says so, and otherwise
+    /// this is as ``fail(_:_:_:expect:at:)``. The pause is known only to within 20 %; move the clock on until the effect is handed out.
+    public func failAttempt(
+        _ effect: P.Effect, _ text: String = "", expect: (inout P.State) -> Void = { _ in },
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        end("failAttempt(\(ValueText.of(effect)))", effect, .failed(.threw, text, permanent: false), expect, at: location)
+    }
+
+    /// From now on no worker takes effects; those that are taken stay so. For what happens to effects that wait too long.
+    public func workersLeave() {
+        bench.setWorkers(false)
+    }
+
+    /// From now on a worker takes effects again.
+    public func workersReturn() {
+        bench.setWorkers(true)
+    }
+
+    private func end(
+        _ call: String, _ effect: P.Effect, _ answer: JobResult.Answer, _ expect: (inout P.State) -> Void,
+        at location: SourceLocation
+    ) {
+        run(call, expect, at: location) {
+            guard let id = job(effect, call, at: location) else { return }
+            bench.answer(id, answer)
+        }
+    }
+
+    /// The job to end; nil, with a report, if no worker has it.
+    private func job(_ effect: P.Effect, _ call: String, at location: SourceLocation) -> EffectID? {
+        let open = decodedEffects(at: location)
+        if let found = open.first(where: { $0.effect == effect && bench.held[$0.open.id] != nil }) { return found.open.id }
+        guard let waiting = open.first(where: { $0.effect == effect })?.open else {
+            let others = open.isEmpty ? "no effect is" : open.map { ValueText.of($0.effect) }.joined(separator: ", ")
+            report("\(call): it is not open; open: \(others)", at: location)
+            return nil
+        }
+        report("\(call): no worker has it yet: \(reasonToWait(waiting))", at: location)
+        return nil
+    }
+
+    private func reasonToWait(_ effect: OpenEffect) -> String {
+        if bench.machine.isBehindAnother(effect) {
+            return "another effect with the label “\(effect.options.id ?? "")” comes first"
+        }
+        if effect.notBefore > now { return "it may start in \(effect.notBefore - now); use advance(by:)" }
+        return "there is no worker; use workersReturn()"
+    }
+
+    /// All open effects, those of sources included, oldest first.
+    func decodedEffects(at location: SourceLocation) -> [(open: OpenEffect, effect: P.Effect)] {
+        bench.machine.openEffects.compactMap { open in
+            do {
+                return (open, try decoder.decode(P.Effect.self, from: open.payload))
+            } catch {
+                report("effect \(open.id) does not survive being encoded and decoded: \(error)", at: location)
+                return nil
+            }
+        }
+    }
+}

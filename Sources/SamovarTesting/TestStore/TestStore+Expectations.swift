@@ -1,0 +1,103 @@
+import MessagePack
+public import SamovarCore
+import SamovarProtocol
+public import Testing
+
+/// Looking at what is there.
+extension TestStore {
+    /// Compares the whole state.
+    public func expectState(_ expected: P.State, at location: SourceLocation = #_sourceLocation) {
+        let difference = Difference(expected: expected, actual: state, named: "state")
+        report("expectState", "the state is not as expected", difference, at: location)
+    }
+
+    /// Compares what the closure changes in the state: for a part of it.
+    ///
+    /// ```swift
+    /// store.expectState { $0.count = 2 }
+    /// ```
+    public func expectState(at location: SourceLocation = #_sourceLocation, _ change: (inout P.State) -> Void) {
+        var expected = state
+        change(&expected)
+        expectState(expected, at: location)
+    }
+
+    /// Compares what outsiders see.
+    public func expectView(_ expected: P.ViewState, at location: SourceLocation = #_sourceLocation) {
+        do {
+            let actual = try decoder.decode(P.ViewState.self, from: bench.machine.viewBytes())
+            let difference = Difference(expected: expected, actual: actual, named: "view")
+            report("expectView", "the view is not as expected", difference, at: location)
+        } catch {
+            report("expectView: the view cannot be encoded and decoded: \(error)", at: location)
+        }
+    }
+
+    /// Compares the views after each turn since the last call, follow-ups included; equal ones in a row count once. Of a longer
+    /// history the newest 10,000 are kept.
+    public func expectViews(_ expected: [P.ViewState], at location: SourceLocation = #_sourceLocation) {
+        let difference = Difference(expected: expected, actual: takeViews(), named: "views")
+        report("expectViews", "the views are not as expected", difference, at: location)
+    }
+
+    /// Compares the open effects, oldest first: those that a worker has, and those that wait for a time, for another with their
+    /// label, or for a worker. Sources are not among them; see ``expectSubscriptions(_:at:)``.
+    public func expectEffects(_ expected: [P.Effect], at location: SourceLocation = #_sourceLocation) {
+        let difference = Difference(expected: expected, actual: ordered(at: location), named: "effects")
+        report("expectEffects", "the open effects are not as expected", difference, at: location)
+    }
+
+    /// Compares the effects that failed for good and of which `failed` made no message, oldest first. They count as leftovers until
+    /// they were expected.
+    public func expectDeadEffects(_ expected: [P.Effect], at location: SourceLocation = #_sourceLocation) {
+        let dead = bench.machine.deadEffects
+        expectedDead = dead.count
+        let difference = Difference(expected: expected, actual: decodedDead(at: location), named: "dead")
+        report("expectDeadEffects", "the dead effects are not as expected", difference, at: location)
+    }
+
+    /// Compares what the program emitted since the last call.
+    public func expectOutputs(_ expected: [P.Output], at location: SourceLocation = #_sourceLocation) {
+        let difference = Difference(expected: expected, actual: takeOutputs(at: location), named: "outputs")
+        report("expectOutputs", "the outputs are not as expected", difference, at: location)
+    }
+
+    /// Compares what the state wants to hear of, in the order in which `subscriptions` returns it.
+    public func expectSubscriptions(_ expected: [Subscription<P>], at location: SourceLocation = #_sourceLocation) {
+        var labels: Set<Label> = []
+        // Of two with one label only the first counts.
+        let actual = P.subscriptions(state).filter { labels.insert($0.id).inserted }
+        let difference = Difference(expected: expected, actual: actual, named: "subscriptions")
+        report("expectSubscriptions", "the subscriptions are not as expected", difference, at: location)
+    }
+
+    /// Open effects that turns have ordered.
+    func ordered(at location: SourceLocation) -> [P.Effect] {
+        // The effect of a source belongs to no chain of turns.
+        decodedEffects(at: location).filter { $0.open.root != 0 }.map(\.effect)
+    }
+
+    func takeOutputs(at location: SourceLocation) -> [P.Output] {
+        let outputs = bench.machine.outputs(after: expectedOutputs)
+        if let last = outputs.last { expectedOutputs = last.id }
+        return outputs.compactMap { output in
+            do {
+                return try decoder.decode(P.Output.self, from: output.bytes)
+            } catch {
+                report("output \(output.id) does not survive being encoded and decoded: \(error)", at: location)
+                return nil
+            }
+        }
+    }
+
+    func decodedDead(at location: SourceLocation) -> [P.Effect] {
+        bench.machine.deadEffects.compactMap { dead in
+            do {
+                return try decoder.decode(P.Effect.self, from: dead.effect.payload)
+            } catch {
+                report("effect \(dead.effect.id) does not survive being encoded and decoded: \(error)", at: location)
+                return nil
+            }
+        }
+    }
+}

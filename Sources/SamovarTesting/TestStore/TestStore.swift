@@ -1,0 +1,263 @@
+import MessagePack
+public import SamovarCore
+import SamovarProtocol
+import Synchronization
+public import Testing
+
+/// A program in a test: the store of production with a clock that the test moves, and with the test in place of workers, clients
+/// and watchers.
+///
+/// ```swift
+/// @Test func `A slow step is counted when it is finished`() throws {
+///     let store = try TestStore(Counter.self)
+///     store.send(.incrementAsync) { $0.isBusy = true }
+///     store.expectEffects([.addOne(to: 0)])
+///     store.complete(.addOne(to: 0), with: .finished(count: 1)) {
+///         $0.isBusy = false
+///         $0.async = 1
+///     }
+///     store.expectView(Counter.ViewState(sync: "0", async: "1", status: "idle"))
+///     store.finish()
+/// }
+/// ```
+///
+/// It *is* the production engine: inputs, messages, effects and the state pass the codec and a journal; labels, policies, retries,
+/// limits and timers are those of the store; a worker takes each effect as soon as the store hands it out. Everything happens
+/// at once, in the order in which the calls are made, on one thread.
+///
+/// **Exhaustive** by default: each call that may change the state says how, with a closure that gets the state before and makes
+/// of it what is expected. At the end nothing may be left: no open effect, no dead one, no output that was not expected. Call
+/// ``finish(at:)`` at the end; a store that is released without it is finished then. With `exhaustive: false` only what a closure
+/// changes is compared, and leftovers are no matter. Either way, what is expected must be so.
+///
+/// What differs is reported part by part, such as `state.sites[2].up: expected true, is nil`, as an issue of the running test. Where
+/// none is running it ends the process, for nobody would hear of it; see ``TestReporter``, also for XCTest.
+public final class TestStore<P: Program> {
+    let bench: TestBench<P>
+    let isExhaustive: Bool
+    let reporter: TestReporter
+    let encoder = MessagePackEncoder()
+    let decoder = MessagePackDecoder(lenient: true)
+    private let made: SourceLocation
+    private let seen: ViewRecorder<P.ViewState>
+    /// The newest output that was expected.
+    var expectedOutputs = EffectID(turn: 0, ordinal: 0)
+    /// Dead effects that were expected.
+    var expectedDead = 0
+    var isFinished = false
+    /// What is told of once, and not again at each call after it.
+    private var toldProblems: Set<String> = []
+
+    /// Starts the program on an empty journal.
+    ///
+    /// - Parameters:
+    ///   - now: the time of the first turn.
+    ///   - exhaustive: whether every change of the state must be expected, and leftovers are reported.
+    ///   - gates: as in the store; `rejected` inputs are expected with ``expectRejection(of:_:at:)``.
+    ///   - observers: told of each turn at once, for here each turn is on disk at once.
+    ///   - reporter: where differences go.
+    /// - Throws: what `start` throws, in words, if the program refuses the seed.
+    public init(
+        _ program: P.Type = P.self, seed: P.Seed, now: Timestamp = Timestamp(microseconds: 1_000_000_000_000_000),
+        exhaustive: Bool = true, limits: GroupLimits = .default, gates: [InputGate<P>] = [], observers: [TurnObserver<P>] = [],
+        reporter: TestReporter = .swiftTesting, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let recorder = ViewRecorder<P.ViewState>()
+        let watcher = TurnObserver<P> { _, state, _ in
+            P.view(state)
+        } deliver: {
+            recorder.append($0)
+        }
+        bench = try TestBench(
+            seed: try MessagePackEncoder(canonical: true).encode(seed), now: now, limits: limits, gates: gates,
+            observers: [watcher] + observers)
+        seen = recorder
+        isExhaustive = exhaustive
+        self.reporter = reporter
+        made = location
+        recorder.append(view)
+        checkCodec(at: location)
+    }
+
+    deinit {
+        if !isFinished { finish(at: made) }
+    }
+
+    // MARK: Reading
+
+    /// The state after the newest turn.
+    public var state: P.State {
+        guard let state = bench.engine.current else { preconditionFailure("a store that is made has a state") }
+        return state
+    }
+
+    /// What outsiders see of it.
+    public var view: P.ViewState { P.view(state) }
+    /// The time; moved by ``advance(by:expect:at:)``.
+    public var now: Timestamp { bench.now }
+    /// The number of the newest turn. Some turns are the store's own: turn 2 is that of the worker that joins.
+    public var head: Int { bench.machine.head }
+
+    // MARK: Sending
+
+    /// Sends an input, which must be applied.
+    ///
+    /// - Parameter expect: makes of the state before what is expected after; nothing, if the state stays the same.
+    public func send(
+        _ input: P.Input, expect: (inout P.State) -> Void = { _ in }, at location: SourceLocation = #_sourceLocation
+    ) {
+        let call = "send(\(ValueText.of(input)))"
+        run(call, expect, at: location) {
+            switch outcome(of: input, call, at: location) {
+            case .applied?: break
+            case .refused(let bytes)?: report("\(call): was refused: \(refusal(bytes))", at: location)
+            case .rejected(let text)?: report("\(call): was rejected: \(text)", at: location)
+            case nil: break
+            }
+        }
+    }
+
+    /// Sends an input that the program must refuse, for this reason.
+    public func expectRefusal(of input: P.Input, _ expected: P.Refusal, at location: SourceLocation = #_sourceLocation) {
+        let call = "expectRefusal(of: \(ValueText.of(input)))"
+        run(call, { _ in }, at: location) {
+            switch outcome(of: input, call, at: location) {
+            case .applied?: report("\(call): expected the refusal \(ValueText.of(expected)), was applied", at: location)
+            case .refused(let bytes)?:
+                guard let actual = try? decoder.decode(P.Refusal.self, from: bytes) else {
+                    return report("\(call): \(refusal(bytes))", at: location)
+                }
+                let difference = Difference(expected: expected, actual: actual, named: "refusal")
+                report(call, "another refusal", difference, at: location)
+            case .rejected(let text)?:
+                report("\(call): expected the refusal \(ValueText.of(expected)), was rejected: \(text)", at: location)
+            case nil: break
+            }
+        }
+    }
+
+    /// Sends an input that a gate must reject, with this text: the gate's name, a colon, and its reason.
+    public func expectRejection(of input: P.Input, _ expected: String, at location: SourceLocation = #_sourceLocation) {
+        let call = "expectRejection(of: \(ValueText.of(input)))"
+        run(call, { _ in }, at: location) {
+            switch outcome(of: input, call, at: location) {
+            case .applied?: report("\(call): expected “\(expected)”, was applied", at: location)
+            case .refused(let bytes)?: report("\(call): expected “\(expected)”, was refused: \(refusal(bytes))", at: location)
+            case .rejected(let text)?:
+                if text != expected { report("\(call): expected “\(expected)”, is “\(text)”", at: location) }
+            case nil: break
+            }
+        }
+    }
+
+    private func outcome(of input: P.Input, _ call: String, at location: SourceLocation) -> Outcome.Verdict? {
+        guard let bytes = encoded(input, call, at: location) else { return nil }
+        let outcome = bench.send(bytes)
+        if outcome == nil, bench.stop == nil {
+            report("\(call): was not taken: \(bench.complaint ?? "the store gave no answer")", at: location)
+        }
+        return outcome?.verdict
+    }
+
+    private func refusal(_ bytes: [UInt8]) -> String {
+        do {
+            return ValueText.of(try decoder.decode(P.Refusal.self, from: bytes))
+        } catch {
+            return "a refusal that cannot be read again: \(error)"
+        }
+    }
+
+    // MARK: Views
+
+    /// The view after each turn since the last call, in order, the same ones in a row only once.
+    func takeViews() -> [P.ViewState] { seen.takeAll() }
+
+    // MARK: Comparing
+
+    /// Does something that may change the state, and compares it with what was expected.
+    func run(
+        _ call: String, _ expect: (inout P.State) -> Void, at location: SourceLocation, _ body: () -> Void
+    ) {
+        if let stop = bench.stop { return report("\(call): the store has stopped: \(stop)", at: location) }
+        let before = state
+        var expected = before
+        expect(&expected)
+        body()
+        if let stop = bench.stop { return report("\(call): the store stops: \(stop)", at: location) }
+        var difference = Difference(expected: expected, actual: state, named: "state")
+        if !isExhaustive {
+            difference = difference.within(Difference(expected: before, actual: expected, named: "state"))
+        }
+        report(call, "the state is not as expected", difference, at: location)
+        checkCodec(at: location)
+    }
+
+    /// The state that would come back from a snapshot.
+    private func checkCodec(at location: SourceLocation) {
+        do {
+            let restored = try decoder.decode(P.State.self, from: bench.machine.stateBytes())
+            let difference = Difference(expected: state, actual: restored, named: "state")
+            guard !difference.isEmpty, toldProblems.insert("state").inserted else { return }
+            report("the codec", "the state does not survive being encoded and decoded", difference, at: location)
+        } catch {
+            guard toldProblems.insert("state").inserted else { return }
+            report("the codec: the state cannot be encoded and decoded: \(error)", at: location)
+        }
+    }
+
+    /// A value as it goes over the wire; nil, with a report, if it does not.
+    func encoded<Value: Portable>(_ value: Value, _ call: String, at location: SourceLocation) -> [UInt8]? {
+        do {
+            let bytes = try encoder.encode(value)
+            let difference = Difference(expected: value, actual: try decoder.decode(Value.self, from: bytes), named: "value")
+            report(call, "\(ValueText.of(value)) does not survive being encoded and decoded", difference, at: location)
+            return bytes
+        } catch {
+            report("\(call): \(ValueText.of(value)) cannot be encoded and decoded: \(error)", at: location)
+            return nil
+        }
+    }
+
+    func report(_ call: String, _ what: String, _ difference: Difference, at location: SourceLocation) {
+        guard !difference.isEmpty else { return }
+        report((["\(call): \(what)"] + difference.lines.map { "  \($0)" }).joined(separator: "\n"), at: location)
+    }
+
+    func report(_ text: String, at location: SourceLocation) {
+        reporter.report(text, location)
+    }
+}
+
+extension TestStore where P.Seed == NoSeed {
+    /// Starts a program that needs no seed.
+    public convenience init(
+        _ program: P.Type = P.self, now: Timestamp = Timestamp(microseconds: 1_000_000_000_000_000), exhaustive: Bool = true,
+        limits: GroupLimits = .default, gates: [InputGate<P>] = [], observers: [TurnObserver<P>] = [],
+        reporter: TestReporter = .swiftTesting, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        try self.init(
+            program, seed: NoSeed(), now: now, exhaustive: exhaustive, limits: limits, gates: gates, observers: observers,
+            reporter: reporter, at: location)
+    }
+}
+
+/// Notes views for `expectViews`, the newest of them. The store calls it on the test's own thread; the lock is for the type system.
+final class ViewRecorder<View: Equatable & Sendable>: Sendable {
+    static var limit: Int { 10_000 }
+    private let views = Mutex<[View]>([])
+
+    func append(_ view: View) {
+        views.withLock { views in
+            guard views.last != view else { return }
+            views.append(view)
+            if views.count > Self.limit { views.removeFirst(views.count - Self.limit) }
+        }
+    }
+
+    func takeAll() -> [View] {
+        views.withLock { views in
+            defer { views.removeAll() }
+            return views
+        }
+    }
+}

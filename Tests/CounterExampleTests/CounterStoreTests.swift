@@ -1,0 +1,43 @@
+import SamovarCore
+import SamovarTesting
+import Testing
+
+@testable import CounterExample
+
+/// The counter in the two stores that need no process, as docs/testing.md shows them.
+@Suite struct CounterStoreTests {
+    @Test func `A slow step is counted when it is finished`() throws {
+        let store = try TestStore(Counter.self)
+        store.send(.incrementAsync) { $0.isBusy = true }
+        store.expectRefusal(of: .incrementAsync, .busy)
+        store.expectEffects([.addOne(to: 0)])
+        store.complete(.addOne(to: 0), with: .finished(count: 1)) {
+            $0.isBusy = false
+            $0.async = 1
+        }
+        store.expectView(Counter.ViewState(sync: "0", async: "1", status: "idle"))
+        store.finish()
+    }
+
+    @Test func `A slow step is tried four times before the counter gives up`() throws {
+        let store = try TestStore(Counter.self)
+        store.send(.incrementAsync) { $0.isBusy = true }
+        for _ in 0..<3 {
+            store.failAttempt(.addOne(to: 0), "no luck")
+            store.advance(by: .seconds(1))
+        }
+        store.failAttempt(.addOne(to: 0), "no luck") {
+            $0.isBusy = false
+            $0.problem = "failed after 4 attempts: no luck"
+        }
+    }
+
+    @Test func `In one process a slow step is whatever the caller makes of it`() throws {
+        var store = try LocalStore(Counter.self)
+        try store.send(.incrementAsync)
+        for order in store.takeEffects() {
+            try store.answer(order.id, with: .finished(count: 1))
+        }
+        #expect(store.view.async == "1")
+    }
+}

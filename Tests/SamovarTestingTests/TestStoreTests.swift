@@ -1,0 +1,162 @@
+import SamovarCore
+import SamovarTesting
+import Testing
+
+/// What passes: each of these tests would fail by itself, for its store reports to Swift Testing.
+@Suite struct TestStoreTests {
+    @Test func `An input is applied at once, and its change of the state is expected in place`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.add("a")) { $0.sites = [Kiosk.Site(name: "a")] }
+        store.send(.add("b")) { $0.sites.append(Kiosk.Site(name: "b")) }
+        store.expectState { $0.sites[1].name = "b" }
+        store.expectView(Kiosk.ViewState(sites: 2, ticks: 0))
+        store.finish()
+    }
+
+    @Test func `A refusal is expected with its value`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.expectRefusal(of: .forbidden(0), .busy)
+        store.expectRefusal(of: .forbidden(7), .tooMany(limit: 7))
+    }
+
+    @Test func `Effects stay open until the test ends their jobs`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.add("a")) { $0.sites = [Kiosk.Site(name: "a")] }
+        store.send(.probe("a"))
+        store.send(.probe("b"))
+        store.expectEffects([.probe(name: "a"), .probe(name: "b")])
+        store.complete(.probe(name: "b"))
+        store.complete(.probe(name: "a"), with: .probed("a", up: false), .probed("a", up: true)) { $0.sites[0].up = true }
+        store.expectEffects([])
+    }
+
+    @Test func `An effect that failed for good is told to the program, or stays dead`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.probe("a"))
+        store.fail(.probe(name: "a"), .unhandled, "no such site") {
+            $0.tags = ["could not be handled after 1 attempt: no such site"]
+        }
+        store.send(.probe("silent"))
+        store.fail(.probe(name: "silent"))
+        store.expectDeadEffects([.probe(name: "silent")])
+    }
+
+    @Test func `A failed attempt is tried again after its pause, as often as the program says`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.probe("a"))
+        store.failAttempt(.probe(name: "a"), "no route")
+        store.expectEffects([.probe(name: "a")])
+        store.advance(by: .seconds(1))
+        store.failAttempt(.probe(name: "a"), "still none") { $0.tags = ["failed after 2 attempts: still none"] }
+    }
+
+    @Test func `Delays, labels and timeouts are those of the store`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.probe("a", delay: 5))
+        store.send(.probe("a"))
+        store.advance(by: .seconds(5))
+        store.complete(.probe(name: "a"))
+        store.complete(.probe(name: "a"))
+        store.send(.probe("b"))
+        store.advance(by: .seconds(10))
+        store.advance(by: .seconds(1))
+        store.advance(by: .seconds(10)) { $0.tags = ["timed out after 2 attempts: no answer within its timeout"] }
+    }
+
+    @Test func `Timers fire at their times while the clock is moved`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.watch(true)) { $0.isWatching = true }
+        store.advance(by: .seconds(59))
+        store.advance(by: .seconds(1)) { $0.ticks = 1 }
+        store.advance(by: .seconds(3_600)) { $0.ticks = 61 }
+        store.expectSubscriptions([
+            .every(.seconds(60), id: "tick", send: .ticked), .on(.resumed, id: "resumed", send: .resumed),
+            .source(.listen, id: "source"),
+        ])
+        store.send(.watch(false)) { $0.isWatching = false }
+        store.advance(by: .seconds(3_600))
+        store.expectSubscriptions([])
+        #expect(store.now == Timestamp(microseconds: 1_000_007_260_000_000))
+    }
+
+    @Test func `A source is a job as any other, and no open effect`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.watch(true)) { $0.isWatching = true }
+        store.expectEffects([])
+        store.complete(.listen, with: .ticked) { $0.ticks = 1 }
+    }
+
+    @Test func `Without workers effects wait until one returns`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.workersLeave()
+        store.send(.probe("a"))
+        store.expectEffects([.probe(name: "a")])
+        store.workersReturn()
+        store.complete(.probe(name: "a"))
+    }
+
+    @Test func `After a restart the state is back, open effects are still with their worker, and the program hears of it`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.watch(true)) { $0.isWatching = true }
+        store.send(.add("a")) { $0.sites = [Kiosk.Site(name: "a")] }
+        store.send(.call("before"))
+        store.advance(by: .seconds(30))
+        store.send(.probe("a"))
+        store.restart { $0.best = ["resumed": 1] }
+        store.complete(.probe(name: "a"), with: .probed("a", up: true)) { $0.sites[0].up = true }
+        store.advance(by: .seconds(30)) { $0.ticks = 1 }
+        store.send(.chain(2)) { $0.ticks = 3 }
+        store.restart { $0.best = ["resumed": 2] }
+        store.expectOutputs([.called("before")])
+    }
+
+    @Test func `Outputs are expected once, in order`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.call("a"))
+        store.send(.call("b"))
+        store.expectOutputs([.called("a"), .called("b")])
+        store.expectOutputs([])
+    }
+
+    @Test func `A gate's rejection is expected with its text, and observers see what is applied`() throws {
+        let reports = Reports()
+        let store = try TestStore(
+            Kiosk.self, gates: [.rateLimit(1, per: .seconds(1))],
+            observers: [
+                TurnObserver { _, state, turn in
+                    "\(turn.number): \(state.ticks)"
+                } deliver: {
+                    reports.note($0)
+                }
+            ])
+        store.send(.chain(2)) { $0.ticks = 2 }
+        store.expectRejection(of: .chain(1), "rate limit: more than 1 inputs in 1.0 seconds")
+        store.advance(by: .seconds(1))
+        store.send(.chain(1)) { $0.ticks = 3 }
+        #expect(reports.takeAll() == ["3: 1", "4: 2", "6: 3"])
+    }
+
+    // MARK: Not exhaustive
+
+    @Test func `A store that is not exhaustive compares what a closure changes, and minds no leftovers`() throws {
+        let store = try TestStore(Kiosk.self, exhaustive: false)
+        store.send(.chain(3))
+        store.send(.add("a")) { $0.sites = [Kiosk.Site(name: "a")] }
+        store.send(.chain(1)) { $0.ticks += 1 }
+        store.send(.probe("a"))
+        store.send(.call("a"))
+        store.finish()
+    }
+
+    @Test func `The default reporter records an issue at the line of the call`() throws {
+        let line = #line + 3
+        try withKnownIssue {
+            let store = try TestStore(Kiosk.self)
+            store.send(.chain(1))
+            store.finish()
+        } matching: { issue in
+            issue.comments.map(\.rawValue) == ["send(.chain(1)): the state is not as expected\n  state.ticks: expected 0, is 1"]
+                && issue.sourceLocation?.line == line
+        }
+    }
+}
