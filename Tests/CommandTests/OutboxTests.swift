@@ -9,7 +9,7 @@ import Testing
         let data = scratch.folder("data")
         let outbox = scratch.folder("orders.outbox")
         let early = try Child(
-            Executable.counter, ["send", "-", "--outbox", outbox, "--timeout", "500ms", "--data", data], in: scratch,
+            Executable.counter, ["send", "-", "--outbox", outbox, "--timeout", "3s", "--data", data], in: scratch,
             input: "increment\nincrement\n")
         #expect(try await early.wait() == .exited(75))
         #expect(early.errors.contains("no answer of the store yet"), "\(early.errors)")

@@ -40,7 +40,11 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
             group.cancelAll()
         }
         while let result = try await group.next() {
-            if let result { return result }
+            guard let result else { continue }
+            // If an error ended the client, it explains what `body` was told.
+            client.close()
+            while try await group.next() != nil {}
+            return result
         }
         throw CommandFailure(.internal, "the client ended before it had an answer")
     }

@@ -100,7 +100,9 @@ public struct Plot: Sendable {
     }
 
     private mutating func take(_ record: Record, _ secret: Secret) throws {
-        if case .client(let session, let sequence) = record.origin { sequences[session, default: []].append(sequence) }
+        if case .client(let session, let sequence) = record.origin, !record.endsSession {
+            sequences[session, default: []].append(sequence)
+        }
         switch record.event {
         case .started(let number, _, _, _): starts.append(number)
         case .applied(let bytes, _, let closes):
@@ -158,5 +160,12 @@ public struct Plot: Sendable {
         }
         orders[effect]?.closings.append(turn)
         orders[effect]?.endedBy = what
+    }
+}
+
+extension Record {
+    /// A client has said goodbye: the number is that of its last input, which has a record of its own.
+    fileprivate var endsSession: Bool {
+        if case .sessionExpired = event { true } else { false }
     }
 }
