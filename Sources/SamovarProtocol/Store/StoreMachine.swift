@@ -187,7 +187,12 @@ public struct StoreMachine: ~Copyable {
         var time = nextTick
         if let due = dispatcher.nextTime { time = min(time, due) }
         if let due = deadlines.nextTime { time = min(time, due) }
-        if let due = state.subscriptions.nextDue, phase == .serving { time = min(time, due) }
+        // What cannot be fired yet waits for a commit or an answer, and either wakes the loop by itself.
+        if let due = state.subscriptions.nextDue, phase == .serving, canTakeTurns,
+            state.ledger.open.count < settings.openEffectsAtDoor
+        {
+            time = min(time, due)
+        }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
         if !held.isEmpty || !awaited.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }

@@ -156,6 +156,31 @@ import Testing
         #expect(store.rig.durable.ledger.dead.values.map(\.failure.reason) == [.unhandled])
     }
 
+    @Test func `a timer that traps is skipped once by a record, and the store goes on`() throws {
+        var isPoison = true
+        let store = try TrappedStore { isPoison && $0 == .firing }
+        store.rig.connectClient()
+        store.rig.exchange(inputs([.watch([StoreTimerTests.every(3)])]), from: client(1))
+        for _ in 1...6 {
+            store.rig.tick(.seconds(3))
+            // The commit of what was before the suspect wakes the loop again.
+            store.rig.round()
+            guard store.hasTrapped else { break }
+            try store.restart()
+        }
+        #expect(!store.hasTrapped && store.starts <= 5)
+        let notes = store.rig.takeNotes()
+        #expect(notes.contains { $0.contains("while it fired subscription 2/1048576, each time alone") }, "\(notes)")
+        isPoison = false
+        let before = try store.rig.state().ticks.count
+        #expect(before == 0)
+        store.rig.tick(.seconds(4))
+        #expect(try store.rig.state().ticks.count == 1)
+        // A replay comes to the same.
+        let again = try store.rig.restarted()
+        #expect(try again.state().ticks.count == 1)
+    }
+
     @Test func `a view that traps is not made any more after three deaths, and turns go on`() throws {
         let store = try TrappedStore { $0 == .view }
         for _ in 1...5 {
