@@ -27,7 +27,7 @@ public enum ProgramCall: Hashable, Sendable {
         case .input(let session, let sequence): "took input \(sequence) of session \(session)"
         case .answer(let effect): "took the answer of effect \(effect)"
         case .failure(let effect): "took the failure of effect \(effect)"
-        case .firing(let activation): "took a message of the subscription of turn \(activation.turn)"
+        case .firing(let activation): "fired subscription \(activation)"
         case .view: "made a view"
         case .state: "encoded the state"
         case .restore: "read a snapshot"
