@@ -3,8 +3,8 @@ import SamovarTesting
 import Synchronization
 import Testing
 
-/// Programs that would go wrong in production, found in a unit test.
-@Suite struct FaultyProgramTests {
+/// Programs that would go wrong in production, found in a unit test. One after the other, for two share what is outside.
+@Suite(.serialized) struct FaultyProgramTests {
     private let reports = Reports()
 
     /// Reads what is not among its arguments.
