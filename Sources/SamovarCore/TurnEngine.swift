@@ -56,6 +56,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
     ) throws(GroupLimit) where Sink.P == P {
         let first = step(message, now: now, origin: origin)
         sink.took(first.turn, message, first.command)
+        sink.shows(live, after: first.turn)
         guard !first.command.isEmpty else { return }
         try follow(first.command, of: first.turn, into: &sink)
     }
@@ -77,6 +78,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
             turns += 1
             let taken = step(message, now: turn.now, origin: .followUp(of: cause))
             sink.took(taken.turn, message, taken.command)
+            sink.shows(live, after: taken.turn)
             enqueue(taken.command, of: taken.turn.number, into: &waiting, effects: &effects)
             guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
         }
@@ -101,6 +103,14 @@ public struct TurnEngine<P: Program>: ~Copyable {
 public protocol TurnSink<P> {
     associatedtype P: Program
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>)
+
+    /// The state after a turn, for those who watch each one. Keep no copy: the next turn would have to copy the state.
+    mutating func shows(_ state: P.State, after turn: Turn)
+}
+
+extension TurnSink {
+    @inlinable
+    public mutating func shows(_ state: P.State, after turn: Turn) {}
 }
 
 /// How large one group may grow.
