@@ -151,7 +151,9 @@ let package = Package(
         .executableTarget(
             name: "ContractProgram", dependencies: samovar + [logging], path: "Tests/ContractProgram", swiftSettings: settings),
         .testTarget(
-            name: "ContractTests", dependencies: ["ProcessSupport", "ContractProgram", logging] + samovar, swiftSettings: settings),
+            name: "ContractTests",
+            dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", logging] + samovar,
+            swiftSettings: settings),
         .testTarget(
             name: "CommandTests",
             dependencies: [

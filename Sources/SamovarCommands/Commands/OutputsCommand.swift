@@ -31,14 +31,7 @@ struct OutputsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         }
         try await withClient(options, for: Types.self, patience: follow ? .seconds(86_400 * 365) : .seconds(3)) { [self] client in
             do {
-                if follow { return try await print(client.outputs(after: place ?? .start)) }
-                // Without --follow: what there is now, which a listener can only know from the store's newest turn.
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await print(client.outputs(after: place ?? .start)) }
-                    group.addTask { try await Task.sleep(for: .milliseconds(500)) }
-                    defer { group.cancelAll() }
-                    try await group.next()
-                }
+                try await print(client.outputs(after: place ?? .start, waits: follow))
             } catch let gap as OutputGap {
                 throw CommandFailure(.badData, "\(gap); go on with --after \(gap.next)")
             }

@@ -120,23 +120,27 @@ public struct PagedOutputs: Sendable {
     private let client: StoreClient
     private var page: ArraySlice<EmittedOutput> = []
     private var last: OutputPlace
+    private let waits: Bool
 
-    init(client: StoreClient, after place: OutputPlace) {
+    /// - Parameter waits: for outputs to come; else it ends with those that there are.
+    init(client: StoreClient, after place: OutputPlace, waits: Bool = true) {
         self.client = client
         last = place
+        self.waits = waits
     }
 
     /// The next output and its place, in MessagePack; nil when the client has ended.
     public mutating func next() async throws(OutputGap) -> (OutputPlace, [UInt8])? {
         while page.isEmpty {
             if Task.isCancelled { return nil }
-            switch await client.page(.outputs(after: last.id, in: last.timeline)) {
+            switch await client.page(.outputs(after: last.id, in: last.timeline, waits: waits)) {
             case .page(.outputs(let outputs), let timeline):
                 page = outputs.outputs[...]
                 let after = last
                 last = OutputPlace(timeline: timeline, id: outputs.lost ?? last.id)
                 // Who begins at the start wants what there is.
                 if outputs.lost != nil, after != .start { throw OutputGap(after: after, next: last, reason: .forgotten) }
+                if page.isEmpty { return nil }
             case .page, .none: return nil
             case .otherTimeline(let timeline):
                 let after = last
@@ -152,5 +156,9 @@ public struct PagedOutputs: Sendable {
 
 extension StoreClient {
     /// The outputs of the program, without its types.
-    public func outputs(after place: OutputPlace = .start) -> PagedOutputs { PagedOutputs(client: self, after: place) }
+    ///
+    /// - Parameter waits: for outputs to come; else it ends with those that there are.
+    public func outputs(after place: OutputPlace = .start, waits: Bool = true) -> PagedOutputs {
+        PagedOutputs(client: self, after: place, waits: waits)
+    }
 }

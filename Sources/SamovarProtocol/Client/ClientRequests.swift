@@ -2,13 +2,13 @@ public import SamovarCore
 
 /// The next part of something that goes on, after a place in one timeline; without a timeline, in whichever there is.
 public enum PageRequest: Hashable, Sendable {
-    case outputs(after: EffectID, in: Timeline?)
+    case outputs(after: EffectID, in: Timeline?, waits: Bool)
     /// `ViewPage.now` for the current view.
     case views(after: Int, in: Timeline?)
 
     var timeline: Timeline? {
         switch self {
-        case .outputs(_, let timeline), .views(_, let timeline): timeline
+        case .outputs(_, let timeline, _), .views(_, let timeline): timeline
         }
     }
 }
@@ -40,7 +40,7 @@ struct ClientRequests {
 
     static func frame(_ request: PageRequest, _ instance: Instance) -> Frame {
         switch request {
-        case .outputs(let place, _): .outputsRequest(instance: instance, after: place)
+        case .outputs(let place, _, let waits): .outputsRequest(instance: instance, after: place, waits: waits)
         case .views(let turn, _): .viewsRequest(instance: instance, after: turn)
         }
     }
@@ -61,7 +61,8 @@ struct ClientRequests {
     mutating func answered(by page: Page) -> [PageRequest] {
         let answered = pages.map(\.request).filter { request in
             switch (request, page) {
-            case (.outputs(let place, _), .outputs(let page)): place == page.after
+            case (.outputs(let place, _, let waits), .outputs(let page)):
+                place == page.after && !(waits && page.outputs.isEmpty && page.lost == nil)
             case (.views(let turn, _), .views(let page)): turn == page.after
             default: false
             }

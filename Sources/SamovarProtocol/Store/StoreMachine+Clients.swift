@@ -51,12 +51,12 @@ extension StoreMachine {
             guard turn > head else { return sendView(to: route) }
             guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
             waiters.view(turn, route: route)
-        case .outputsRequest(let wanted, let place):
+        case .outputsRequest(let wanted, let place, let waits):
             guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
-            ask(outputsAfter: place, for: route)
+            ask(outputsAfter: place, waits: waits, for: route)
         case .viewsRequest(let wanted, let turn):
             guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
-            ask(viewsAfter: turn, for: route)
+            ask(viewsAfter: turn, for: route, now: now)
         case .goodbye:
             forget(route)
             clearInbox(of: session)

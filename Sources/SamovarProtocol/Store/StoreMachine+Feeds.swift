@@ -2,11 +2,12 @@ import SamovarCore
 
 /// What goes on: outputs, and the views of every turn. Clients ask for a page after a place; a request waits until there is one.
 extension StoreMachine {
-    mutating func ask(outputsAfter place: EffectID, for route: Route) {
+    mutating func ask(outputsAfter place: EffectID, waits: Bool, for route: Route) {
         guard place.turn <= head else { return misuse("there is no turn \(place.turn) yet", route) }
-        if hasOutputs(after: place) { return sendOutputs(after: place, to: route) }
-        guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
-        waiters.outputs(after: place, route: route)
+        if hasOutputs(after: place) || !waits { return sendOutputs(after: place, to: route) }
+        guard waiters.outputs(after: place, route: route, limit: settings.waiters) else {
+            return refuse(route, "too many requests wait")
+        }
     }
 
     private func hasOutputs(after place: EffectID) -> Bool {
@@ -25,16 +26,17 @@ extension StoreMachine {
         send(.outputs(page), to: route, floor: .turn(head))
     }
 
-    mutating func ask(viewsAfter turn: Int, for route: Route) {
+    mutating func ask(viewsAfter turn: Int, for route: Route, now: Timestamp) {
         guard turn <= head else { return misuse("there is no turn \(turn) yet", route) }
-        guard feed.readerCount < settings.feedReaders else { return refuse(route, "too many read every view") }
-        feed.join(route, head: head)
+        guard feed.hasRoom(for: route, limit: settings.feedReaders) else { return refuse(route, "too many read every view") }
+        feed.join(route, head: head, now: now)
         if log.views == nil { log.views = [] }
         gatherViews()
         if turn < 0 || !feed.isComplete(after: turn) { return sendCurrentView(insteadOf: turn, to: route) }
         if feed.newest > turn { return sendViews(after: turn, to: route) }
-        guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
-        waiters.views(after: turn, route: route)
+        guard waiters.views(after: turn, route: route, limit: settings.waiters) else {
+            return refuse(route, "too many requests wait")
+        }
     }
 
     private mutating func sendViews(after turn: Int, to route: Route) {
@@ -75,7 +77,7 @@ extension StoreMachine {
     }
 
     mutating func tickFeed(now: Timestamp) {
-        feed.ticked(now: now, linger: settings.silence)
+        feed.ticked(now: now, linger: settings.feedLinger)
         if !feed.isOpen { log.views = nil }
     }
 }

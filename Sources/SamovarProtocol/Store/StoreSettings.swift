@@ -50,6 +50,8 @@ public struct StoreSettings: Equatable, Sendable {
     /// Views of single turns that are kept while somebody reads every one.
     public var feedViews = 262_144
     public var feedBytes = 64 << 20
+    /// For how long they are taken after somebody has asked for them last.
+    public var feedLinger: Duration = .seconds(60)
     /// Clients that read every view.
     public var feedReaders = 64
     /// One page of outputs or of views, unless a single one is larger.

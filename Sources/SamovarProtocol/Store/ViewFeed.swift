@@ -3,36 +3,37 @@ import SamovarCore
 
 /// The views of the newest turns, every one, while somebody reads them all.
 ///
-/// Views are taken one by one only while there are readers, and for a while after the last has gone: its connection may have
+/// Views are taken one by one only while there are readers, and for a while after the last has asked: its connection may have
 /// broken. What is kept is limited. A reader that was too slow is told that views are missing, and the store never waits.
 struct ViewFeed {
     private var kept: Deque<TurnView> = []
     private var bytes = 0
     /// All views of turns after this one are kept; nil if none are taken.
     private(set) var since: Int?
-    private var readers: Set<Route> = []
-    /// When the feed ends if nobody comes.
-    private var deserted: Timestamp?
+    /// Who reads, and when each asked last.
+    private var readers: [Route: Timestamp] = [:]
+    private var lastAsked = Timestamp(microseconds: 0)
 
     var isOpen: Bool { since != nil }
-    var readerCount: Int { readers.count }
 
-    mutating func join(_ route: Route, head: Int) {
-        readers.insert(route)
-        deserted = nil
+    /// Whether a reader is one already, or may become one.
+    func hasRoom(for route: Route, limit: Int) -> Bool { readers[route] != nil || readers.count < limit }
+
+    mutating func join(_ route: Route, head: Int, now: Timestamp) {
+        readers[route] = now
+        lastAsked = now
         if since == nil { since = head }
     }
 
     mutating func leave(_ route: Route) {
-        readers.remove(route)
+        readers[route] = nil
     }
 
-    /// Ends the feed when it has had no reader for this long.
+    /// Ends the feed when nobody has asked for this long.
     mutating func ticked(now: Timestamp, linger: Duration) {
-        guard isOpen, readers.isEmpty else { return deserted = nil }
-        let end = deserted ?? now + linger
-        deserted = end
-        if now >= end { self = ViewFeed() }
+        guard isOpen else { return }
+        readers = readers.filter { now - $0.value < linger }
+        if readers.isEmpty, now - lastAsked >= linger { self = ViewFeed() }
     }
 
     mutating func append(_ views: [TurnView], limit: Int, bytes byteLimit: Int) {

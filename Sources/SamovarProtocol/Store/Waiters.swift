@@ -40,9 +40,13 @@ struct Waiters {
         return ready
     }
 
-    mutating func outputs(after place: EffectID, route: Route) {
+    /// False if too many requests wait; a repeated one replaces itself.
+    mutating func outputs(after place: EffectID, route: Route, limit: Int) -> Bool {
         let page = Page(route: route, after: place)
-        if !outputs.contains(page) { outputs.append(page) }
+        if outputs.contains(page) { return true }
+        guard count < limit else { return false }
+        outputs.append(page)
+        return true
     }
 
     /// Requests for outputs after a place before this one.
@@ -53,9 +57,13 @@ struct Waiters {
         return ready.map { ($0.route, $0.after) }
     }
 
-    mutating func views(after turn: Int, route: Route) {
+    /// False if too many requests wait; a repeated one replaces itself.
+    mutating func views(after turn: Int, route: Route, limit: Int) -> Bool {
         let page = Page(route: route, after: turn)
-        if !viewPages.contains(page) { viewPages.append(page) }
+        if viewPages.contains(page) { return true }
+        guard count < limit else { return false }
+        viewPages.append(page)
+        return true
     }
 
     /// Requests for the views of turns after one before this one.

@@ -36,8 +36,8 @@ public enum Frame: Equatable, Sendable {
     /// Each second: the durable head and the turn of the newest published view.
     case tick(instance: Instance, head: Int, view: Int, idle: Bool)
 
-    /// Asks for the outputs after this one, when there are any.
-    case outputsRequest(instance: Instance, after: EffectID)
+    /// Asks for the outputs after this one: when there are any, or at once.
+    case outputsRequest(instance: Instance, after: EffectID, waits: Bool)
     case outputs(OutputPage)
     /// Asks for the views of all turns after this one, when there are any.
     case viewsRequest(instance: Instance, after: Int)
@@ -103,11 +103,12 @@ public enum Frame: Equatable, Sendable {
         case .settle(let turn), .settled(let turn, _), .waiting(let turn, _): turn
         case .viewRequest(_, let turn), .view(_, let turn, _): turn
         case .tick(_, let head, _, _): head
+        case .outputsRequest(_, _, let waits): waits ? 0 : 1
         case .viewsRequest(_, let turn): turn
         case .views(let page): page.after
         case .task(_, let number): number
         case .hello(let hello): hello.attempt
-        case .welcome, .error, .goodbye, .drain, .outputsRequest, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
+        case .welcome, .error, .goodbye, .drain, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
             .reply:
             0
         }

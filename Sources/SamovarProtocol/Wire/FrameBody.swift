@@ -22,7 +22,7 @@ extension Frame {
             writer.write(instance)
             writer.write(view)
             writer.write(idle)
-        case .outputsRequest(let instance, let after):
+        case .outputsRequest(let instance, let after, _):
             writer.write(instance)
             writer.write(after)
         case .outputs(let page): page.write(to: &writer)
@@ -64,7 +64,7 @@ extension Frame {
             self = .tick(instance: instance, head: number, view: try reader.readInt(), idle: try reader.readBool())
         case .outputsRequest:
             let instance = try reader.readInstance()
-            self = .outputsRequest(instance: instance, after: try reader.readEffect())
+            self = .outputsRequest(instance: instance, after: try reader.readEffect(), waits: number != 1)
         case .outputs: self = .outputs(try OutputPage(from: &reader))
         case .viewsRequest: self = .viewsRequest(instance: try reader.readInstance(), after: number)
         case .views: self = .views(try ViewPage(after: number, from: &reader))

@@ -65,7 +65,7 @@ struct FrameExample: Sendable, CustomStringConvertible {
         FrameExample("viewRequest", .viewRequest(instance: .main, atLeast: 43)),
         FrameExample("view", .view(instance: .main, turn: 45, bytes: [0x81, 0xa1, 0x6e, 0x05])),
         FrameExample("tick", .tick(instance: .main, head: 47, view: 45, idle: true)),
-        FrameExample("outputsRequest", .outputsRequest(instance: .main, after: effect)),
+        FrameExample("outputsRequest", .outputsRequest(instance: .main, after: effect, waits: true)),
         FrameExample(
             "outputs",
             .outputs(OutputPage(after: effect, outputs: [EmittedOutput(id: EffectID(turn: 42, ordinal: 1), bytes: [0x05])]))),

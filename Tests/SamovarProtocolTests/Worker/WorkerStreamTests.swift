@@ -34,7 +34,7 @@ import Testing
         _ = machine.ticked(now: at(2))
         _ = machine.received(Base.welcome(), now: at(2))
         let again = machine.flush(now: at(2))
-        #expect(again.first == Base.results([Self.streamed(1, 2, checkpoint: [9])], credit: 2))
+        #expect(again.first == Base.results([Self.streamed(1, 2, checkpoint: [9])], credit: 1))
     }
 
     @Test func `After a reconnect messages come again in order and before their job's answer`() {
