@@ -20,7 +20,8 @@ import Testing
     @Test func `Outputs after a place come at once, and else when there are any`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.emit(["x", "y"])]), from: client(1))
-        let page = try #require(rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)).outputs)
+        let page = try #require(
+            rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)).outputs)
         #expect(page.after == Self.start && page.lost == nil)
         #expect(page.outputs.map { "\($0.id)" } == ["2/0", "2/1"])
         let last = try #require(page.outputs.last?.id)
@@ -42,17 +43,20 @@ import Testing
     @Test func `A page has its limit, and the next goes on behind it`() throws {
         let rig = try Self.rig { $0.pageBytes = 10 }
         rig.exchange(inputs([.emit(["1234", "5678", "9"])]), from: client(1))
-        let first = try #require(rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)).outputs)
+        let first = try #require(
+            rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)).outputs)
         #expect(first.outputs.count == 2)
         let last = try #require(first.outputs.last?.id)
-        #expect(rig.exchange(.outputsRequest(instance: .main, after: last, waits: true), from: client(1)).outputs?.outputs.count == 1)
+        #expect(
+            rig.exchange(.outputsRequest(instance: .main, after: last, waits: true), from: client(1)).outputs?.outputs.count == 1)
     }
 
     @Test func `Outputs that are forgotten are told of`() throws {
         let rig = try Self.rig()
         let text = String(repeating: "x", count: 1 << 20)
         for number in 0..<20 { rig.exchange(inputs([.emit([text])], from: number + 1, confirmed: number), from: client(1)) }
-        let page = try #require(rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)).outputs)
+        let page = try #require(
+            rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)).outputs)
         let lost = try #require(page.lost)
         #expect(lost > Self.start)
         #expect(page.outputs.first.map { $0.id > lost } == true)
@@ -64,7 +68,9 @@ import Testing
         rig.exchange(inputs([.emit(["x", "y"])]), from: client(1))
         let next = try rig.restarted()
         next.connectClient(witness: 2)
-        let page = next.exchange(.outputsRequest(instance: .main, after: EffectID(turn: 2, ordinal: 0), waits: true), from: client(1)).outputs
+        let page = next.exchange(
+            .outputsRequest(instance: .main, after: EffectID(turn: 2, ordinal: 0), waits: true), from: client(1)
+        ).outputs
         #expect(page?.outputs.map { "\($0.id)" } == ["2/1"])
     }
 
@@ -78,7 +84,9 @@ import Testing
 
     @Test func `A request that is repeated replaces itself, and waiting ones are limited`() throws {
         let rig = try Self.rig { $0.waiters = 1 }
-        for _ in 0..<3 { #expect(rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)) == []) }
+        for _ in 0..<3 {
+            #expect(rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(1)) == [])
+        }
         rig.connectClient(2)
         let frames = rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(2))
         #expect(frames == [.error(PeerError(.retryLater, "too many requests wait", wait: .seconds(1)))])
