@@ -155,6 +155,12 @@ let package = Package(
                 "SamovarProtocol", "MessagePack",
             ],
             swiftSettings: settings),
+        .executableTarget(
+            name: "ContractProgram", dependencies: samovar + [logging], path: "Tests/ContractProgram", swiftSettings: settings),
+        .testTarget(
+            name: "ContractTests",
+            dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", logging] + samovar,
+            swiftSettings: settings),
         .testTarget(
             name: "CommandTests",
             dependencies: [

@@ -80,8 +80,8 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
             subcommands: [
                 UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppViews<App>>.self,
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppViews<App>>.self, InspectCommand<AppTypes<App>>.self,
-                StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, ReplayCommand<App>.self,
-                VerifyCommand<App>.self,
+                StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, OutputsCommand<AppTypes<App>>.self,
+                ReplayCommand<App>.self, VerifyCommand<App>.self,
             ])
     }
 }

@@ -85,7 +85,7 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "worker", abstract: "Runs a worker process.",
-            discussion: "Example: \(executableName) worker --slots 4 --queue default")
+            discussion: "Example: \(executableName) worker --slots 8 --queue default http=4")
     }
 
     @OptionGroup var options: StoreOptions
@@ -93,7 +93,9 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
     @Option(name: .long, help: "Jobs at once.")
     var slots: Int?
 
-    @Option(name: .long, parsing: .upToNextOption, help: "The queues to serve, one or more. Default: default.")
+    @Option(
+        name: .long, parsing: .upToNextOption,
+        help: "The queues to serve, one or more; NAME=4 for at most 4 jobs of it at once. Default: what the program says.")
     var queue: [String] = []
 
     @Option(name: .customLong("read-ahead"), help: "Jobs that wait in the worker beside the running ones.")
@@ -109,12 +111,34 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         guard (1...65_536).contains(slots) else {
             throw CommandFailure(.configuration, "--slots \(slots) is not between 1 and 65536")
         }
-        let names = queue.isEmpty ? settings.queues : queue
+        let program = App.worker
+        let given = try (queue.isEmpty ? settings.queues : queue).map(QueueArgument.init)
+        let queues = given.isEmpty ? (program.queues.isEmpty ? [.default] : program.queues) : given.map(\.queue)
+        let limits = given.reduce(into: program.limits) { $0[$1.queue] = $1.limit ?? $0[$1.queue] }
         let configuration = WorkerConfiguration(
             endpoint: try settings.endpoint(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
-            queues: names.isEmpty ? [.default] : names.map { Queue($0) },
+            queues: queues, limits: limits.filter { queues.contains($0.key) },
             readAhead: readAhead ?? settings.readAhead ?? App.readAhead)
-        let worker = try WorkerHost(App.worker, configuration, logger: logger)
+        let worker = try WorkerHost(program, configuration, logger: logger)
         try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
+    }
+}
+
+/// A queue on the command line: its name, or `NAME=4` for at most 4 of its jobs at once.
+struct QueueArgument {
+    let queue: Queue
+    let limit: Int?
+
+    init(_ text: String) throws(CommandFailure) {
+        guard let sign = text.lastIndex(of: "=") else {
+            queue = Queue(text)
+            limit = nil
+            return
+        }
+        guard let number = Int(text[text.index(after: sign)...]), (1...65_536).contains(number), sign > text.startIndex else {
+            throw CommandFailure(.configuration, "--queue \(text): write NAME, or NAME=4 for at most 4 of its jobs at once")
+        }
+        queue = Queue(String(text[..<sign]))
+        limit = number
     }
 }

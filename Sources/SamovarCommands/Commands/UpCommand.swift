@@ -139,7 +139,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
                     if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
                 }
                 return dead
-            case .idle, .live, .stale: continue
+            case .idle, .live, .resyncing, .stale: continue
             }
         }
         return nil

@@ -44,7 +44,7 @@ struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
                 switch event {
                 case .view(let view): try show(view, on: screen)
                 case .stale: if format == .text { printError("no sign of the store; the last view may be old") }
-                case .live, .idle: break
+                case .live, .resyncing, .idle: break
                 }
             }
         }

@@ -20,6 +20,7 @@ struct ClientLoop: ~Copyable {
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
         [:]
     private var requests: [ViewRequest] = []
+    private var pages: [UInt64: (request: PageRequest, continuation: CheckedContinuation<StoreClient.PageResult, Never>)] = [:]
     /// The view that is shown; for watchers that come later.
     private var newest: StoreClient.View?
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
@@ -126,6 +127,19 @@ struct ClientLoop: ~Copyable {
             watchers.append(continuation)
             if let newest { continuation.yield(.view(newest)) }
             return []
+        case .page(let id, let request, let continuation):
+            pages[id] = (request, continuation)
+            do throws(ClientMachine.SubmitError) {
+                return try machine.request(request, of: client.instance, now: now)
+            } catch {
+                finish([id], .none("\(error)"))
+                return []
+            }
+        case .forgetPage(let id):
+            guard let request = pages[id]?.request else { return [] }
+            finish([id], .none("the task was cancelled"))
+            if !pages.values.contains(where: { $0.request == request }) { machine.forget(request) }
+            return []
         case .close: return machine.close(now: now)
         }
     }
@@ -138,6 +152,14 @@ struct ClientLoop: ~Copyable {
             client.restoredContinuation.yield(result)
             if restoring.isEmpty { client.restoredContinuation.finish() }
         }
+    }
+
+    private mutating func finish(_ ids: [UInt64], _ result: StoreClient.PageResult) {
+        for id in ids { pages.removeValue(forKey: id)?.continuation.resume(returning: result) }
+    }
+
+    private func waiting(for request: PageRequest) -> [UInt64] {
+        pages.filter { $0.value.request == request }.map(\.key)
     }
 
     private mutating func finish(_ turn: Int, _ settlement: StoreClient.Settlement) {
@@ -174,6 +196,9 @@ struct ClientLoop: ~Copyable {
                 try perform(shown, &front, &feed, &poller, now)
             case .noView(let reason):
                 for request in requests { request.onWaiting(reason) }
+            case .page(let request, let page): finish(waiting(for: request), .page(page, machine.timeline))
+            case .pageless(let request, .timelineChanged): finish(waiting(for: request), .otherTimeline(machine.timeline))
+            case .pageless(let request, let reason): finish(waiting(for: request), .none("\(reason)"))
             case .refused(let error):
                 client.connectedContinuation.yield(.failure(error))
                 throw error
@@ -198,6 +223,7 @@ struct ClientLoop: ~Copyable {
                 newest = view
                 tell(.view(view))
             case .requestView(let turn):
+                tell(.resyncing)
                 try perform(ask(for: turn, now), &front, &feed, &poller, now)
             case .stale: tell(.stale)
             case .live: tell(.live)
@@ -229,6 +255,7 @@ struct ClientLoop: ~Copyable {
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
         for request in requests { request.continuation.resume(returning: nil) }
         requests.removeAll()
+        finish(Array(pages.keys), .none("the client has ended"))
         for watcher in watchers { watcher.finish() }
         client.connectedContinuation.finish()
     }

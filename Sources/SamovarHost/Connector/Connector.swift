@@ -30,7 +30,7 @@ public final class Connector<P: Program>: Service {
         public let state: P.ViewState
     }
 
-    private let client: StoreClient
+    let client: StoreClient
 
     public init(_ program: P.Type = P.self, at endpoint: Endpoint, instance: Instance = .main, logger: Logger) throws {
         client = try StoreClient(at: endpoint, schema: P.schema, instance: instance, logger: logger)

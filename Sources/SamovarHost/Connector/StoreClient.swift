@@ -38,6 +38,8 @@ public final class StoreClient: Service {
         /// Nothing was heard for a while; the last view may be old.
         case stale
         case live
+        /// A newer view than the shown one exists, and was asked for.
+        case resyncing
         /// The store has nothing left to do, and this is its view.
         case idle(turn: Int)
     }
@@ -49,12 +51,23 @@ public final class StoreClient: Service {
         case unknown(String)
     }
 
+    /// What follows a place in something that goes on.
+    public enum PageResult: Sendable {
+        case page(Page, Timeline)
+        /// The place means nothing in the store's journal: it is of another timeline.
+        case otherTimeline(Timeline)
+        /// There will be none: in words.
+        case none(String)
+    }
+
     enum Command: Sendable {
         case send([UInt8], Instance, isSeenAtOnce: Bool, @Sendable (Result) -> Void)
         case seen(Int)
         case settle(Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
         case view(atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
         case watch(AsyncStream<ViewEvent>.Continuation)
+        case page(UInt64, PageRequest, CheckedContinuation<PageResult, Never>)
+        case forgetPage(UInt64)
         case close
 
         /// Answers that nobody will answer.
@@ -64,7 +77,8 @@ public final class StoreClient: Service {
             case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .view(_, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()
-            case .seen, .close: break
+            case .page(_, _, let continuation): continuation.resume(returning: .none("the client has ended"))
+            case .seen, .forgetPage, .close: break
             }
         }
     }
@@ -83,6 +97,7 @@ public final class StoreClient: Service {
     public let restored: AsyncStream<Result>
     let restoredContinuation: AsyncStream<Result>.Continuation
     private let told = Mutex<String?>(nil)
+    private let pageCount = Atomic<UInt64>(0)
     private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
     let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
 
@@ -194,6 +209,20 @@ public final class StoreClient: Service {
     /// - Parameter onWaiting: called, on the client's thread, with why there is no view at present.
     public func view(atLeast turn: Int = 0, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> View? {
         await withCheckedContinuation { post(.view(atLeast: turn, onWaiting: onWaiting, $0)) }
+    }
+
+    /// Waits for a page of outputs or views, until there is something in it or this task is cancelled.
+    public func page(_ request: PageRequest) async -> PageResult {
+        let id = pageCount.wrappingAdd(1, ordering: .relaxed).newValue
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                post(.page(id, request, continuation))
+                // A cancellation before the request was posted found nothing to forget.
+                if Task.isCancelled { post(.forgetPage(id)) }
+            }
+        } onCancel: {
+            post(.forgetPage(id))
+        }
     }
 
     /// The current view and those that follow. A slow reader misses views, never the newest.

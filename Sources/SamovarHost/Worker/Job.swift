@@ -1,8 +1,8 @@
 import MessagePack
 public import SamovarCore
-import Synchronization
+import SamovarProtocol
 
-/// One attempt of one effect, as its handler sees it.
+/// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
     public let key: String
@@ -12,14 +12,42 @@ public struct Job<P: Program>: Sendable {
     public let queue: Queue
     /// How long this attempt may take; its task is cancelled then.
     public let timeout: Duration?
-    private let outbox = JobOutbox()
+    /// When this attempt is cancelled; nil if it may take as long as it likes.
+    public let deadline: ContinuousClock.Instant?
+    /// How far earlier attempts came with `stream`; nil if none has streamed anything.
+    public let resume: Resume?
+    private let desk: JobDesk
+    private let encode: @Sendable (P.Message) throws -> [UInt8]
 
-    init(key: String, attempt: Int, instance: Instance, queue: Queue, timeout: Duration?) {
+    init(_ task: JobTask, key: String, desk: JobDesk) {
         self.key = key
-        self.attempt = attempt
-        self.instance = instance
-        self.queue = queue
-        self.timeout = timeout
+        attempt = task.attempt
+        instance = task.instance
+        queue = task.queue
+        timeout = task.timeout
+        deadline = task.timeout.map { .now + $0 }
+        resume = task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) }
+        self.desk = desk
+        encode = { try MessagePackEncoder().encode($0) }
+    }
+
+    /// This job as the handler of a child program sees it: what the child sends becomes a message of the parent.
+    public func lift<Child: Program>(
+        _ child: Child.Type = Child.self, message: @escaping @Sendable (Child.Message) -> P.Message
+    ) -> Job<Child> {
+        Job<Child>(of: self) { [encode] in try encode(message($0)) }
+    }
+
+    private init<Parent: Program>(of job: Job<Parent>, encode: @escaping @Sendable (P.Message) throws -> [UInt8]) {
+        key = job.key
+        attempt = job.attempt
+        instance = job.instance
+        queue = job.queue
+        timeout = job.timeout
+        deadline = job.deadline
+        resume = job.resume.map { Resume(index: $0.index, bytes: $0.bytes) }
+        desk = job.desk
+        self.encode = encode
     }
 
     /// Adds a message to the answer, before the one that the handler returns. All of them are applied together, when the
@@ -27,15 +55,74 @@ public struct Job<P: Program>: Sendable {
     ///
     /// - Throws: what the message's own encoding throws.
     public func send(_ message: P.Message) throws {
-        let bytes = try MessagePackEncoder().encode(message)
-        outbox.messages.withLock { $0.append(bytes) }
+        desk.collect(try encode(message))
     }
 
-    func takeMessages() -> [[UInt8]] {
-        outbox.messages.withLock { $0 }
+    /// Sends a message at once. It is applied once and in order, even if this attempt dies later: the next one finds in
+    /// `resume` how many messages there were. So a handler that streams begins after `resume`, or it streams things twice.
+    ///
+    /// Waits while 64 messages or 4 MiB of this job are not on disk; its return does not mean that this one is. A message has at
+    /// most 1 MiB.
+    ///
+    /// - Throws: `StreamError`; `CancellationError` if nobody wants the messages any more; what the message's own encoding throws.
+    public func stream(_ message: P.Message) async throws {
+        try await desk.stream(try encode(message), checkpoint: nil)
+    }
+
+    /// Sends a message at once, and with it the place at which another attempt shall go on. Both are on disk, or neither.
+    ///
+    /// A checkpoint is progress: failed attempts before it do not count any more, and a worker that drains stops the job
+    /// there, for nothing of it is lost.
+    ///
+    /// - Parameter checkpoint: at most 64 KiB. It replaces the one before.
+    /// - Throws: as `stream(_:)`, and what the checkpoint's own encoding throws.
+    public func stream(_ message: P.Message, checkpoint: some Encodable & Sendable) async throws {
+        try await desk.stream(try encode(message), checkpoint: try MessagePackEncoder().encode(checkpoint))
+    }
+
+    /// Tells people how far the job is: in `effects`, `status` and nowhere else. It is told now and then, kept by nobody and
+    /// lost with the worker.
+    ///
+    /// - Parameters:
+    ///   - fraction: 0 to 1.
+    ///   - text: at most 200 characters.
+    public func progress(_ fraction: Double? = nil, _ text: String? = nil) {
+        desk.progress(JobProgress(fraction: fraction, text: text))
+    }
+
+    /// - Throws: `CancellationError` if nobody wants the answer any more: the effect was cancelled or ran out of time, or this
+    ///   worker has to stop. For code that does not suspend.
+    public func checkCancelled() throws {
+        try Task.checkCancellation()
+    }
+
+    /// How far earlier attempts of an effect came.
+    public struct Resume: Sendable {
+        /// How many messages of this effect are applied.
+        public let index: Int
+        fileprivate let bytes: [UInt8]?
+
+        /// The newest checkpoint, nil if none was given. Messages that were streamed after it without one are counted in `index`.
+        ///
+        /// - Throws: `DecodingError` if it is of another type, as one of an older build may be.
+        public func checkpoint<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value? {
+            try bytes.map { try MessagePackDecoder().decode(type, from: $0) }
+        }
     }
 }
 
-private final class JobOutbox: Sendable {
-    let messages = Mutex<[[UInt8]]>([])
+/// Why a message was not streamed.
+public enum StreamError: Error, Equatable, Sendable, CustomStringConvertible {
+    case tooLarge(bytes: Int, limit: Int)
+    case checkpointTooLarge(bytes: Int, limit: Int)
+    /// The handler has returned.
+    case ended
+
+    public var description: String {
+        switch self {
+        case .tooLarge(let bytes, let limit): "a streamed message of \(bytes) bytes; \(limit) at most"
+        case .checkpointTooLarge(let bytes, let limit): "a checkpoint of \(bytes) bytes; \(limit) at most"
+        case .ended: "the handler of this job has returned: nothing can be streamed any more"
+        }
+    }
 }

@@ -1,6 +1,6 @@
 public import SamovarCore
 
-/// What a program's worker processes do: a handler that executes effects.
+/// What a program's worker processes do: handlers that execute effects.
 ///
 /// ```swift
 /// static var worker: Worker<Counter> {
@@ -19,24 +19,143 @@ public import SamovarCore
 /// `job.key`. What it throws is retried as the effect's `retry` says; `throw Permanent(…)` is not. Cancellation of its task
 /// means that nobody wants the answer any more.
 public struct Worker<P: Program>: Sendable {
-    typealias Handler = @Sendable (P.Effect, Job<P>) async throws -> P.Message?
+    typealias Handle = @Sendable (P.Effect, Job<P>) async throws -> Handled<P>
 
-    let makeHandler: @Sendable () async throws -> Handler
-
-    public init(_ handle: @escaping @Sendable (P.Effect, Job<P>) async throws -> P.Message?) {
-        makeHandler = { handle }
+    /// A worker in its process, ready for jobs.
+    struct Prepared: Sendable {
+        let handle: Handle
+        var tearDown: @Sendable () async -> Void = {}
     }
 
-    /// A worker whose handlers share an environment: clients, connections, caches. It is made in worker processes only, once,
+    let prepare: @Sendable () async throws -> Prepared
+    /// The queues that it is meant for, unless its process is told otherwise; empty for the default one.
+    public private(set) var queues: [Queue] = []
+    /// How many jobs of a queue a process holds at once.
+    public private(set) var limits: [Queue: Int] = [:]
+
+    private init(queues: [Queue], limits: [Queue: Int] = [:], prepare: @escaping @Sendable () async throws -> Prepared) {
+        self.queues = queues
+        self.limits = limits
+        self.prepare = prepare
+    }
+
+    /// A worker of one function.
+    public init(_ handle: @escaping @Sendable (P.Effect, Job<P>) async throws -> P.Message?) {
+        self.init(queues: []) { Prepared { .answered(try await handle($0, $1)) } }
+    }
+
+    /// A worker whose handler has an environment: clients, connections, caches. It is made in worker processes only, once,
     /// before the first job.
+    ///
+    /// - Parameter tearDown: called once, when the last job of the process has ended. Not if the process is killed.
     public init<Environment: Sendable>(
         environment: @escaping @Sendable () async throws -> Environment,
+        tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
         _ handle: @escaping @Sendable (P.Effect, Environment, Job<P>) async throws -> P.Message?
     ) {
-        makeHandler = {
+        self.init(queues: []) {
             let environment = try await environment()
-            return { effect, job in try await handle(effect, environment, job) }
+            return Prepared {
+                .answered(try await handle($0, environment, $1))
+            } tearDown: {
+                await tearDown(environment)
+            }
         }
+    }
+
+    /// A worker of a list of handlers. An effect goes to the first that takes it; one that none takes fails as `unhandled`.
+    public init(@HandlerBuilder<P, NoEnvironment> _ handlers: () -> [Handler<P, NoEnvironment>]) {
+        self.init(environment: { NoEnvironment() }, handlers)
+    }
+
+    /// A worker of a list of handlers that share an environment.
+    ///
+    /// ```swift
+    /// Worker(environment: HTTPClient.init, tearDown: { await $0.close() }) {
+    ///     on(\.probe) { url, client, job in .probed(url, try await client.head(url)) }
+    ///     if hasMail { on(\.alert) { text, client, job in … } }
+    /// }
+    /// ```
+    public init<Environment: Sendable>(
+        environment: @escaping @Sendable () async throws -> Environment,
+        tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
+        @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
+    ) {
+        let list = handlers()
+        self.init(queues: list.flatMap(\.queues).inOrderOfAppearance) {
+            let environment = try await environment()
+            return Prepared { effect, job in
+                try await list.handle(effect, environment, job)
+            } tearDown: {
+                await tearDown(environment)
+            }
+        }
+    }
+
+    /// A worker whose handler is a sequence of messages: each is streamed when it comes, and the effect ends with the sequence.
+    /// The sequence of a further attempt shall begin after `job.resume`.
+    public static func stream<Messages: AsyncSequence & SendableMetatype>(
+        _ handle: @escaping @Sendable (P.Effect, Job<P>) async throws -> Messages
+    ) -> Worker where Messages.Element == P.Message, Messages.AsyncIterator: SendableMetatype {
+        Worker { effect, job in
+            for try await message in try await handle(effect, job) { try await job.stream(message) }
+            return nil
+        }
+    }
+
+    /// Several workers in one process: an effect goes to the first that takes it. Each has its own environment.
+    public init(joining workers: [Worker]) {
+        let limits = workers.reduce(into: [:]) { $0.merge($1.limits) { min($0, $1) } }
+        self.init(queues: workers.flatMap(\.queues).inOrderOfAppearance, limits: limits) {
+            var prepared: [Prepared] = []
+            do {
+                for worker in workers { prepared.append(try await worker.prepare()) }
+            } catch {
+                for done in prepared.reversed() { await done.tearDown() }
+                throw error
+            }
+            return Prepared { [prepared] effect, job in
+                for worker in prepared {
+                    if case .answered(let message) = try await worker.handle(effect, job) { return .answered(message) }
+                }
+                return .passed
+            } tearDown: { [prepared] in
+                for worker in prepared.reversed() { await worker.tearDown() }
+            }
+        }
+    }
+
+    /// The worker of a child program as a part of its parent's: it takes the effects that `effect` finds a child's in, and what
+    /// it sends becomes a message of the parent.
+    public func lift<Parent: Program>(
+        into: Parent.Type = Parent.self, effect: @escaping @Sendable (Parent.Effect) -> P.Effect?,
+        message: @escaping @Sendable (P.Message) -> Parent.Message
+    ) -> Worker<Parent> {
+        Worker<Parent>(queues: queues, limits: limits) { [prepare] in
+            let child = try await prepare()
+            return Worker<Parent>.Prepared(
+                handle: { whole, job in
+                    guard let part = effect(whole) else { return .passed }
+                    return try await child.handle(part, job.lift(P.self, message: message)).map(message)
+                }, tearDown: child.tearDown)
+        }
+    }
+
+    /// The same worker, serving a queue with at most so many of its jobs at once in each process. The store enforces it.
+    ///
+    /// - Parameter slots: 1 to 65,536; what is beyond is taken for the nearest.
+    public func slots(_ slots: Int, queue: Queue) -> Worker {
+        var worker = serving(queue)
+        worker.limits[queue] = min(max(slots, 1), 65_536)
+        return worker
+    }
+
+    /// The same worker, serving these queues, too. A capability that only some machines have is a queue that only their
+    /// workers serve.
+    public func serving(_ queues: Queue...) -> Worker {
+        var worker = self
+        worker.queues = (worker.queues + queues).inOrderOfAppearance
+        return worker
     }
 }
 
@@ -49,11 +168,21 @@ extension Worker where P.Effect == Never {
     public static var none: Worker { idle }
 }
 
+/// The environment of handlers that need none.
+public struct NoEnvironment: Sendable {}
+
 /// An error that no retry will mend: the effect fails at once.
 public struct Permanent: Error, CustomStringConvertible {
     public let description: String
 
     public init(_ description: String) {
         self.description = description
+    }
+}
+
+extension Array where Element: Hashable {
+    fileprivate var inOrderOfAppearance: [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
     }
 }

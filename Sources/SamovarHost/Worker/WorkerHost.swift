@@ -11,16 +11,20 @@ public struct WorkerConfiguration: Sendable {
     /// Jobs at once.
     public var slots: Int
     public var queues: [Queue]
+    /// How many jobs of a queue it holds at once; a queue without a limit may take all slots.
+    public var limits: [Queue: Int]
     /// Jobs that may wait in the worker beside the running ones: what it finishes in 10 ms, 0 for long jobs.
     public var readAhead: Int
 
     public init(
-        endpoint: Endpoint, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default], readAhead: Int = 0
+        endpoint: Endpoint, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default],
+        limits: [Queue: Int] = [:], readAhead: Int = 0
     ) {
         self.endpoint = endpoint
         self.id = id
         self.slots = slots
         self.queues = queues
+        self.limits = limits
         self.readAhead = readAhead
     }
 }
@@ -48,14 +52,24 @@ public struct WorkerHost<P: Program>: Service {
     }
 
     public func run() async throws {
-        let handler = try await worker.makeHandler()
+        let prepared = try await worker.prepare()
+        do {
+            try await run(prepared.handle)
+        } catch {
+            await prepared.tearDown()
+            throw error
+        }
+        await prepared.tearDown()
+    }
+
+    private func run(_ handler: @escaping Worker<P>.Handle) async throws {
         let executors = (0..<min(slots.count, Self.maximumThreads)).map { SlotExecutor($0) }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
                     group.addTask {
-                        await slot.run(handler, on: executor) { [mailbox] in mailbox.post(.finished($0, $1)) }
+                        await slot.run(handler, on: executor) { [mailbox] in mailbox.post(.job($0)) }
                     }
                 }
                 defer {
@@ -82,6 +96,7 @@ public struct WorkerHost<P: Program>: Service {
             switch order {
             case .run(let task, let timeline): continuations[slot].yield(.run(task, timeline: timeline))
             case .cancel(let lease): continuations[slot].yield(.cancel(lease))
+            case .acknowledged(let mark): continuations[slot].yield(.acknowledged(mark))
             }
         }
         try loop.run()

@@ -7,13 +7,14 @@ import ZeroMQ
 /// The loop of a worker: hands frames, time and finished jobs to the machine, and carries out what it says.
 struct WorkerLoop: ~Copyable {
     enum News: Sendable {
-        case finished(Lease, JobResult.Answer)
+        case job(JobNews)
         case drain
     }
 
     enum SlotOrder {
         case run(JobTask, timeline: Timeline)
         case cancel(Lease)
+        case acknowledged(StreamMark)
     }
 
     private let configuration: WorkerConfiguration
@@ -36,7 +37,8 @@ struct WorkerLoop: ~Copyable {
         self.logger = logger
         self.mailbox = mailbox
         self.order = order
-        let offer = WorkerOffer(id: configuration.id, slots: slots, queues: configuration.queues)
+        let offer = WorkerOffer(
+            id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits)
         machine = WorkerMachine(
             offer, schema: schema, readAhead: configuration.readAhead, settings: WorkerMachine.Settings(drain: Self.drain),
             random: Random(seed: .random(in: .min ... .max)))
@@ -70,7 +72,13 @@ struct WorkerLoop: ~Copyable {
 
     private mutating func take(_ news: News, _ now: Timestamp) -> [WorkerMachine.Action] {
         switch news {
-        case .finished(let lease, let answer):
+        case .job(.streamed(let lease, let index, let message, let checkpoint)):
+            machine.streamed(lease, index: index, message: message, checkpoint: checkpoint)
+            return []
+        case .job(.progressed(let lease, let cell)):
+            if let progress = cell.take() { machine.progressed(lease, progress) }
+            return []
+        case .job(.finished(let lease, let answer)):
             if let slot = slotOf.removeValue(forKey: lease) { freeSlots.append(slot) }
             return machine.finished(lease, answer, now: now)
         case .drain: return machine.drain(now: now)
@@ -92,6 +100,8 @@ struct WorkerLoop: ~Copyable {
             order(slot, .run(task, timeline: machine.timeline))
         case .cancel(let lease):
             if let slot = slotOf[lease] { order(slot, .cancel(lease)) }
+        case .acknowledged(let mark):
+            if let slot = slotOf[mark.lease] { order(slot, .acknowledged(mark)) }
         case .refused(let error): throw WorkerError(description: "the store refuses this worker: \(error)")
         case .stop:
             // LINGER is 0: what was sent a moment ago still has to leave.

@@ -57,6 +57,10 @@ extension ClientMachine {
         case view(instance: Instance, turn: Int, bytes: [UInt8])
         /// A view that was asked for cannot be made; the request stays.
         case noView(String)
+        /// A page that was asked for; its timeline is the machine's.
+        case page(PageRequest, Page)
+        /// There will be no such page: the place is of another timeline, or the client has ended.
+        case pageless(PageRequest, UnknownReason)
         /// The store will not have this client, for good. Only another session can go on.
         case refused(PeerError)
         /// Give the socket a moment to send what it has, and close it.

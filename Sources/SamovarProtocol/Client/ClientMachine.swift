@@ -11,7 +11,7 @@ public import SamovarCore
 /// | | open | closed |
 /// |---|---|---|
 /// | submit | numbered and kept; backlog full: throws | throws |
-/// | settle, requestView | kept; sent if welcomed | throws |
+/// | settle, requestView, request (page) | kept; sent if welcomed | throws |
 /// | flush | SEND within credit and window; blocked by credit: PING confirms | – |
 /// | WELCOME | welcomed; goes back to the oldest unanswered, requests again | – |
 /// | WELCOME, another timeline | everything unanswered is unknown; numbers start again on the wire | – |
@@ -19,7 +19,7 @@ public import SamovarCore
 /// | PONG | credit | – |
 /// | RECEIPT | each new outcome is answered, a known one ignored; credit | – |
 /// | ERROR resync | goes back to its number; a note if that is answered | – |
-/// | SETTLED, WAITING, VIEW | told if it was asked for | – |
+/// | SETTLED, WAITING, VIEW, OUTPUTS, VIEWS | told if it was asked for | – |
 /// | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
 /// | close | unanswered is unknown, goodbye, stop, closed; a durable one keeps what it has and says no goodbye | – |
 /// | refused | unanswered is unknown, closed | – |
@@ -35,7 +35,7 @@ public struct ClientMachine: ~Copyable {
     }
 
     private(set) var state = State.open
-    private var connection: Connection
+    var connection: Connection
     /// Its numbers are those of the wire.
     private var backlog = Backlog()
     /// The caller's number of an input is its number on the wire plus this: the inputs of earlier timelines.
@@ -47,7 +47,7 @@ public struct ClientMachine: ~Copyable {
     private var witness = 0
     /// When inputs in flight are sent again.
     private var repeatAt: Timestamp?
-    private var requests = ClientRequests()
+    var requests = ClientRequests()
     /// Where the last ERROR resync led: each frame that was under way then gives another, which says nothing new.
     private var resynced: Int?
 
@@ -65,7 +65,7 @@ public struct ClientMachine: ~Copyable {
 
     private let session: SessionID
     private let schema: Schema?
-    private let settings: Settings
+    let settings: Settings
 
     /// - Parameters:
     ///   - session: drawn by the client, and never used by another.
@@ -263,6 +263,9 @@ extension ClientMachine {
             changeTimeline(&actions)
         }
         note(.welcomed(connection.timeline, head: welcome.head))
+        for request in requests.dropPages(otherThan: connection.timeline) {
+            actions.append(.pageless(request, .timelineChanged))
+        }
         guard isPossible(expected: welcome.expected, &actions) else { return }
         witness = max(witness, welcome.head)
         credit = welcome.credit
@@ -322,6 +325,8 @@ extension ClientMachine {
             witness = max(witness, turn)
             guard requests.viewed(instance, turn) else { break }
             actions.append(.view(instance: instance, turn: turn, bytes: bytes))
+        case .outputs(let page): answered(.outputs(page), &actions)
+        case .views(let page): answered(.views(page), &actions)
         case .error(let error): resync(error.expected, &actions)
         case .drain: actions.append(.note("the store is about to stop"))
         default: actions.append(.note("dropped a \(frame.kind), which is not for clients"))
@@ -391,6 +396,7 @@ extension ClientMachine {
     private mutating func forgetUnanswered(_ reason: UnknownReason, _ actions: inout [Action]) {
         for sequence in backlog.unanswered { actions.append(.unknown(sequence: base + sequence, reason)) }
         for turn in requests.dropTurns() { actions.append(.unsettled(turn: turn, reason)) }
+        for request in requests.dropPages(otherThan: nil) { actions.append(.pageless(request, reason)) }
     }
 
     private mutating func end() {
@@ -401,7 +407,11 @@ extension ClientMachine {
         state = .closed
     }
 
-    private mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
+    mutating func noteWitness(_ turn: Int) {
+        witness = max(witness, turn)
+    }
+
+    mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
         switch frame {
         case .send(_, let confirmed), .ping(let confirmed): toldConfirmed = confirmed
         default: break

@@ -1,19 +1,86 @@
-import SamovarCore
+public import SamovarCore
+
+/// The next part of something that goes on, after a place in one timeline; without a timeline, in whichever there is.
+public enum PageRequest: Hashable, Sendable {
+    case outputs(after: EffectID, in: Timeline?, waits: Bool)
+    /// `ViewPage.now` for the current view.
+    case views(after: Int, in: Timeline?)
+
+    var timeline: Timeline? {
+        switch self {
+        case .outputs(_, let timeline, _), .views(_, let timeline): timeline
+        }
+    }
+}
+
+/// What a page request brought.
+public enum Page: Equatable, Sendable {
+    case outputs(OutputPage)
+    case views(ViewPage)
+}
 
 /// What a client has asked for and was not told yet. Asking twice does no harm, so all of it is asked again after a new
 /// WELCOME, and every few seconds.
-struct ClientRequests: Equatable {
+struct ClientRequests {
     private var turns: Set<Int> = []
     /// The turn that the asked view must have at least.
     private var views: [Instance: Int] = [:]
+    /// In the order in which they were asked.
+    private var pages: [(request: PageRequest, instance: Instance)] = []
     private(set) var repeatAt: Timestamp?
 
-    var count: Int { turns.count + views.count }
+    var count: Int { turns.count + views.count + pages.count }
 
     /// The requests, in a fixed order.
     var frames: [Frame] {
         turns.sorted().map { .settle(turn: $0) }
             + views.sorted { $0.key < $1.key }.map { .viewRequest(instance: $0.key, atLeast: $0.value) }
+            + pages.map { Self.frame($0.request, $0.instance) }
+    }
+
+    static func frame(_ request: PageRequest, _ instance: Instance) -> Frame {
+        switch request {
+        case .outputs(let place, _, let waits): .outputsRequest(instance: instance, after: place, waits: waits)
+        case .views(let turn, _): .viewsRequest(instance: instance, after: turn)
+        }
+    }
+
+    /// False if the same page is asked for already.
+    mutating func add(_ request: PageRequest, of instance: Instance) -> Bool {
+        guard !pages.contains(where: { $0.request == request }) else { return false }
+        pages.append((request, instance))
+        return true
+    }
+
+    mutating func forget(_ request: PageRequest) {
+        pages.removeAll { $0.request == request }
+        pauseIfEmpty()
+    }
+
+    /// The requests that this page answers.
+    mutating func answered(by page: Page) -> [PageRequest] {
+        let answered = pages.map(\.request).filter { request in
+            switch (request, page) {
+            case (.outputs(let place, _, let waits), .outputs(let page)):
+                place == page.after && !(waits && page.outputs.isEmpty && page.lost == nil)
+            case (.views(let turn, _), .views(let page)): turn == page.after
+            default: false
+            }
+        }
+        pages.removeAll { answered.contains($0.request) }
+        pauseIfEmpty()
+        return answered
+    }
+
+    /// Pages whose place is of another timeline than this one; all of them if there is none.
+    mutating func dropPages(otherThan timeline: Timeline?) -> [PageRequest] {
+        let dropped = pages.map(\.request).filter { request in
+            guard let timeline else { return true }
+            return request.timeline.map { $0 != timeline } ?? false
+        }
+        pages.removeAll { dropped.contains($0.request) }
+        pauseIfEmpty()
+        return dropped
     }
 
     mutating func add(_ frame: Frame) {

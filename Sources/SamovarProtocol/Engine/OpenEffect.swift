@@ -21,6 +21,8 @@ public struct OpenEffect: Equatable, Sendable {
     public var expiry: Timestamp?
     /// Its policy allows no more with its label: it fails without an attempt.
     public var isCrowded = false
+    /// How far its attempts have come with streaming; nil before the first message.
+    public var place: StreamPlace?
 
     /// A source runs for as long as it is wanted, and outlives any number of workers: their deaths say nothing of it.
     public var isSource: Bool { root == 0 }

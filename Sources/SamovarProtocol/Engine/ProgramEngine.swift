@@ -25,6 +25,12 @@ public protocol ProgramEngine: AnyObject {
     /// - Throws: `UnreadableAnswer` if a message is not one of this program, and then nothing was applied; `GroupLimit`.
     func take(answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
 
+    /// Applies a message that a job sent before its end.
+    ///
+    /// - Throws: `UnreadableAnswer` if it is not one of this program, and then nothing was applied; `GroupLimit`.
+    func take(
+        streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog) throws
+
     /// Applies the message of a subscription that fired.
     ///
     /// - Throws: `UnreadableAnswer` if the message cannot be read, and then nothing was applied; `GroupLimit`.

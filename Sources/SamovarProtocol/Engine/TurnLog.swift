@@ -7,6 +7,8 @@ public final class TurnLog {
     public var batch: RecordBatch
     /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
     public var orders: [LoggedOrder] = []
+    /// Takes the view after each turn, while somebody watches every one; else nil.
+    var tap: ViewTap?
 
     public init(after turn: Int) {
         batch = RecordBatch(after: turn)
@@ -17,6 +19,8 @@ public final class TurnLog {
 public enum LoggedOrder: Equatable, Sendable {
     /// The turn is the answer of this effect, which closes.
     case close(EffectID)
+    /// The turn is a message that this effect streamed.
+    case streamed(EffectID, index: Int, checkpoint: [UInt8]?)
     /// The turn is a firing of this activation for a nominal time.
     case fired(EffectID, nominal: Timestamp)
     case run(OpenEffect)
@@ -52,4 +56,11 @@ public struct EmittedOutput: Equatable, Sendable {
         self.id = id
         self.bytes = bytes
     }
+}
+
+/// The views after each turn that applied a message.
+struct ViewTap {
+    var views: [TurnView] = []
+    /// A trap in `view` is not the fault of the message.
+    let marker: TrapMarker
 }

@@ -51,7 +51,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
-        var sink = GroupSink<P>(log: log, encoder: encoder, root: turn.number, closing: false)
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: turn.number)
         sink.observers = observers
         sink.take(orders: first.command, of: turn)
         try turns?.follow(first.command, of: turn, into: &sink)
@@ -108,7 +108,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let verdict: Outcome.Verdict
         switch admit(input, turn: turn) {
         case .success(let message):
-            try run([message], bytes: nil, origins: { _ in origin }, root: turn.number, now: now, closing: false, log: log)
+            try run([message], bytes: nil, origins: { _ in origin }, root: turn.number, now: now, ending: .open, log: log)
             return .applied
         case .failure(let refusal): verdict = refusal.verdict
         }
@@ -147,26 +147,33 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ) throws {
         var decoded: [P.Message] = []
         decoded.reserveCapacity(messages.count)
-        for bytes in messages {
-            do {
-                decoded.append(try decoder.decode(P.Message.self, from: bytes))
-            } catch {
-                throw UnreadableAnswer(text: describe(decodingFailure: error, of: P.Message.self))
-            }
-        }
+        for bytes in messages { decoded.append(try read(bytes)) }
         try run(
-            decoded, bytes: messages, origins: { .effect(effect, lease: lease, index: $0) }, root: root, now: now, closing: true,
+            decoded, bytes: messages, origins: { .effect(effect, lease: lease, index: $0) }, root: root, now: now, ending: .closes,
             log: log)
     }
 
+    public func take(
+        streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
+        let decoded = try read(message)
+        // A source has no root: each of its messages begins a chain.
+        try run(
+            [decoded], bytes: [message], origins: { _ in origin }, root: root > 0 ? root : head + 1, now: now,
+            ending: .streamed(checkpoint: checkpoint), log: log)
+    }
+
     public func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
-        let decoded: P.Message
+        let decoded = try read(message)
+        try run([decoded], bytes: [message], origins: { _ in origin }, root: head + 1, now: now, ending: .open, log: log)
+    }
+
+    private func read(_ message: [UInt8]) throws(UnreadableAnswer) -> P.Message {
         do {
-            decoded = try decoder.decode(P.Message.self, from: message)
+            return try decoder.decode(P.Message.self, from: message)
         } catch {
             throw UnreadableAnswer(text: describe(decodingFailure: error, of: P.Message.self))
         }
-        try run([decoded], bytes: [message], origins: { _ in origin }, root: head + 1, now: now, closing: false, log: log)
     }
 
     public func take(
@@ -180,20 +187,22 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             return false
         }
         guard let message = P.failed(order, failure) else { return false }
-        try run([message], bytes: nil, origins: { _ in .failure(effect) }, root: root, now: now, closing: true, log: log)
+        try run([message], bytes: nil, origins: { _ in .failure(effect) }, root: root, now: now, ending: .closes, log: log)
         return true
     }
 
-    /// Applies messages that arrived together as one group; `closing` marks the record of the last.
+    /// Applies messages that arrived together as one group.
+    ///
+    /// - Parameter ending: what the last of them is for the effect of its origin.
     private func run(
-        _ messages: [P.Message], bytes: [[UInt8]]?, origins: (Int) -> Origin, root: Int, now: Timestamp, closing: Bool,
+        _ messages: [P.Message], bytes: [[UInt8]]?, origins: (Int) -> Origin, root: Int, now: Timestamp, ending: MessageRole,
         log: TurnLog
     ) throws(GroupLimit) {
-        var sink = GroupSink<P>(log: log, encoder: encoder, root: root, closing: false)
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: root)
         sink.observers = observers
         for (index, message) in messages.enumerated() {
             sink.given = bytes?[index]
-            sink.closing = closing && index == messages.count - 1
+            sink.role = index == messages.count - 1 ? ending : .open
             try turns?.run(message, now: now, origin: origins(index), into: &sink)
             try sink.check(limits)
             subscribe(now: now, log: log)
@@ -213,7 +222,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         switch record.event {
         case .started(let number, _, _, let seed) where number == 1: try replayStart(record, seed: seed, log: log)
         case .applied(let message, let hash, let closes):
-            try replay(record, message: message, hash: hash, closes: closes, log: log)
+            try replay(record, message: message, hash: hash, role: closes ? .closes : .open, log: log)
+        case .streamed(let message, let hash, let checkpoint):
+            try replay(record, message: message, hash: hash, role: .streamed(checkpoint: checkpoint), log: log)
         default:
             try expectNothingAnnounced(before: record)
             log.batch.append(record)
@@ -251,7 +262,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(turn: record.turn, "\(error)")
         }
         log.batch.append(record)
-        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root, closing: false)
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root)
         sink.take(orders: next.command, of: turn)
         let command = sink.divergence(next.command, of: turn, message: seed, recorded: nil)
         if terms.shown == turn.number { throw ReplayError(turn: turn.number, "the replay was to end here", command) }
@@ -271,7 +282,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 
     private func replay(
-        _ record: Record, message bytes: [UInt8], hash: UInt64, closes: Bool, log: TurnLog
+        _ record: Record, message bytes: [UInt8], hash: UInt64, role: MessageRole, log: TurnLog
     ) throws(ReplayError) {
         try expect(record, message: bytes)
         let message: P.Message
@@ -281,7 +292,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(
                 turn: record.turn, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
         }
-        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root, closing: closes)
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root)
+        sink.role = role
         sink.given = bytes
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
@@ -334,13 +346,23 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 }
 
+/// What a message from outside is for the effect of its origin.
+private enum MessageRole {
+    /// The effect stays as it is, or there is none.
+    case open
+    /// The effect is done.
+    case closes
+    /// The effect goes on from here.
+    case streamed(checkpoint: [UInt8]?)
+}
+
 /// Writes the record of each turn of a group, and collects its effects.
 private struct GroupSink<P: Program>: TurnSink {
     let log: TurnLog
     let encoder: MessagePackEncoder
     let root: Int
-    /// Whether the next message from outside closes the effect of its origin.
-    var closing: Bool
+    /// What the next message from outside is.
+    var role = MessageRole.open
     /// The next message as it arrived; nil if it has to be encoded.
     var given: [UInt8]?
     /// Follow-ups in the order in which the engine takes them.
@@ -356,17 +378,16 @@ private struct GroupSink<P: Program>: TurnSink {
     var observers: [TurnObserver<P>] = []
     var observed: [(turn: Int, deliver: @Sendable () -> Void)] = []
 
-    init(log: TurnLog, encoder: MessagePackEncoder, root: Int, closing: Bool) {
+    init(log: TurnLog, encoder: MessagePackEncoder, root: Int) {
         self.log = log
         self.encoder = encoder
         self.root = root
-        self.closing = closing
         start = log.batch.byteCount
     }
 
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
         let bytes: [UInt8]
-        var closes = false
+        var role = MessageRole.open
         var isGiven = false
         if case .followUp = turn.origin, let next = followUps.popFirst() {
             bytes = next.bytes
@@ -374,25 +395,41 @@ private struct GroupSink<P: Program>: TurnSink {
             bytes = given ?? encode(message, root: turn.number)
             isGiven = given != nil
             given = nil
-            closes = closing
+            role = self.role
         }
-        switch turn.origin {
-        case .effect(let effect, _, _) where closes, .failure(let effect) where closes: log.orders.append(.close(effect))
-        case .subscription(let activation, let nominal): log.orders.append(.fired(activation, nominal: nominal))
-        default: break
-        }
+        note(role, of: turn.origin)
         let hash = take(orders: command, of: turn)
-        let event = Record.Event.applied(message: bytes, hash: hash, closes: closes)
+        let event: Record.Event =
+            switch role {
+            case .open: .applied(message: bytes, hash: hash, closes: false)
+            case .closes: .applied(message: bytes, hash: hash, closes: true)
+            case .streamed(let checkpoint): .streamed(message: bytes, hash: hash, checkpoint: checkpoint)
+            }
         let before = log.batch.byteCount
         log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
         if isGiven { givenBytes += log.batch.byteCount - before }
     }
 
-    var watchesState: Bool { !observers.isEmpty }
+    var watchesState: Bool { !observers.isEmpty || log.tap != nil }
 
     mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
         for observer in observers {
             if let deliver = observer.observe(message, state, turn) { observed.append((turn.number, deliver)) }
+        }
+        guard let marker = log.tap?.marker else { return }
+        // A view that cannot be encoded turns views off when the next is to be published, and that is told.
+        guard let bytes = marker.during(.view, { try? encoder.encode(P.view(state)) }) else { return }
+        log.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
+    }
+
+    /// What a message is for the effect or the subscription that it comes from, before what its turn orders.
+    private func note(_ role: MessageRole, of origin: Origin) {
+        switch (origin, role) {
+        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): log.orders.append(.close(effect))
+        case (.effect(let effect, _, let index), .streamed(let checkpoint)):
+            log.orders.append(.streamed(effect, index: index, checkpoint: checkpoint))
+        case (.subscription(let activation, let nominal), _): log.orders.append(.fired(activation, nominal: nominal))
+        default: break
         }
     }
 

@@ -4,7 +4,7 @@ import SamovarCore
 /// Effects in a snapshot, with their options.
 extension OpenEffect {
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(12)
+        writer.writeArrayHeader(13)
         writer.write(id)
         writer.write(root)
         writer.write(instance)
@@ -16,10 +16,11 @@ extension OpenEffect {
         writer.write(notBefore.microseconds)
         writer.writeOptional(expiry)
         writer.write(isCrowded)
+        writer.writeOptional(place)
     }
 
     init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(12, of: "an effect")
+        try reader.readFields(13, of: "an effect")
         let id = try reader.readEffect()
         let root = try reader.readInt()
         let instance = try reader.readInstance()
@@ -33,6 +34,7 @@ extension OpenEffect {
         notBefore = Timestamp(microseconds: try reader.readInt64())
         expiry = try reader.readOptionalTimestamp()
         isCrowded = try reader.readBool()
+        place = try reader.readOptionalPlace()
     }
 }
 

@@ -3,7 +3,7 @@ public import SamovarCore
 
 /// One entry of the journal: a turn.
 ///
-/// Only `applied` calls `update`; the others keep what else the store must know after a restart. A replay consumes all of
+/// Only `applied` and `streamed` call `update`; the others keep what else the store must know after a restart. A replay consumes all of
 /// them, in order, without a hole in the numbers.
 public struct Record: Equatable, Sendable {
     public enum Event: Equatable, Sendable {
@@ -11,6 +11,8 @@ public struct Record: Equatable, Sendable {
         case started(number: Int, build: String, schema: Schema, seed: [UInt8])
         /// `update` took a message; `hash` is over the command that it returned. If it `closes`, the effect of its origin is done.
         case applied(message: [UInt8], hash: UInt64, closes: Bool)
+        /// `update` took a message that a job sent before its end; its number is in the origin.
+        case streamed(message: [UInt8], hash: UInt64, checkpoint: [UInt8]?)
         /// An input was turned away, by the program or because it could not be read.
         case refused(Outcome.Verdict)
         /// An attempt failed; the effect is tried again, not before the given time.

@@ -43,6 +43,7 @@ extension Record.Event {
         case .drained: 12
         case .divergenceAccepted: 14
         case .quarantined: 13
+        case .streamed: 15
         }
     }
 
@@ -59,6 +60,11 @@ extension Record.Event {
             writer.writeBinary(message)
             writer.write(hash)
             writer.write(closes)
+        case .streamed(let message, let hash, let checkpoint):
+            writer.writeArrayHeader(3)
+            writer.writeBinary(message)
+            writer.write(hash)
+            writer.writeOptional(checkpoint)
         case .refused(let verdict):
             writer.writeArrayHeader(2)
             verdict.write(to: &writer)
@@ -126,6 +132,10 @@ extension Record.Event {
         case 13:
             try reader.readFields(1, of: "quarantined")
             self = .quarantined(try reader.readString())
+        case 15:
+            try reader.readFields(3, of: "streamed")
+            self = .streamed(
+                message: try reader.readBinary(), hash: try reader.readUInt64(), checkpoint: try reader.readOptionalBinary())
         default: throw WireError.malformed("unknown kind of record \(code)")
         }
     }

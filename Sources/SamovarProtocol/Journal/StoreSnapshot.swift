@@ -4,7 +4,7 @@ import SamovarCore
 /// A snapshot holds what a replay up to its turn would give, so that a start need not replay everything. It is a cache: the
 /// journal is the truth.
 extension StoreState {
-    static let snapshotVersion = 3
+    static let snapshotVersion = 4
 
     /// Encoded between two batches, on the engine's thread.
     func snapshot() throws -> [UInt8] {

@@ -12,6 +12,9 @@ struct Dispatcher {
         let worker: WorkerID
         /// The place among everything handed out: a worker starts its jobs in this order.
         let order: Int
+        let queue: Queue
+        /// What the job told of itself last.
+        var progress: JobProgress?
     }
 
     struct WorkerDesk: Equatable {
@@ -23,11 +26,20 @@ struct Dispatcher {
         /// Tasks that it was sent since its HELLO.
         var sent = 0
         var jobs: Set<EffectID> = []
+        /// How many of them are of each queue.
+        var held: [Queue: Int] = [:]
+        /// Jobs of a queue that it takes at once, where it said so.
+        var limits: [Queue: Int] = [:]
         var heard: Timestamp
         /// It holds one suspected effect, and gets nothing else.
         var isIsolated = false
         /// It is about to leave.
         var isLeaving = false
+
+        func hasRoom(for queue: Queue) -> Bool {
+            guard let limit = limits[queue] else { return true }
+            return held[queue, default: 0] < limit
+        }
     }
 
     private struct Due: Comparable {
@@ -119,6 +131,7 @@ struct Dispatcher {
     mutating func release(_ id: EffectID) -> Assignment? {
         guard let assignment = assignments.removeValue(forKey: id) else { return nil }
         workers[assignment.worker]?.jobs.remove(id)
+        workers[assignment.worker]?.held[assignment.queue, default: 1] -= 1
         if workers[assignment.worker]?.jobs.isEmpty == true { workers[assignment.worker]?.isIsolated = false }
         return assignment
     }
@@ -153,11 +166,19 @@ struct Dispatcher {
 
     // MARK: Workers
 
-    mutating func join(_ id: WorkerID, route: Route, slots: Int, queues: [Queue], now: Timestamp) {
+    mutating func join(_ offer: WorkerOffer, route: Route, now: Timestamp) {
+        let id = offer.id
         if workers[id] == nil { rotation.append(id) }
-        let jobs = workers[id]?.jobs ?? []
-        let isIsolated = workers[id]?.isIsolated ?? false
-        workers[id] = WorkerDesk(route: route, slots: slots, queues: queues, jobs: jobs, heard: now, isIsolated: isIsolated)
+        let before = workers[id]
+        workers[id] = WorkerDesk(
+            route: route, slots: offer.slots, queues: offer.queues, jobs: before?.jobs ?? [], held: before?.held ?? [:],
+            limits: offer.limits, heard: now, isIsolated: before?.isIsolated ?? false)
+    }
+
+    /// Notes what a job tells of itself, if this worker runs it.
+    mutating func note(_ report: ProgressReport, of worker: WorkerID) {
+        guard let job = assignments[report.effect], job.worker == worker, job.lease == report.lease else { return }
+        assignments[report.effect]?.progress = report.progress
     }
 
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
@@ -235,7 +256,7 @@ struct Dispatcher {
             guard waiting[id] != nil, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
                 guard let desk = workers[worker] else { return false }
-                return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue)
+                return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
             if let empty {
                 tasks.append((empty, give(effect, to: empty, now: now, grace: grace, token: token)))
@@ -257,7 +278,7 @@ struct Dispatcher {
     private mutating func nextReady(for id: WorkerID, in ledger: EffectLedger) -> OpenEffect? {
         guard let desk = workers[id], hasRoom(desk) else { return nil }
         guard id != reserved else { return nil }
-        for queue in desk.queues {
+        for queue in desk.queues where desk.hasRoom(for: queue) {
             while let first = ready[queue]?.popFirst() {
                 guard waiting[first] != nil, let effect = ledger.open[first], !isSuspect(effect) else { continue }
                 return effect
@@ -277,15 +298,16 @@ struct Dispatcher {
         limit(effect, lease: lease, now: now, grace: grace)
         return JobTask(
             effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
-            instance: effect.instance, queue: effect.queue, timeout: effect.timeout, payload: effect.payload)
+            instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: effect.place, payload: effect.payload)
     }
 
     private var orders = 0
 
     private mutating func assign(_ effect: OpenEffect, to worker: WorkerID, lease: Lease) {
         orders += 1
-        assignments[effect.id] = Assignment(lease: lease, worker: worker, order: orders)
+        assignments[effect.id] = Assignment(lease: lease, worker: worker, order: orders, queue: effect.queue)
         workers[worker]?.jobs.insert(effect.id)
+        workers[worker]?.held[effect.queue, default: 0] += 1
         if isSuspect(effect) { workers[worker]?.isIsolated = true }
     }
 

@@ -130,6 +130,17 @@ struct EffectLedger: Equatable, Sendable {
         open[id]?.notBefore = notBefore
     }
 
+    /// Notes a streamed message. One with a checkpoint is progress: what failed before it does not count any more.
+    mutating func streamed(_ id: EffectID, index: Int, checkpoint: [UInt8]?) {
+        guard var effect = open[id] else { return }
+        effect.place = StreamPlace(index: index, checkpoint: checkpoint ?? effect.place?.checkpoint)
+        if checkpoint != nil {
+            effect.failures = 0
+            effect.deaths = 0
+        }
+        open[id] = effect
+    }
+
     func isSettled(_ root: Int) -> Bool { openByRoot[root] == nil }
 
     /// The dead and the cancelled effects of a root in words, for a receipt.

@@ -58,6 +58,12 @@ extension StoreMachine {
             guard turn > head else { return sendView(to: route) }
             guard waiters.count < settings.waiters else { return refuse(route, "too many requests wait") }
             waiters.view(turn, route: route)
+        case .outputsRequest(let wanted, let place, let waits):
+            guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
+            ask(outputsAfter: place, waits: waits, for: route)
+        case .viewsRequest(let wanted, let turn):
+            guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
+            ask(viewsAfter: turn, for: route, now: now)
         case .goodbye:
             forget(route)
             clearInbox(of: session)
@@ -160,9 +166,11 @@ extension StoreMachine {
             desks[session]?.route = nil
         }
         waiters.forget(route)
+        feed.leave(route)
         outcomes.remove(route)
         acknowledgements.remove(route)
         cancellations.remove(route)
+        streamMarks.remove(route)
     }
 
     /// What a root still waits for, in one sentence.

@@ -86,8 +86,16 @@ extension StoreMachine {
             "slots": number(desk.slots),
             "running": number(desk.jobs.count),
             "queues": .array(desk.queues.map { .string($0.name) }),
+            "progress": .array(progress(of: desk)),
             "silentMilliseconds": number(Int((now - desk.heard).microseconds / 1_000)),
         ]
+    }
+
+    /// What the jobs of a worker tell of themselves: at most 16, the oldest first.
+    private func progress(of desk: Dispatcher.WorkerDesk) -> [MessagePackValue] {
+        desk.jobs.filter { dispatcher.assignments[$0]?.progress != nil }.sorted().prefix(16).map { id in
+            ["effect": .string("\(id)"), "progress": dispatcher.assignments[id]?.progress?.shown ?? .nil]
+        }
     }
 
     private func queues(_ waiting: [Queue: Int]) -> [MessagePackValue] {
@@ -115,6 +123,8 @@ extension StoreMachine {
                 [
                     MessagePackPair("status", holder == nil ? "waiting" : "running"),
                     MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
+                    MessagePackPair("progress", holder?.progress?.shown ?? .nil),
+                    MessagePackPair("streamed", number(effect.place?.index ?? 0)),
                 ])
         }
         let dead = state.ledger.dead.values.sorted { $0.effect.id < $1.effect.id }.prefix(1_000).map { dead in
@@ -152,4 +162,10 @@ struct StoreFacts: Equatable {
     var sessions = 0
     var openEffects = 0
     var deadEffects = 0
+}
+
+extension JobProgress {
+    fileprivate var shown: MessagePackValue {
+        ["fraction": fraction.map { .double($0) } ?? .nil, "text": text.map { .string($0) } ?? .nil]
+    }
 }

@@ -103,9 +103,11 @@ extension StoreMachine {
         let now = max(now, state.time)
         assign(now: now)
         for (route, leases) in cancellations.takeAll() { send(.cancel(leases), to: route, floor: .turn(head)) }
+        sendStreamMarks()
         for (route, leases) in acknowledgements.takeAll() { send(.acknowledge(leases), to: route, floor: .turn(head)) }
         for (route, list) in outcomes.takeAll() { send(.receipt(list, credit: credit(of: route)), to: route, floor: .turn(head)) }
         answerWaiters(now: now)
+        answerReaders()
         announceIdle()
         closeBatch()
         finishDrain(now: now)
@@ -211,7 +213,7 @@ extension StoreMachine {
     }
 
     /// Nil if the program cannot make one; then it is not asked again before the next start.
-    private mutating func makeView() -> [UInt8]? {
+    mutating func makeView() -> [UInt8]? {
         guard viewsOff == nil else { return nil }
         begin(.view)
         do {

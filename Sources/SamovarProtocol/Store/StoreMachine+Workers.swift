@@ -25,7 +25,7 @@ extension StoreMachine {
         if !state.joined.contains(offer.id) || state.missing[offer.id] != nil { write(.workerJoined(offer.id), now: now) }
         peers[route] = .worker(offer.id)
         let before = (dispatcher.workers[offer.id]?.jobs ?? []).subtracting(answered(by: offer.id))
-        dispatcher.join(offer.id, route: route, slots: offer.slots, queues: offer.queues, now: now)
+        dispatcher.join(offer, route: route, now: now)
         for queue in offer.queues { unserved[queue] = nil }
         let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
         send(.welcome(welcome), to: route, floor: .turn(head))
@@ -66,7 +66,7 @@ extension StoreMachine {
 
     /// Effects whose answers by this worker wait for their turn.
     private func answered(by id: WorkerID) -> Set<EffectID> {
-        Set(answers.filter { $0.worker == id }.map(\.result.effect))
+        Set(answers.filter { $0.worker == id && !$0.result.answer.isStreamed }.map(\.result.effect))
     }
 
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
@@ -82,6 +82,9 @@ extension StoreMachine {
         case .result(let results, let credit):
             dispatcher.heard(id, credit: credit, now: now)
             for result in results { receive(result, of: id, at: route) }
+        case .progress(let reports):
+            dispatcher.heard(id, credit: nil, now: now)
+            for report in reports { dispatcher.note(report, of: id) }
         case .drain: dispatcher.setLeaving(id)
         case .goodbye:
             // Its last answers may still wait for their turn; whatever it holds beyond them is free at once.
@@ -107,6 +110,10 @@ extension StoreMachine {
     /// The turn of an answer. An effect that is closed already was answered before: the worker may forget it.
     mutating func take(_ answer: Answer, now: Timestamp) {
         let result = answer.result
+        if case .streamed(let index, let message, let checkpoint) = result.answer {
+            return take(
+                message, number: index, checkpoint: checkpoint, of: result.effect, lease: result.lease, at: answer.route, now: now)
+        }
         counters.results += 1
         acknowledgements.append(result.lease, for: answer.route)
         guard let effect = state.ledger.open[result.effect] else {
@@ -119,12 +126,13 @@ extension StoreMachine {
             attemptFailed(effect, reason, text, lease: result.lease, isPermanent: permanent, now: now)
         case .returned:
             if isCurrent(effect, result.lease) { giveBack(effect.id, now: now) }
+        case .streamed: break
         }
     }
 
     /// The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next, and one
     /// that was told before is not counted again. A worker that has left meanwhile holds nothing, but its answer counts.
-    private func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
+    func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
         guard !hasFailed(effect, lease) else { return false }
         guard let holder = dispatcher.assignments[effect.id] else { return true }
         return holder.lease == lease
@@ -163,7 +171,7 @@ extension StoreMachine {
         cancel(holder)
     }
 
-    private mutating func cancel(_ holder: Dispatcher.Assignment) {
+    mutating func cancel(_ holder: Dispatcher.Assignment) {
         guard let route = dispatcher.workers[holder.worker]?.route else { return }
         cancellations.append(holder.lease, for: route)
     }
@@ -174,7 +182,7 @@ extension StoreMachine {
     }
 
     /// - Parameter lease: that of the attempt; nil if its worker died.
-    private mutating func attemptFailed(
+    mutating func attemptFailed(
         _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
     ) {
         if let lease, !isCurrent(effect, lease) { return }

@@ -117,10 +117,12 @@ public struct StoreMachine: ~Copyable {
     var outcomes = RouteBatches<Outcome>()
     var acknowledgements = RouteBatches<Lease>()
     var cancellations = RouteBatches<Lease>()
+    var streamMarks = StreamMarks()
 
     var adminReplies = AdminReplies()
     var views = ViewPublisher()
     var waiters = Waiters()
+    var feed = ViewFeed()
     var journalBytes = 0
     var lastSnapshotBytes = 0
     var nextTick = Timestamp(microseconds: 0)

@@ -49,6 +49,16 @@ public struct StoreSettings: Equatable, Sendable {
     public var viewCostFactor = 20
     public var tickInterval: Duration = .seconds(1)
 
+    /// Views of single turns that are kept while somebody reads every one.
+    public var feedViews = 262_144
+    public var feedBytes = 64 << 20
+    /// For how long they are taken after somebody has asked for them last.
+    public var feedLinger: Duration = .seconds(60)
+    /// Clients that read every view.
+    public var feedReaders = 64
+    /// One page of outputs or of views, unless a single one is larger.
+    public var pageBytes = 512 << 10
+
     /// Journal bytes after which a snapshot is due; at least twice the size of the last one.
     public var snapshotBytes = 64 << 20
     /// How long a drain waits for running jobs.

@@ -45,6 +45,7 @@ struct StoreState {
         for order in log.orders {
             switch order {
             case .close(let effect): ledger.close(effect)
+            case .streamed(let effect, let index, let checkpoint): ledger.streamed(effect, index: index, checkpoint: checkpoint)
             case .fired(let activation, let nominal): subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)
@@ -85,6 +86,8 @@ struct StoreState {
             missing[id] = nil
         case .sessionExpired(let id):
             if case .client = record.origin { sessions.end(id) } else { sessions.expire(id, at: record.turn) }
+        // What it did is among the orders of its turn.
+        case .streamed: break
         case .drained:
             joined.removeAll()
             missing.removeAll()

@@ -5,8 +5,15 @@ struct Waiters {
     private(set) var settling: [Int: [Route]] = [:]
     private(set) var views: [(route: Route, turn: Int)] = []
     private var settlingCount = 0
+    private var outputs: [Page<EffectID>] = []
+    private var viewPages: [Page<Int>] = []
 
-    var count: Int { settlingCount + views.count }
+    private struct Page<Place: Equatable>: Equatable {
+        let route: Route
+        let after: Place
+    }
+
+    var count: Int { settlingCount + views.count + outputs.count + viewPages.count }
 
     mutating func settle(_ root: Int, route: Route) {
         guard settling[root]?.contains(route) != true else { return }
@@ -33,7 +40,43 @@ struct Waiters {
         return ready
     }
 
+    /// False if too many requests wait; a repeated one replaces itself.
+    mutating func outputs(after place: EffectID, route: Route, limit: Int) -> Bool {
+        let page = Page(route: route, after: place)
+        if outputs.contains(page) { return true }
+        guard count < limit else { return false }
+        outputs.append(page)
+        return true
+    }
+
+    /// Requests for outputs after a place before this one.
+    mutating func takeOutputs(before last: EffectID) -> [(route: Route, after: EffectID)] {
+        guard outputs.contains(where: { $0.after < last }) else { return [] }
+        let ready = outputs.filter { $0.after < last }
+        outputs.removeAll { $0.after < last }
+        return ready.map { ($0.route, $0.after) }
+    }
+
+    /// False if too many requests wait; a repeated one replaces itself.
+    mutating func views(after turn: Int, route: Route, limit: Int) -> Bool {
+        let page = Page(route: route, after: turn)
+        if viewPages.contains(page) { return true }
+        guard count < limit else { return false }
+        viewPages.append(page)
+        return true
+    }
+
+    /// Requests for the views of turns after one before this one.
+    mutating func takeViewPages(before newest: Int) -> [(route: Route, after: Int)] {
+        guard viewPages.contains(where: { $0.after < newest }) else { return [] }
+        let ready = viewPages.filter { $0.after < newest }
+        viewPages.removeAll { $0.after < newest }
+        return ready.map { ($0.route, $0.after) }
+    }
+
     mutating func forget(_ route: Route) {
+        outputs.removeAll { $0.route == route }
+        viewPages.removeAll { $0.route == route }
         views.removeAll { $0.route == route }
         for (root, routes) in settling where routes.contains(route) {
             let rest = routes.filter { $0 != route }

@@ -68,6 +68,20 @@ public final class TrapMarker {
         setState(0)
     }
 
+    /// A call inside another, which is under way again afterwards.
+    func during<Result>(_ call: ProgramCall, _ body: () throws -> Result) rethrows -> Result {
+        let outer = words[Self.state]
+        let mark = (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3])
+        setState(0)
+        begin(call, isAlone: true)
+        defer {
+            setState(0)
+            (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3]) = mark
+            setState(outer)
+        }
+        return try body()
+    }
+
     /// The process ends for this reason before the call returns.
     func note(_ evidence: DeathEvidence) {
         (words[Self.evidence], words[Self.evidence + 1]) = evidence.words

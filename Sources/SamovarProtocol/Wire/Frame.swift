@@ -36,6 +36,13 @@ public enum Frame: Equatable, Sendable {
     /// Each second: the durable head and the turn of the newest published view.
     case tick(instance: Instance, head: Int, view: Int, idle: Bool)
 
+    /// Asks for the outputs after this one: when there are any, or at once.
+    case outputsRequest(instance: Instance, after: EffectID, waits: Bool)
+    case outputs(OutputPage)
+    /// Asks for the views of all turns after this one, when there are any.
+    case viewsRequest(instance: Instance, after: Int)
+    case views(ViewPage)
+
     /// A worker may be sent tasks up to this number, counted from its HELLO.
     case credit(Int)
     /// Jobs for a worker; the number of the last, counted from its HELLO.
@@ -46,6 +53,10 @@ public enum Frame: Equatable, Sendable {
     case acknowledge([Lease])
     /// The worker shall stop these jobs; their answers are no longer wanted.
     case cancel([Lease])
+    /// The worker may forget these messages that its jobs have streamed.
+    case streamed([StreamMark])
+    /// What running jobs tell of themselves.
+    case progress([ProgressReport])
 
     case request(AdminRequest)
     case reply(AdminReply)
@@ -67,11 +78,17 @@ public enum Frame: Equatable, Sendable {
         case .viewRequest: .viewRequest
         case .view: .view
         case .tick: .tick
+        case .outputsRequest: .outputsRequest
+        case .outputs: .outputs
+        case .viewsRequest: .viewsRequest
+        case .views: .views
         case .credit: .credit
         case .task: .task
         case .result: .result
         case .acknowledge: .acknowledge
         case .cancel: .cancel
+        case .streamed: .streamed
+        case .progress: .progress
         case .request: .request
         case .reply: .reply
         }
@@ -86,9 +103,14 @@ public enum Frame: Equatable, Sendable {
         case .settle(let turn), .settled(let turn, _), .waiting(let turn, _): turn
         case .viewRequest(_, let turn), .view(_, let turn, _): turn
         case .tick(_, let head, _, _): head
+        case .outputsRequest(_, _, let waits): waits ? 0 : 1
+        case .viewsRequest(_, let turn): turn
+        case .views(let page): page.after
         case .task(_, let number): number
         case .hello(let hello): hello.attempt
-        case .welcome, .error, .goodbye, .drain, .acknowledge, .cancel, .request, .reply: 0
+        case .welcome, .error, .goodbye, .drain, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
+            .reply:
+            0
         }
     }
 }

@@ -22,9 +22,17 @@ extension Frame {
             writer.write(instance)
             writer.write(view)
             writer.write(idle)
+        case .outputsRequest(let instance, let after, _):
+            writer.write(instance)
+            writer.write(after)
+        case .outputs(let page): page.write(to: &writer)
+        case .viewsRequest(let instance, _): writer.write(instance)
+        case .views(let page): page.write(to: &writer)
         case .task(let tasks, _): writer.writeList(tasks) { $0.write(to: &$1) }
         case .result(let results, _): writer.writeList(results) { $0.write(to: &$1) }
         case .acknowledge(let leases), .cancel(let leases): writer.writeList(leases) { $1.write($0) }
+        case .streamed(let marks): writer.writeList(marks) { $0.write(to: &$1) }
+        case .progress(let reports): writer.writeList(reports) { $0.write(to: &$1) }
         case .request(let request): request.write(to: &writer)
         case .reply(let reply): reply.write(to: &writer)
         }
@@ -54,11 +62,19 @@ extension Frame {
         case .tick:
             let instance = try reader.readInstance()
             self = .tick(instance: instance, head: number, view: try reader.readInt(), idle: try reader.readBool())
+        case .outputsRequest:
+            let instance = try reader.readInstance()
+            self = .outputsRequest(instance: instance, after: try reader.readEffect(), waits: number != 1)
+        case .outputs: self = .outputs(try OutputPage(from: &reader))
+        case .viewsRequest: self = .viewsRequest(instance: try reader.readInstance(), after: number)
+        case .views: self = .views(try ViewPage(after: number, from: &reader))
         case .credit: self = .credit(number)
         case .task: self = .task(try reader.readList { try JobTask(from: &$0) }, number: number)
         case .result: self = .result(try reader.readList { try JobResult(from: &$0) }, credit: number)
         case .acknowledge: self = .acknowledge(try reader.readList { try $0.readLease() })
         case .cancel: self = .cancel(try reader.readList { try $0.readLease() })
+        case .streamed: self = .streamed(try reader.readList { try StreamMark(from: &$0) })
+        case .progress: self = .progress(try reader.readList { try ProgressReport(from: &$0) })
         case .request: self = .request(try AdminRequest(from: &reader))
         case .reply: self = .reply(try AdminReply(from: &reader))
         }

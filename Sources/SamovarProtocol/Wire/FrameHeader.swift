@@ -18,12 +18,18 @@ public enum FrameKind: UInt8, Sendable, CaseIterable {
     case viewRequest = 21
     case view = 22
     case tick = 23
+    case outputsRequest = 24
+    case outputs = 25
+    case viewsRequest = 26
+    case views = 27
 
     case credit = 32
     case task = 33
     case result = 34
     case acknowledge = 35
     case cancel = 36
+    case streamed = 37
+    case progress = 38
 
     case request = 48
     case reply = 49

@@ -37,13 +37,16 @@ public struct WorkerOffer: Equatable, Sendable {
     public var slots: Int
     /// The queues that it serves.
     public var queues: [Queue]
+    /// How many jobs of a queue it holds at once; a queue without a limit may take all its slots.
+    public var limits: [Queue: Int]
     /// Jobs that it holds from an earlier connection, answered or not.
     public var running: [JobClaim]
 
-    public init(id: WorkerID, slots: Int, queues: [Queue], running: [JobClaim] = []) {
+    public init(id: WorkerID, slots: Int, queues: [Queue], limits: [Queue: Int] = [:], running: [JobClaim] = []) {
         self.id = id
         self.slots = slots
         self.queues = queues
+        self.limits = limits
         self.running = running
     }
 }
@@ -163,7 +166,12 @@ extension WorkerOffer {
         writer.writeArrayHeader(4)
         writer.write(id)
         writer.write(slots)
-        writer.writeList(queues) { $1.write($0.name) }
+        writer.writeList(queues) { queue, writer in
+            guard let limit = limits[queue] else { return writer.write(queue.name) }
+            writer.writeArrayHeader(2)
+            writer.write(queue.name)
+            writer.write(limit)
+        }
         writer.writeList(running) { claim, writer in
             writer.writeArrayHeader(4)
             writer.write(claim.effect)
@@ -177,7 +185,12 @@ extension WorkerOffer {
         id = try reader.readID()
         slots = try reader.readInt()
         guard (1...65_536).contains(slots) else { throw WireError.malformed("\(slots) slots; 1 to 65,536 are possible") }
-        queues = try reader.readList { Queue(try $0.readString()) }
+        queues = []
+        limits = [:]
+        for (queue, limit) in try reader.readList({ try $0.readQueue() }) {
+            queues.append(queue)
+            limits[queue] = limit
+        }
         running = try reader.readList { reader in
             try reader.readFields(4, of: "a claim")
             return JobClaim(effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64())
@@ -222,5 +235,19 @@ extension PeerError {
         text = try reader.readString()
         expected = try reader.readInt()
         wait = try reader.readMilliseconds()
+    }
+}
+
+extension MessagePackReader {
+    /// The name of a queue, or an array of the name and how many of its jobs a worker holds at once.
+    fileprivate mutating func readQueue() throws -> (Queue, limit: Int?) {
+        guard try peekType() == .array else { return (Queue(try readString()), nil) }
+        try readFields(2, of: "a queue")
+        let queue = Queue(try readString())
+        let limit = try readInt()
+        guard (1...65_536).contains(limit) else {
+            throw WireError.malformed("\(limit) jobs of queue \(queue); 1 to 65,536 are possible")
+        }
+        return (queue, limit)
     }
 }

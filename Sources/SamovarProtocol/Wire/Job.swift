@@ -12,12 +12,14 @@ public struct JobTask: Equatable, Sendable {
     public var instance: Instance
     public var queue: Queue
     public var timeout: Duration?
+    /// How far earlier attempts came; nil if they have streamed nothing.
+    public var resume: StreamPlace?
     /// The effect in MessagePack.
     public var payload: [UInt8]
 
     public init(
         effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
-        timeout: Duration? = nil, payload: [UInt8]
+        timeout: Duration? = nil, resume: StreamPlace? = nil, payload: [UInt8]
     ) {
         self.effect = effect
         self.lease = lease
@@ -26,11 +28,12 @@ public struct JobTask: Equatable, Sendable {
         self.instance = instance
         self.queue = queue
         self.timeout = timeout
+        self.resume = resume
         self.payload = payload
     }
 
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(9)
+        writer.writeArrayHeader(10)
         writer.write(effect)
         writer.write(lease)
         writer.write(token)
@@ -38,11 +41,12 @@ public struct JobTask: Equatable, Sendable {
         writer.write(instance)
         writer.write(queue.name)
         if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
+        writer.writeOptional(resume)
         writer.writeBinary(payload)
     }
 
     init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(9, of: "a task")
+        try reader.readFields(10, of: "a task")
         effect = try reader.readEffect()
         lease = try reader.readLease()
         token = try reader.readUInt64()
@@ -50,6 +54,7 @@ public struct JobTask: Equatable, Sendable {
         instance = try reader.readInstance()
         queue = Queue(try reader.readString())
         timeout = try reader.readNil() ? nil : reader.readMilliseconds()
+        resume = try reader.readOptionalPlace()
         payload = try reader.readBinary()
     }
 }
@@ -63,6 +68,14 @@ public struct JobResult: Equatable, Sendable {
         case failed(Failure.Reason, String, permanent: Bool)
         /// Given back unharmed, for another worker: it was not started, or the worker is stopping.
         case returned
+        /// A message that is sent before the job ends. Those of one effect are numbered from 1, over all its attempts; with
+        /// the checkpoint, the next attempt goes on from here.
+        case streamed(index: Int, message: [UInt8], checkpoint: [UInt8]?)
+
+        /// The job goes on after it.
+        var isStreamed: Bool {
+            if case .streamed = self { true } else { false }
+        }
     }
 
     public var effect: EffectID
@@ -110,6 +123,12 @@ extension JobResult.Answer {
         case .returned:
             writer.write(2)
             writer.writeNil()
+        case .streamed(let index, let message, let checkpoint):
+            writer.write(3)
+            writer.writeArrayHeader(3)
+            writer.write(index)
+            writer.writeBinary(message)
+            writer.writeOptional(checkpoint)
         }
     }
 
@@ -125,6 +144,10 @@ extension JobResult.Answer {
         case 2:
             guard try reader.readNil() else { throw WireError.malformed("a returned job carries nothing") }
             self = .returned
+        case 3:
+            try reader.readFields(3, of: "a streamed message")
+            self = .streamed(
+                index: try reader.readCount(), message: try reader.readBinary(), checkpoint: try reader.readOptionalBinary())
         default: throw WireError.malformed("unknown answer \(number)")
         }
     }

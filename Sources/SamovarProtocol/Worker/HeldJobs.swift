@@ -34,6 +34,12 @@ struct HeldJobs: Equatable {
         jobs.values.filter { $0.phase != .stopping }.map(\.claim)
     }
 
+    /// The claim of a job that runs and whose answer is still wanted.
+    func running(_ lease: Lease) -> JobClaim? {
+        guard let job = jobs[lease], case .running = job.phase else { return nil }
+        return job.claim
+    }
+
     func holds(_ lease: Lease) -> Bool { jobs[lease] != nil }
 
     mutating func add(_ task: JobTask) {
@@ -101,15 +107,15 @@ struct HeldJobs: Equatable {
         return claims
     }
 
-    /// Tells every running job to stop.
-    mutating func stopRunning() -> [JobClaim] {
+    /// Tells the running jobs to stop, or those of them that are meant.
+    mutating func stopRunning(_ isMeant: (Lease) -> Bool = { _ in true }) -> [JobClaim] {
         var stopped: [JobClaim] = []
-        for (lease, job) in jobs {
+        for (lease, job) in jobs where isMeant(lease) {
             guard case .running = job.phase else { continue }
             stopped.append(job.claim)
             jobs[lease]?.phase = .stopping
         }
-        earliestTimeout = nil
+        if claims.isEmpty { earliestTimeout = nil }
         return stopped.sorted { $0.lease < $1.lease }
     }
 }

@@ -1,19 +1,23 @@
+import DequeModule
 import SamovarCore
 
-/// The answers of a worker that the store has not acknowledged.
+/// The answers of a worker that the store has not acknowledged, and before each of them what its job has streamed.
 ///
 /// A result stays until its acknowledgement, for the store may die between taking it and writing it down. How many there are
-/// is bounded by the worker's credit, which stops growing at the outbox's limits.
+/// is bounded by the worker's credit, which stops growing at the outbox's limits, and by the window of each stream.
 struct Outbox: Equatable {
     private var kept: [Lease: JobResult] = [:]
+    /// Streamed messages of each job, with neighbouring numbers.
+    private var streams: [Lease: Deque<JobResult>] = [:]
     private var unsent: [JobResult] = []
     private(set) var bytes = 0
 
+    /// Answers, streamed messages not counted.
     var count: Int { kept.count }
-    var isEmpty: Bool { kept.isEmpty }
+    var isEmpty: Bool { kept.isEmpty && streams.isEmpty }
     var hasUnsent: Bool { !unsent.isEmpty }
     /// Some results are sent and not acknowledged.
-    var awaitsAcknowledgement: Bool { kept.count > unsent.count }
+    var awaitsAcknowledgement: Bool { kept.count + streams.values.reduce(0) { $0 + $1.count } > unsent.count }
 
     var claims: [JobClaim] {
         kept.values.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
@@ -23,28 +27,53 @@ struct Outbox: Equatable {
 
     mutating func add(_ claim: JobClaim, _ answer: JobResult.Answer) {
         let result = JobResult(effect: claim.effect, lease: claim.lease, token: claim.token, answer: answer)
-        kept[claim.lease] = result
+        if answer.isStreamed {
+            streams[claim.lease, default: []].append(result)
+        } else {
+            kept[claim.lease] = result
+        }
         unsent.append(result)
         bytes += result.size
     }
 
     mutating func forget(_ leases: [Lease]) {
-        var hasForgottenUnsent = false
         for lease in leases {
-            guard let result = kept.removeValue(forKey: lease) else { continue }
-            bytes -= result.size
-            hasForgottenUnsent = hasForgottenUnsent || !unsent.isEmpty
+            for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.size }
+            if let result = kept.removeValue(forKey: lease) { bytes -= result.size }
         }
-        if hasForgottenUnsent { unsent.removeAll { kept[$0.lease] == nil } }
+        dropForgotten()
+    }
+
+    /// The streamed messages of a job up to this number are on disk.
+    mutating func forget(_ mark: StreamMark) {
+        guard var messages = streams.removeValue(forKey: mark.lease) else { return }
+        while let first = messages.first, first.index <= mark.index {
+            bytes -= first.size
+            messages.removeFirst()
+        }
+        if !messages.isEmpty { streams[mark.lease] = messages }
+        dropForgotten()
+    }
+
+    private mutating func dropForgotten() {
+        if !unsent.isEmpty { unsent = unsent.filter(isKept) }
+    }
+
+    private func isKept(_ result: JobResult) -> Bool {
+        guard result.answer.isStreamed else { return kept[result.lease] != nil }
+        guard let first = streams[result.lease]?.first else { return false }
+        return result.index >= first.index
     }
 
     mutating func forgetAll() {
         self = Outbox()
     }
 
-    /// Everything is to be sent again, the oldest lease first.
+    /// Everything is to be sent again, the oldest lease first, and of each lease what it streamed before its answer.
     mutating func rewind() {
-        unsent = kept.values.sorted { $0.lease < $1.lease }
+        unsent = Set(kept.keys).union(streams.keys).sorted().flatMap { lease in
+            Array(streams[lease] ?? []) + (kept[lease].map { [$0] } ?? [])
+        }
     }
 
     /// What was not sent yet, in frames of at most `limit` bytes; a larger result has a frame of its own.
@@ -61,7 +90,13 @@ extension JobResult {
         case .done(let messages): messages.reduce(64) { $0 + $1.count + 5 }
         case .failed(_, let text, _): 80 + text.utf8.count
         case .returned: 64
+        case .streamed(_, let message, let checkpoint): 80 + message.count + (checkpoint?.count ?? 0)
         }
+    }
+
+    /// The number of a streamed message; 0 for an answer.
+    fileprivate var index: Int {
+        if case .streamed(let index, _, _) = answer { index } else { 0 }
     }
 }
 

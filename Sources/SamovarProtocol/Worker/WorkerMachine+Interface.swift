@@ -15,11 +15,13 @@ extension WorkerMachine {
         public var answerBytes: Int
         /// A frame of several answers.
         public var frameBytes: Int
+        /// The least time between two frames that tell of progress.
+        public var progressInterval: Duration
 
         public init(
             connection: ConnectionSettings = .worker, drain: Duration = .seconds(5), farewell: Duration = .seconds(1),
             unacknowledged: Int = 16_384, unacknowledgedBytes: Int = 64 << 20, answerBytes: Int = 4 << 20,
-            frameBytes: Int = 1 << 20
+            frameBytes: Int = 1 << 20, progressInterval: Duration = .milliseconds(250)
         ) {
             self.connection = connection
             self.drain = drain
@@ -28,6 +30,7 @@ extension WorkerMachine {
             self.unacknowledgedBytes = unacknowledgedBytes
             self.answerBytes = answerBytes
             self.frameBytes = frameBytes
+            self.progressInterval = progressInterval
         }
     }
 
@@ -42,6 +45,8 @@ extension WorkerMachine {
         case start(JobTask)
         /// Tell the handler to stop. It keeps its slot until it is `finished`.
         case cancel(Lease)
+        /// What the handler of this job has streamed is on disk up to a number: there is room for more.
+        case acknowledged(StreamMark)
         /// The store will not have this worker, for good.
         case refused(PeerError)
         /// Give the socket a moment to send what it has, and exit.

@@ -19,9 +19,11 @@ public import SamovarCore
 /// | CANCEL | running: cancel; waiting, answered: forgotten | the same | the same | – |
 /// | WELCOME | answers are sent again | the same | the same | – |
 /// | WELCOME, another timeline | all jobs and answers are dropped | the same | the same | – |
+/// | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
+/// | streamed | kept, to be sent at once | the same | the same, if still wanted | – |
 /// | finished | answer kept, the next task starts | answer kept | answer kept | – |
 /// | ticked | jobs out of time: cancel, answered | the same; at `until`: as abandon | at `until`: goodbye, stop | – |
-/// | drain | DRAIN; waiting tasks answered `returned`, draining | – | – | – |
+/// | drain | DRAIN; waiting tasks, and those with a checkpoint, answered `returned`, draining | – | – | – |
 /// | abandon | DRAIN; all tasks answered `returned`, running ones cancelled, leaving | the same | – | – |
 /// | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
 /// | refused | all jobs cancelled, stopped | the same | the same | – |
@@ -42,8 +44,11 @@ public struct WorkerMachine: ~Copyable {
 
     private(set) var state = State.working
     private var connection: Connection
-    private var held: HeldJobs
-    private var outbox = Outbox()
+    var held: HeldJobs
+    var outbox = Outbox()
+    var progress = ProgressBox()
+    /// Running jobs whose last message came with a checkpoint: they may go on elsewhere at any time.
+    var checkpointed: Set<Lease> = []
     private var tasks = TaskCount()
     /// The credit that the store was told since HELLO.
     private var credit = 0
@@ -55,7 +60,7 @@ public struct WorkerMachine: ~Copyable {
     private let offer: WorkerOffer
     private let schema: Schema?
     private let capacity: Int
-    private let settings: Settings
+    let settings: Settings
 
     /// - Parameters:
     ///   - offer: the worker's identity, slots and queues; what it is running is the machine's to say.
@@ -89,7 +94,8 @@ public struct WorkerMachine: ~Copyable {
             case .draining(let until), .leaving(let until): until
             case .stopped: nil
             }
-        return [connection.deadline, held.earliestTimeout, repeatAt, own].compactMap { $0 }.min()
+        let progress = connection.isWelcomed ? progress.due : nil
+        return [connection.deadline, held.earliestTimeout, repeatAt, progress, own].compactMap { $0 }.min()
     }
 }
 
@@ -119,6 +125,7 @@ extension WorkerMachine {
     /// A handler ended, with this answer.
     public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
         var actions: [Action] = []
+        checkpointed.remove(lease)
         if let claim = held.finish(lease) { outbox.add(claim, bounded(answer)) }
         startWaiting(now, &actions)
         stopIfDone(now, &actions)
@@ -138,6 +145,8 @@ extension WorkerMachine {
         } else if granted {
             send(.credit(credit), now, &actions)
         }
+        let reports = takeProgress(now)
+        if !reports.isEmpty { send(.progress(reports), now, &actions) }
         return actions
     }
 
@@ -155,6 +164,7 @@ extension WorkerMachine {
         case .working:
             announce(now, &actions)
             for claim in held.removeWaiting() { outbox.add(claim, .returned) }
+            actions += giveBackCheckpointed()
             state = .draining(until: now + settings.drain)
             stopIfDone(now, &actions)
         case .draining, .leaving, .stopped: break
@@ -203,6 +213,7 @@ extension WorkerMachine {
         let dropped = "dropped \(held.count) jobs and \(outbox.count) answers"
         actions.append(.note("the timeline is \(connection.timeline) and no more \(left): \(dropped)"))
         outbox.forgetAll()
+        progress.forgetAll()
         _ = held.removeWaiting()
         actions += held.stopRunning().map { .cancel($0.lease) }
     }
@@ -216,6 +227,9 @@ extension WorkerMachine {
         case .cancel(let leases):
             outbox.forget(leases)
             actions += held.cancel(leases).map { .cancel($0) }
+        case .streamed(let marks):
+            actions += acknowledged(marks)
+            repeatAt = outbox.awaitsAcknowledgement ? now + connection.silence : nil
         case .drain: actions.append(.note("the store is about to stop"))
         case .pong(let sent):
             guard tasks.isIncomplete(sent: sent, now: now, patience: connection.silence / 2) else { break }
@@ -309,7 +323,7 @@ extension WorkerMachine {
                 .unhandled, "an answer of \(bytes) bytes; \(settings.answerBytes) at most", permanent: true)
         case .failed(let reason, let text, let permanent):
             return .failed(reason, String(text.prefix(1_000)), permanent: permanent)
-        case .returned:
+        case .returned, .streamed:
             return answer
         }
     }

@@ -50,6 +50,9 @@ import Testing
                 "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "17",
                 "SAMOVAR_STORE_DRAIN_SECONDS": "18",
                 "SAMOVAR_STORE_WAITERS": "19",
+                "SAMOVAR_STORE_FEED_VIEWS": "20",
+                "SAMOVAR_STORE_FEED_MEBIBYTES": "21",
+                "SAMOVAR_STORE_FEED_READERS": "22",
             ])
         var expected = ProcessSettings(
             data: "d", endpoint: "tcp://127.0.0.1:7700", logLevel: "error", slots: 2, readAhead: 3, queues: ["default", "mail"],
@@ -69,6 +72,9 @@ import Testing
         expected.store.snapshotBytes = 17 << 20
         expected.store.drain = .seconds(18)
         expected.store.waiters = 19
+        expected.store.feedViews = 20
+        expected.store.feedBytes = 21 << 20
+        expected.store.feedReaders = 22
         #expect(settings == expected)
     }
 

@@ -74,6 +74,10 @@ import Testing
             .quarantined("a trap"), .client(session: id, sequence: 9),
             "960dce000f4240c09301c4100102030405060708090a0b0c0d0e0f10092891a6612074726170"
         ),
+        (
+            .streamed(message: [0x01], hash: 0xfeed, checkpoint: [0x09]), .effect(effect, lease: lease, index: 2),
+            "960fce000f4240c095022a01920307022893c40101cdfeedc40109"
+        ),
     ]
 
     static func record(_ index: Int, turn: Int = 43) -> Record {

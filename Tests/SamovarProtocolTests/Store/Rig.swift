@@ -141,6 +141,8 @@ final class Rig {
         case .view(_, let turn, _), .settled(let turn, _), .waiting(let turn, _): #expect(turn <= head, "\(frame)")
         case .tick(_, let told, let view, _): #expect(told <= head && view <= head, "\(frame)")
         case .welcome(let welcome): #expect(welcome.head <= head, "\(frame)")
+        case .outputs(let page): for output in page.outputs { #expect(output.id.turn <= head, "\(frame)") }
+        case .views(let page): for view in page.views { #expect(view.turn <= head, "\(frame)") }
         case .task(let tasks, _): for task in tasks { #expect(task.effect.turn <= head, "\(frame)") }
         case .reply(let reply):
             if case .int(let turn)? = reply.value["turn"] { #expect(Int(turn) <= head, "\(frame)") }

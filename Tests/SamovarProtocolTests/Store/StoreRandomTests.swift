@@ -13,6 +13,8 @@ import Testing
         var held: [UInt8: [JobTask]] = [:]
         var attempts = 1
         var credit: [UInt8: Int] = [:]
+        /// The newest message that each attempt has streamed.
+        var streamed: [Lease: Int] = [:]
 
         init(seed: UInt64) throws {
             var settings = StoreSettings()
@@ -46,6 +48,13 @@ import Testing
                 case .task(let tasks, _): held[number, default: []] += tasks
                 case .acknowledge(let leases), .cancel(let leases):
                     held[number]?.removeAll { leases.contains($0.lease) }
+                case .streamed(let marks):
+                    for mark in marks {
+                        guard let task = held[number]?.first(where: { $0.lease == mark.lease }),
+                            let effect = rig.durable.ledger.open[task.effect]
+                        else { continue }
+                        #expect((effect.place?.index ?? 0) >= mark.index, "acknowledged, and not on disk")
+                    }
                 default: break
                 }
             }
@@ -55,7 +64,7 @@ import Testing
             let number = UInt8.random(in: 1...3, using: &random)
             switch Int.random(in: 0..<16, using: &random) {
             case 0...3: submit()
-            case 4...6: answer(number)
+            case 4...6: if Bool.random(using: &random) { answer(number) } else { stream(number) }
             case 7...9: rig.commit()
             case 10: rig.now = rig.now + .milliseconds(Int.random(in: 0...2_000, using: &random))
             case 11: rig.deliver(.ping(rig.machine.state.sessions.last(of: session(1)) - 3), from: client(1))
@@ -87,6 +96,18 @@ import Testing
             rig.deliver(inputs([input], from: max(1, sequence - Int.random(in: 0...1, using: &random))), from: client(1))
         }
 
+        /// The next message of a job, one that was sent before, or one too early.
+        mutating func stream(_ number: UInt8) {
+            guard let task = held[number]?.randomElement(using: &random) else { return }
+            let last = streamed[task.lease] ?? task.resume?.index ?? 0
+            let index = max(1, last + ([1, 1, 1, 0, 2].randomElement(using: &random) ?? 1))
+            if index == last + 1 { streamed[task.lease] = index }
+            let message = packed(Shop.Message.finished("stream \(task.effect) \(index)"))
+            let checkpoint: [UInt8]? = Bool.random(using: &random) ? [UInt8(truncatingIfNeeded: index)] : nil
+            let result = task.result(.streamed(index: index, message: message, checkpoint: checkpoint))
+            rig.deliver(.result([result], credit: credit[number, default: 2]), from: worker(number))
+        }
+
         mutating func answer(_ number: UInt8) {
             guard let task = held[number]?.randomElement(using: &random) else { return }
             let choices = [
@@ -99,10 +120,21 @@ import Testing
         }
     }
 
+    /// What streams have left in the state: the numbers of each effect.
+    static func streams(in rig: Rig) throws -> [String: [Int]] {
+        var streams: [String: [Int]] = [:]
+        for entry in try rig.state().done where entry.hasPrefix("stream ") {
+            let words = entry.split(separator: " ")
+            streams[String(words[1]), default: []].append(Int(words[2]) ?? 0)
+        }
+        return streams
+    }
+
     /// The rig holds every frame against what is on disk, after each event.
     @Test(arguments: 1...8)
     func nothingTellsOfMoreThanIsOnDiskAndAReplayGivesWhatWasLive(_ group: UInt64) throws {
         var turns = 0
+        var streams = 0
         for seed in (group * 25 - 24)...(group * 25) {
             var world = try World(seed: seed)
             for step in 0..<150 {
@@ -122,8 +154,12 @@ import Testing
             try Self.expectEqual(rig.machine.state, rig.durable, seed: seed)
             try Self.expectSnapshotHolds(rig, seed: seed)
             turns += rig.durable.head
+            for (effect, numbers) in try Self.streams(in: rig) {
+                #expect(numbers == Array(1...numbers.count), "seed \(seed): the stream of effect \(effect)")
+                streams += numbers.count
+            }
         }
-        #expect(turns > 25 * 40, "the worlds do too little to show anything")
+        #expect(turns > 25 * 40 && streams > 25 * 4, "the worlds do too little to show anything")
     }
 
     /// Confirmations are no records, so only what is not confirmed is compared.

@@ -31,6 +31,7 @@ struct LossyWorld: ~Copyable {
     private var submitted = 0
     private var running: [Lease] = []
     private var started: Set<Lease> = []
+    private var windows: [Lease: StreamWindow] = [:]
     private var answered: [Int: Int] = [:]
     private let slots = 3
 
@@ -59,6 +60,7 @@ struct LossyWorld: ~Copyable {
         #expect(store.inputs == inputs, "the store took an input twice or never")
         #expect(store.isSettled, "effects without an answer")
         #expect(store.applied.count == inputs && store.applied.values.allSatisfy { $0 == 1 })
+        #expect(store.torn == [], "an answer without all that was streamed before it")
         let kept = worker.unacknowledged
         #expect(kept == 0, "answers that were never acknowledged")
     }
@@ -106,7 +108,10 @@ struct LossyWorld: ~Copyable {
         if submitting { try submit() }
         if !running.isEmpty, chance(2) {
             let lease = running.remove(at: Int.random(in: 0..<running.count, using: &random))
-            perform(worker.finished(lease, .done([[0x01]]), now: now))
+            perform(worker.finished(lease, .done([[UInt8(windows[lease]?.last ?? 0)]]), now: now))
+        }
+        if let lease = running.randomElement(using: &random), let index = windows[lease]?.next(size: 1), index < 200 {
+            worker.streamed(lease, index: index, message: [UInt8(index)], checkpoint: nil)
         }
         perform(client.ticked(now: now))
         perform(client.flush(now: now))
@@ -146,7 +151,7 @@ struct LossyWorld: ~Copyable {
             case .disconnect: cutClient()
             case .send(let envelope): if clientLink.isOpen { clientLink.toStore.append(envelope.frame) }
             case .answered(let outcome): answered[outcome.sequence, default: 0] += 1
-            case .unknown, .unsettled, .refused, .stop: Issue.record("\(action)")
+            case .unknown, .unsettled, .refused, .stop, .page, .pageless: Issue.record("\(action)")
             case .welcomed, .settled, .waiting, .view, .noView, .note: break
             }
         }
@@ -161,8 +166,10 @@ struct LossyWorld: ~Copyable {
             case .start(let task):
                 #expect(started.insert(task.lease).inserted, "lease \(task.lease) was started twice")
                 running.append(task.lease)
+                windows[task.lease] = StreamWindow(after: task.resume)
                 #expect(running.count <= slots, "more jobs than slots")
             case .cancel, .refused, .stop: Issue.record("\(action)")
+            case .acknowledged(let mark): windows[mark.lease]?.acknowledged(through: mark.index)
             case .note: break
             }
         }

@@ -12,6 +12,11 @@ struct ScriptedStore {
     private var leases = 0
     /// How often an answer was applied, by effect.
     private(set) var applied: [EffectID: Int] = [:]
+    /// How many messages each effect has streamed.
+    private(set) var streamed: [EffectID: Int] = [:]
+    /// Effects whose answer came before all that they had streamed, or whose messages came out of order.
+    private(set) var torn: [EffectID] = []
+    private var marks: [Lease: Int] = [:]
 
     private var knowsClient = false
     private var knowsWorker = false
@@ -82,7 +87,10 @@ struct ScriptedStore {
         case .result(let results, let number):
             credit = max(credit, number)
             for result in results { take(result) }
-            return [.acknowledge(results.map(\.lease))] + handOut()
+            let answered = results.filter { if case .streamed = $0.answer { false } else { true } }.map(\.lease)
+            defer { marks.removeAll() }
+            let streams = marks.sorted { $0.key < $1.key }.map { StreamMark(lease: $0.key, index: $0.value) }
+            return (streams.isEmpty ? [] : [.streamed(streams)]) + (answered.isEmpty ? [] : [.acknowledge(answered)]) + handOut()
         default: return []
         }
     }
@@ -102,10 +110,16 @@ struct ScriptedStore {
     private mutating func take(_ result: JobResult) {
         guard open[result.effect] != nil else { return }
         switch result.answer {
-        case .done:
+        case .done(let messages):
+            if messages.first?.first.map(Int.init) != streamed[result.effect, default: 0] { torn.append(result.effect) }
             open[result.effect] = nil
             applied[result.effect, default: 0] += 1
             head += 1
+        case .streamed(let index, _, _):
+            let last = streamed[result.effect, default: 0]
+            guard index <= last + 1 else { return }
+            streamed[result.effect] = max(last, index)
+            marks[result.lease] = max(marks[result.lease, default: 0], index)
         case .failed, .returned:
             open[result.effect] = .some(nil)
         }

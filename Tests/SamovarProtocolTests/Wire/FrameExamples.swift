@@ -34,7 +34,7 @@ struct FrameExample: Sendable, CustomStringConvertible {
                 Hello(
                     role: .worker(
                         WorkerOffer(
-                            id: peer, slots: 4, queues: ["default", "http"],
+                            id: peer, slots: 4, queues: ["default", "http"], limits: ["http": 4],
                             running: [JobClaim(effect: effect, lease: lease, token: token)])),
                     schema: schema, witness: 42, attempt: 2))),
         FrameExample(
@@ -68,6 +68,15 @@ struct FrameExample: Sendable, CustomStringConvertible {
         FrameExample("viewRequest", .viewRequest(instance: .main, atLeast: 43)),
         FrameExample("view", .view(instance: .main, turn: 45, bytes: [0x81, 0xa1, 0x6e, 0x05])),
         FrameExample("tick", .tick(instance: .main, head: 47, view: 45, idle: true)),
+        FrameExample("outputsRequest", .outputsRequest(instance: .main, after: effect, waits: true)),
+        FrameExample(
+            "outputs",
+            .outputs(OutputPage(after: effect, outputs: [EmittedOutput(id: EffectID(turn: 42, ordinal: 1), bytes: [0x05])]))),
+        FrameExample(
+            "outputs after a gap", .outputs(OutputPage(after: effect, lost: EffectID(turn: 42, ordinal: 3), outputs: []))),
+        FrameExample("viewsRequest", .viewsRequest(instance: .main, after: 43)),
+        FrameExample(
+            "views", .views(ViewPage(after: 43, views: [TurnView(turn: 45, bytes: [0x81, 0xa1, 0x6e, 0x05])]))),
         FrameExample("credit", .credit(8)),
         FrameExample(
             "task",
@@ -76,7 +85,8 @@ struct FrameExample: Sendable, CustomStringConvertible {
                     JobTask(effect: effect, lease: lease, token: token, attempt: 1, payload: [0xa4, 0x70, 0x69, 0x6e, 0x67]),
                     JobTask(
                         effect: EffectID(turn: 42, ordinal: 1), lease: Lease(start: 3, counter: 8), token: 1, attempt: 2,
-                        instance: "left", queue: "http", timeout: .milliseconds(1_500), payload: [0xc0]),
+                        instance: "left", queue: "http", timeout: .milliseconds(1_500),
+                        resume: StreamPlace(index: 5, checkpoint: [0x07]), payload: [0xc0]),
                 ], number: 2)),
         FrameExample(
             "result",
@@ -88,9 +98,16 @@ struct FrameExample: Sendable, CustomStringConvertible {
                         answer: .failed(.threw, "404", permanent: true)),
                     JobResult(
                         effect: EffectID(turn: 42, ordinal: 2), lease: Lease(start: 3, counter: 9), token: 2, answer: .returned),
+                    JobResult(
+                        effect: EffectID(turn: 42, ordinal: 3), lease: Lease(start: 3, counter: 10), token: 3,
+                        answer: .streamed(index: 1, message: [0x01], checkpoint: [0x07])),
                 ], credit: 11)),
         FrameExample("acknowledge", .acknowledge([lease, Lease(start: 3, counter: 8)])),
         FrameExample("cancel", .cancel([lease])),
+        FrameExample("streamed", .streamed([StreamMark(lease: lease, index: 5)])),
+        FrameExample(
+            "progress",
+            .progress([ProgressReport(effect: effect, lease: lease, progress: JobProgress(fraction: 0.5, text: "half"))])),
         FrameExample(
             "request", .request(AdminRequest(id: 1, verb: "effects", arguments: ["limit": 10]))),
         FrameExample("reply", .reply(AdminReply(id: 1, value: ["open": 0]))),

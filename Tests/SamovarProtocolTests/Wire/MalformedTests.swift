@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func anUnknownAnswer() {
-        #expect(answer(3) { $0.writeNil() } == "malformed frame: unknown answer 3")
+        #expect(answer(4) { $0.writeNil() } == "malformed frame: unknown answer 4")
         #expect(answer(2) { $0.write(1) } == "malformed frame: a returned job carries nothing")
         #expect(
             answer(1) {

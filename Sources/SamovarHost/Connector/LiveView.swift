@@ -1,0 +1,59 @@
+public import Observation
+import MessagePack
+public import SamovarCore
+import SamovarProtocol
+
+/// The current view of a program, for a user interface: a change can be observed with Swift's `Observation`, on every platform.
+///
+/// ```swift
+/// let live = LiveView(connector)
+/// async let following: Void = live.follow()
+/// for await text in Observations({ live.view?.text ?? "…" }) { label.text = text }
+/// ```
+@MainActor @Observable
+public final class LiveView<P: Program> {
+    /// How current the view is.
+    public enum Status: Sendable, Equatable {
+        /// No view has come yet.
+        case connecting
+        /// It is the newest there is, as far as anybody can tell.
+        case live
+        /// A newer one exists, and was asked for.
+        case resyncing
+        /// Nothing was heard of the store for a while; the view may be old.
+        case stale
+        /// The connector has ended.
+        case ended
+    }
+
+    /// Nil until the first has come.
+    public private(set) var view: P.ViewState?
+    /// The turn that the view shows.
+    public private(set) var turn = 0
+    public private(set) var status = Status.connecting
+
+    private let client: StoreClient
+
+    /// A live view of a connector's program. Nothing changes before `follow` is called.
+    public init(_ connector: Connector<P>) {
+        client = connector.client
+    }
+
+    /// Follows the program until the connector ends or this task is cancelled.
+    ///
+    /// - Throws: what decoding a view throws: this build is another than the store's, under one schema version.
+    public func follow() async throws {
+        for await event in client.views() {
+            switch event {
+            case .view(let new):
+                view = try MessagePackDecoder().decode(P.ViewState.self, from: new.bytes)
+                turn = new.turn
+                status = .live
+            case .live, .idle: if view != nil { status = .live }
+            case .stale: if view != nil { status = .stale }
+            case .resyncing: if view != nil { status = .resyncing }
+            }
+        }
+        status = .ended
+    }
+}

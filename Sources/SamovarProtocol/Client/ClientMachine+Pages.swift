@@ -1,0 +1,38 @@
+public import SamovarCore
+
+/// Outputs and views, page by page.
+extension ClientMachine {
+    /// Asks for a page, which comes when there is something in it.
+    public mutating func request(
+        _ page: PageRequest, of instance: Instance = .main, now: Timestamp
+    ) throws(SubmitError) -> [Action] {
+        switch state {
+        case .open: break
+        case .closed: throw .closed
+        }
+        guard requests.count < settings.requests else { throw .backlogFull }
+        if connection.isWelcomed, let timeline = page.timeline, timeline != connection.timeline {
+            return [.pageless(page, .timelineChanged)]
+        }
+        guard requests.add(page, of: instance), connection.isWelcomed else { return [] }
+        requests.asked(now, again: connection.silence)
+        var actions: [Action] = []
+        send(ClientRequests.frame(page, instance), now, &actions)
+        return actions
+    }
+
+    /// Nobody waits for this page any more.
+    public mutating func forget(_ page: PageRequest) {
+        requests.forget(page)
+    }
+
+    mutating func answered(_ page: Page, _ actions: inout [Action]) {
+        let newest =
+            switch page {
+            case .outputs(let page): page.outputs.last?.id.turn
+            case .views(let page): page.views.last?.turn
+            }
+        noteWitness(newest ?? 0)
+        actions += requests.answered(by: page).map { .page($0, page) }
+    }
+}

@@ -1,0 +1,37 @@
+public import SamovarCore
+
+/// What running jobs say before their end: messages, and how far they are.
+extension WorkerMachine {
+    /// A handler sends a message before its end. `StreamWindow` gave it its number.
+    public mutating func streamed(_ lease: Lease, index: Int, message: [UInt8], checkpoint: [UInt8]?) {
+        // A handler that was told to stop may not have noticed.
+        guard let claim = held.running(lease) else { return }
+        if checkpoint != nil { checkpointed.insert(lease) } else { checkpointed.remove(lease) }
+        outbox.add(claim, .streamed(index: index, message: message, checkpoint: checkpoint))
+    }
+
+    /// A handler tells how far it is. Only the newest is sent, now and then, and none is kept for a later connection.
+    public mutating func progressed(_ lease: Lease, _ told: JobProgress) {
+        guard let claim = held.running(lease) else { return }
+        progress.note(told, of: claim)
+    }
+
+    /// What was streamed is on disk.
+    mutating func acknowledged(_ marks: [StreamMark]) -> [Action] {
+        for mark in marks { outbox.forget(mark) }
+        return marks.filter { held.running($0.lease) != nil }.map { .acknowledged($0) }
+    }
+
+    mutating func takeProgress(_ now: Timestamp) -> [ProgressReport] {
+        guard progress.due != nil else { return [] }
+        let running = held
+        return progress.take(now: now, interval: settings.progressInterval) { running.running($0) != nil }
+    }
+
+    /// Stops the jobs of which nothing is lost: another worker goes on from the checkpoint.
+    mutating func giveBackCheckpointed() -> [Action] {
+        let stopped = held.stopRunning { [checkpointed] in checkpointed.contains($0) }
+        for claim in stopped { outbox.add(claim, .returned) }
+        return stopped.map { .cancel($0.lease) }
+    }
+}

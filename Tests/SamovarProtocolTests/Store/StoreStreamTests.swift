@@ -1,0 +1,191 @@
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Messages that jobs send before their end: applied once each, in order, whatever dies.
+@Suite struct StoreStreamTests {
+    /// A store with a worker that runs one job, and its task.
+    static func running(
+        _ job: Shop.Job = job("a"), credit: Int = 9, _ change: (inout StoreSettings) -> Void = { _ in }
+    ) throws -> (rig: Rig, task: JobTask) {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: credit, change)
+        rig.order(job)
+        return (rig, try #require(rig.takeTasks(worker(1)).first))
+    }
+
+    @Test func `A streamed message is applied and acknowledged at once, and the effect stays open`() throws {
+        let (rig, task) = try Self.running()
+        #expect(rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1)) == [.streamed([mark(task, 1)])])
+        #expect(try rig.state().done == ["one"])
+        #expect(rig.durable.ledger.open[task.effect]?.place == StreamPlace(index: 1))
+    }
+
+    @Test func `An acknowledgement covers all that arrived, and does not leave before it is on disk`() throws {
+        let (rig, task) = try Self.running()
+        rig.commits = false
+        let messages = [task.streamed(1, "one"), task.streamed(2, "two"), task.streamed(3, "three")]
+        #expect(rig.exchange(.result(messages, credit: 9), from: worker(1)) == [])
+        rig.commit()
+        rig.commit()
+        #expect(rig.take(worker(1)) == [.streamed([mark(task, 3)])])
+    }
+
+    @Test func `A number that was applied is acknowledged again and changes nothing, whoever sends it`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one"), task.streamed(2, "two")], credit: 9), from: worker(1))
+        let turn = rig.machine.head
+        #expect(rig.exchange(.result([task.streamed(1, "again")], credit: 9), from: worker(1)) == [.streamed([mark(task, 1)])])
+        #expect(rig.machine.head == turn)
+        #expect(try rig.state().done == ["one", "two"])
+    }
+
+    @Test func `A number beyond the next is left alone until those before it come again`() throws {
+        let (rig, task) = try Self.running()
+        #expect(rig.exchange(.result([task.streamed(2, "two")], credit: 9), from: worker(1)) == [])
+        #expect(try rig.state().done == [])
+        rig.exchange(.result([task.streamed(1, "one"), task.streamed(2, "two")], credit: 9), from: worker(1))
+        #expect(try rig.state().done == ["one", "two"])
+    }
+
+    @Test func `The next attempt is given number and checkpoint, and goes on from there`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(
+            .result([task.streamed(1, "one", checkpoint: [7]), task.streamed(2, "two")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "killed", now: rig.now)
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        #expect(next.resume == StreamPlace(index: 2, checkpoint: [7]))
+        rig.exchange(.result([next.streamed(3, "three"), next.answered("end")], credit: 9), from: worker(2))
+        #expect(try rig.state().done == ["one", "two", "three", "end"])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `An attempt that is not the newest is acknowledged, cancelled and not applied`() throws {
+        let (rig, task) = try Self.running()
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        let other = worker(3)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        #expect(rig.connectWorker(1, claims: [claim], credit: 0, attempt: 2, at: other).contains(.cancel([task.lease])))
+        let frames = rig.exchange(.result([task.streamed(1, "late")], credit: 9), from: other)
+        #expect(frames == [.cancel([task.lease]), .streamed([mark(task, 1)])])
+        rig.exchange(.result([next.streamed(1, "one")], credit: 9), from: worker(2))
+        #expect(try rig.state().done == ["one"])
+    }
+
+    @Test func `A restarted store goes on with the next number, from the journal and from a snapshot`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one", checkpoint: [7])], credit: 9), from: worker(1))
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        let next = try rig.restarted()
+        next.connectWorker(claims: [claim], credit: 9)
+        let again = [task.streamed(1, "one", checkpoint: [7]), task.streamed(2, "two", checkpoint: [8])]
+        #expect(next.exchange(.result(again, credit: 9), from: worker(1)) == [.streamed([mark(task, 2)])])
+        #expect(try next.state().done == ["one", "two"])
+
+        next.machine.saveSnapshot()
+        next.round()
+        let snapshot = try #require(next.snapshots.last)
+        let third = try Rig(journal: next.journal, snapshot: snapshot.bytes, now: next.now + .seconds(20))
+        third.tick(.seconds(10))
+        #expect(third.connectWorker(2, credit: 9).tasks.first?.resume == StreamPlace(index: 2, checkpoint: [8]))
+    }
+
+    @Test func `What was streamed stays when the attempt fails, and a checkpoint makes attempts count anew`() throws {
+        let (rig, task) = try Self.running(job("a", attempts: 2))
+        rig.exchange(.result([task.failed()], credit: 9), from: worker(1))
+        rig.tick(.seconds(2))
+        let second = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([second.streamed(1, "one", checkpoint: [1]), second.failed()], credit: 9), from: worker(1))
+        rig.tick(.seconds(2))
+        let third = try #require(rig.takeTasks(worker(1)).first)
+        #expect(third.resume == StreamPlace(index: 1, checkpoint: [1]))
+        rig.exchange(.result([third.failed()], credit: 9), from: worker(1))
+        #expect(try rig.state().done == ["one", "a failed after 2 attempts: no luck"])
+    }
+
+    @Test func `A message that the program cannot read fails the effect for good, and stops the handler`() throws {
+        let (rig, task) = try Self.running(job("a", attempts: 9))
+        let bad = task.result(.streamed(index: 1, message: [0xc1], checkpoint: nil))
+        #expect(rig.exchange(.result([bad], credit: 9), from: worker(1)).contains(.cancel([task.lease])))
+        #expect(try rig.state().done.first?.contains("a streamed message is not one of this program") == true)
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `A message may cancel the effect that streams it`() throws {
+        let (rig, task) = try Self.running(Shop.Job(name: "a", id: "label"))
+        let stop = task.result(.streamed(index: 1, message: packed(Shop.Message.cancel("label")), checkpoint: nil))
+        let frames = rig.exchange(.result([stop, task.streamed(2, "late")], credit: 9), from: worker(1))
+        #expect(frames.contains(.cancel([task.lease])))
+        #expect(rig.durable.ledger.open.isEmpty)
+        #expect(try rig.state().done == [])
+    }
+
+    @Test func `While too many effects are open, streams are not acknowledged, so their windows stop them`() throws {
+        let (rig, task) = try Self.running { $0.openEffects = 5 }
+        let more = task.result(
+            .streamed(index: 1, message: packed(Shop.Message.order([job("b"), job("c"), job("d")])), checkpoint: nil))
+        let frames = rig.exchange(.result([more], credit: 9), from: worker(1))
+        let tasks = frames.tasks
+        #expect(tasks.map(\.name) == ["b", "c", "d"])
+        #expect(!frames.contains(.streamed([mark(task, 1)])))
+        let after = rig.exchange(.result([tasks[0].answered("b")], credit: 9), from: worker(1))
+        #expect(after.contains(.streamed([mark(task, 1)])))
+    }
+
+    @Test func `A worker that dies with an unread stream message does not keep its effect`() throws {
+        let (rig, task) = try Self.running()
+        rig.deliver(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "killed", now: rig.now)
+        rig.round()
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        #expect(next.resume == StreamPlace(index: 1))
+        #expect(try rig.state().done == ["one"])
+    }
+
+    // MARK: Progress
+
+    @Test func `Progress is shown while the job runs, and only that of the attempt that runs`() throws {
+        let (rig, task) = try Self.running()
+        let report = ProgressReport(
+            effect: task.effect, lease: task.lease, progress: JobProgress(fraction: 0.25, text: "a quarter"))
+        rig.exchange(.progress([report]), from: worker(1))
+        guard case .array(let open)? = rig.ask("effects")?.value["open"] else {
+            Issue.record("no list of effects")
+            return
+        }
+        #expect(open.first?["progress"] == ["fraction": .double(0.25), "text": "a quarter"])
+        var other = report
+        other.lease = Lease(start: 1, counter: 999)
+        other.progress = JobProgress(text: "a lie")
+        rig.exchange(.progress([other]), from: worker(1))
+        #expect(rig.machine.dispatcher.assignments[task.effect]?.progress == report.progress)
+        rig.exchange(.result([task.answered("a")], credit: 9), from: worker(1))
+        #expect(rig.machine.dispatcher.assignments.isEmpty)
+    }
+
+    // MARK: Limits of queues
+
+    @Test func `A worker is given no more jobs of a queue than it said`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        let offer = WorkerOffer(id: workerID(1), slots: 4, queues: ["http", "default"], limits: ["http": 2])
+        rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, attempt: 1)), from: worker(1))
+        rig.exchange(.credit(4), from: worker(1))
+        rig.order(job("a", queue: "http"), job("b", queue: "http"), job("c", queue: "http"), job("d"))
+        let tasks = rig.takeTasks(worker(1))
+        #expect(tasks.map(\.name) == ["a", "b", "d"])
+        rig.exchange(.result([tasks[2].answered("d")], credit: 5), from: worker(1))
+        #expect(rig.takeTasks(worker(1)) == [])
+        #expect(rig.exchange(.result([tasks[0].answered("a")], credit: 6), from: worker(1)).tasks.map(\.name) == ["c"])
+    }
+}
+
+private func mark(_ task: JobTask, _ index: Int) -> StreamMark { StreamMark(lease: task.lease, index: index) }
+
+extension JobTask {
+    fileprivate func streamed(_ index: Int, _ name: String, checkpoint: [UInt8]? = nil) -> JobResult {
+        result(.streamed(index: index, message: packed(Shop.Message.finished(name)), checkpoint: checkpoint))
+    }
+}
