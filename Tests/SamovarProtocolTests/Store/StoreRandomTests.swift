@@ -62,13 +62,14 @@ import Testing
 
         mutating func step() throws {
             let number = UInt8.random(in: 1...3, using: &random)
-            switch Int.random(in: 0..<16, using: &random) {
+            switch Int.random(in: 0..<18, using: &random) {
             case 0...3: submit()
             case 4...6: if Bool.random(using: &random) { answer(number) } else { stream(number) }
             case 7...9: rig.commit()
             case 10: rig.now = rig.now + .milliseconds(Int.random(in: 0...2_000, using: &random))
             case 11: rig.deliver(.ping(rig.machine.state.sessions.last(of: session(1)) - 3), from: client(1))
             case 12: join(number)
+            case 16, 17: stream(number)
             case 13: rig.deliver(.settle(turn: Int.random(in: 1...rig.machine.head, using: &random)), from: client(1))
             case 14:
                 rig.deliver(.viewRequest(instance: .main, atLeast: rig.machine.head + 1), from: client(1))
@@ -137,7 +138,7 @@ import Testing
         var streams = 0
         for seed in (group * 25 - 24)...(group * 25) {
             var world = try World(seed: seed)
-            for step in 0..<150 {
+            for step in 0..<180 {
                 try world.step()
                 if step == 100 {
                     world.rig = try world.rig.restarted()
@@ -159,7 +160,7 @@ import Testing
                 streams += numbers.count
             }
         }
-        #expect(turns > 25 * 40 && streams > 25 * 4, "the worlds do too little to show anything")
+        #expect(turns > 25 * 40 && streams > 25 * 4, "the worlds do too little to show anything: \(turns) turns, \(streams) streamed messages")
     }
 
     /// Confirmations are no records, so only what is not confirmed is compared.

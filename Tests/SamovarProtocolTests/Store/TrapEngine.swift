@@ -68,6 +68,13 @@ final class TrapEngine: ProgramEngine {
         return try base.take(failure: failure, of: effect, payload: payload, root: root, now: now, log: log)
     }
 
+    func take(
+        streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
+        if case .finished(let name)? = try? unpacked(Shop.Message.self, message) { try meet(.answer(name)) }
+        try base.take(streamed: message, checkpoint: checkpoint, origin: origin, root: root, now: now, log: log)
+    }
+
     func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
         try meet(.firing)
         try base.take(firing: message, origin: origin, now: now, log: log)
