@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test chaos bench fuzz sanitize build format lint clean system python swift
+.PHONY: help run test simulate planted chaos bench fuzz sanitize build format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -18,6 +18,10 @@ fuzz: SECONDS = 60
 # One set of flags for all that builds tests: another set would build everything again. The check makes an import of a module
 # that a target does not name in Package.swift an error.
 TEST_FLAGS := --explicit-target-dependency-import-check error
+# The simulator runs optimised, for it has much to do, and with assertions, for it shall find something.
+SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product samovar
+SEEDS ?= 200
+MINUTES ?= 10
 SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 
 # A compiler process may need 2 GB; with less memory, fewer of them run at once.
@@ -57,6 +61,17 @@ test: system swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	swift test --skip-build $(TEST_FLAGS)
+
+simulate: system swift ## Simulates whole systems in virtual time, with faults: SEEDS=200 MINUTES=10
+	swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate -j $(JOBS) >&2
+	samovar=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate --show-bin-path)/samovar
+	"$$samovar" simulate --exhaustive
+	"$$samovar" simulate --seeds "$(SEEDS)" --minutes "$(MINUTES)"
+
+planted: system swift ## Plants bugs in the machines, one at a time, and demands that the simulator finds each
+	swift build $(SIMULATE_FLAGS) --scratch-path .build-planted -Xswiftc -DSAMOVAR_PLANTED -j $(JOBS) >&2
+	samovar=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-planted -Xswiftc -DSAMOVAR_PLANTED --show-bin-path)/samovar
+	"$$samovar" simulate --planted all --minutes 1
 
 chaos: system swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)

@@ -87,14 +87,17 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost", "SamovarSimulator",
                 argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(name: "Samovar", dependencies: ["SamovarCore", "SamovarHost", "SamovarCommands"], swiftSettings: settings),
         .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
 
-        // Proof.
+        // Proof. The simulator runs the production machines; it never sees a host or a socket.
+        .target(
+            name: "SamovarSimulator", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal", deque, heap],
+            swiftSettings: settings),
         .target(
             name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal"],
             swiftSettings: settings),
@@ -124,6 +127,10 @@ let package = Package(
             name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", grdb], swiftSettings: settings),
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarSimulatorTests",
+            dependencies: ["SamovarSimulator", "SamovarCore", "SamovarProtocol", "Journal", "SamovarTesting"],
+            swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
             dependencies: ["SamovarCommands", "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack"],

@@ -1,9 +1,23 @@
+import ArgumentParser
 import SamovarCommands
 
-/// The generic tool: watches and uses any running store.
+/// The generic tool: watches and uses any running store, and proves the runtime itself.
 @main
-struct SamovarCLI {
+enum SamovarCLI {
     static func main() async {
-        await SamovarTool.start()
+        await SamovarTool.start(SamovarCommand.self)
+    }
+}
+
+struct SamovarCommand: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "samovar",
+            abstract: "Watches and uses any running Samovar store.",
+            discussion: """
+                Programs built on Samovar have these commands, too, and more. Example:
+                  samovar monitor --data .samovar/counter
+                """,
+            subcommands: SamovarTool.subcommands + [SimulateCommand.self])
     }
 }

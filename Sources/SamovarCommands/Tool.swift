@@ -57,26 +57,17 @@ extension MessagePackValue {
     }
 }
 
-/// The root command of `samovar`, for stores whose program this executable does not know.
-public struct SamovarTool: AsyncParsableCommand {
-    public static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "samovar",
-            abstract: "Watches and uses any running Samovar store.",
-            discussion: """
-                Programs built on Samovar have these commands, too, and more. Example:
-                  samovar monitor --data .samovar/counter
-                """,
-            subcommands: [
-                MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
-                StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, InspectCommand<AnyProgram>.self,
-            ])
+/// What the `samovar` executable does with stores whose program it does not know.
+public enum SamovarTool {
+    public static var subcommands: [any ParsableCommand.Type] {
+        [
+            MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
+            StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, InspectCommand<AnyProgram>.self,
+        ]
     }
 
-    public init() {}
-
     /// Runs the command that the arguments name, and exits.
-    public static func start() async {
-        await runAsMain(SamovarTool.self)
+    public static func start<Root: AsyncParsableCommand>(_ root: Root.Type) async {
+        await runAsMain(root)
     }
 }

@@ -70,7 +70,7 @@ struct CrowdRole {
             if let slot = member.slot { poller.replace(slot, with: socket) } else { member.slot = poller.add(socket) }
             member.socket = consume socket
         case .show(let turn, let bytes, _): member.shown = (turn, bytes)
-        case .requestView(let turn):
+        case .requestView(let turn, _):
             member.isAsking = true
             front.wanted = max(front.wanted ?? 0, turn)
         case .live, .stale, .idle, .note: break

@@ -222,9 +222,9 @@ struct ClientLoop: ~Copyable {
                 let view = StoreClient.View(timeline: timeline, turn: turn, bytes: bytes)
                 newest = view
                 tell(.view(view))
-            case .requestView(let turn):
+            case .requestView(let turn, let timeline):
                 tell(.resyncing)
-                try perform(ask(for: turn, now), &front, &feed, &poller, now)
+                try perform(ask(for: turn, of: timeline, now), &front, &feed, &poller, now)
             case .stale: tell(.stale)
             case .live: tell(.live)
             case .idle(let turn): tell(.idle(turn: turn))
@@ -233,9 +233,9 @@ struct ClientLoop: ~Copyable {
         }
     }
 
-    private mutating func ask(for turn: Int, _ now: Timestamp) -> [ClientMachine.Action] {
+    private mutating func ask(for turn: Int, of timeline: Timeline, _ now: Timestamp) -> [ClientMachine.Action] {
         do throws(ClientMachine.SubmitError) {
-            return try machine.requestView(of: client.instance, atLeast: turn, now: now)
+            return try machine.requestView(of: client.instance, atLeast: turn, in: timeline, now: now)
         } catch {
             client.logger.debug("\(error)")
             return []

@@ -6,23 +6,16 @@ import Synchronization
 
 /// The journal's own thread: commits batches in order, one at a time, while the loop computes the next.
 ///
-/// Never more than a few entries wait: the store machine hands out a batch only when the one before it is on disk, and a
-/// snapshot beside it.
+/// What it does, and which errors end the store, its ``JournalClerk`` knows. Never more than a few entries wait: the store
+/// machine hands out a batch only when the one before it is on disk, and a snapshot beside it.
 final class JournalThread: Sendable {
     enum Work: Sendable {
-        case append(Batch)
-        case save(Snapshot)
+        case journal(JournalClerk.Work)
         case end
     }
 
     enum News: Sendable {
-        case committed(through: Int)
-        /// The disk is full; the batch is tried again until there is space.
-        case full(JournalError)
-        case freed
-        /// The journal cannot be used any more.
-        case failed(JournalError)
-        case snapshotFailed(JournalError)
+        case journal(JournalClerk.News)
         case ended
     }
 
@@ -33,12 +26,14 @@ final class JournalThread: Sendable {
 
     init(_ journal: any Journal & Sendable, report: @escaping @Sendable (News) -> Void) {
         self.report = report
-        let thread = Thread { [self] in run(journal) }
+        let thread = Thread { [self] in run(JournalClerk(journal)) }
         thread.name = "samovar-journal"
         thread.start()
     }
 
-    func post(_ work: Work) {
+    func post(_ work: JournalClerk.Work) { post(.journal(work)) }
+
+    private func post(_ work: Work) {
         queue.withLock { $0.append(work) }
         available.signal()
     }
@@ -49,55 +44,28 @@ final class JournalThread: Sendable {
         post(.end)
     }
 
-    private func run(_ journal: any Journal & Sendable) {
-        var journal = journal
-        // After a failure nothing may be written, and only the end is waited for.
-        var hasFailed = false
+    private func run(_ clerk: consuming JournalClerk) {
+        let pause = Double(JournalClerk.pause.components.seconds)
         while true {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
-            do throws(JournalError) {
-                switch work {
-                case .append(let batch) where !hasFailed: try append(batch, to: &journal)
-                case .save(let snapshot) where !hasFailed: save(snapshot, in: &journal)
-                case .append, .save: break
-                case .end:
-                    if !hasFailed { try journal.close() }
-                    return report(.ended)
-                }
-            } catch {
-                hasFailed = true
-                report(.failed(error))
-                if case .end = work { return report(.ended) }
+            switch work {
+            case .journal(let work):
+                while !perform(work, with: &clerk) { Thread.sleep(forTimeInterval: pause) }
+            case .end:
+                clerk.close { report(.journal($0)) }
+                return report(.ended)
             }
         }
     }
 
-    private func append(_ batch: Batch, to journal: inout any Journal & Sendable) throws(JournalError) {
-        var isFull = false
-        while true {
-            do {
-                CrashPoint.pass(.storeBeforeAppend)
-                try journal.append(batch)
-                CrashPoint.pass(.storeAfterAppend)
-                if isFull { report(.freed) }
-                return report(.committed(through: batch.last))
-            } catch {
-                guard error.code == .full, !stopping.load(ordering: .acquiring) else { throw error }
-                if !isFull { report(.full(error)) }
-                isFull = true
-                Thread.sleep(forTimeInterval: 1)
-            }
+    private func perform(_ work: JournalClerk.Work, with clerk: inout JournalClerk) -> Bool {
+        if case .append = work { CrashPoint.pass(.storeBeforeAppend) }
+        let isDone = clerk.perform(work, waiting: !stopping.load(ordering: .acquiring)) { news in
+            if case .committed = news { CrashPoint.pass(.storeAfterAppend) }
+            report(.journal(news))
         }
-    }
-
-    /// A snapshot is a cache: the store goes on without it.
-    private func save(_ snapshot: Snapshot, in journal: inout any Journal & Sendable) {
-        do {
-            try journal.save(snapshot)
-            CrashPoint.pass(.storeAfterSnapshot)
-        } catch {
-            report(error.code == .full ? .snapshotFailed(error) : .failed(error))
-        }
+        if case .save = work { CrashPoint.pass(.storeAfterSnapshot) }
+        return isDone
     }
 }

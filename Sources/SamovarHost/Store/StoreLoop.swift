@@ -153,15 +153,15 @@ final class StoreLoop: Sendable {
             switch news {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
-            case .journal(.committed(let turn)):
+            case .journal(.journal(.committed(let turn))):
                 machine.committed(through: turn, now: now)
                 CrashPoint.pass(.storeAfterCommit)
-            case .journal(.full(let error)):
+            case .journal(.journal(.full(let error))):
                 logger.error("\(error)")
                 machine.journalIsFull(true, now: now)
-            case .journal(.freed): machine.journalIsFull(false, now: now)
-            case .journal(.snapshotFailed(let error)): logger.error("no snapshot: \(error)")
-            case .journal(.failed(let error)): throw StoreError(error)
+            case .journal(.journal(.freed)): machine.journalIsFull(false, now: now)
+            case .journal(.journal(.snapshotFailed(let error))): logger.error("no snapshot: \(error)")
+            case .journal(.journal(.failed(let error))): throw StoreError(error)
             case .journal(.ended): break
             }
         }
@@ -195,8 +195,8 @@ final class StoreLoop: Sendable {
             for case .journal(let news) in mailbox.takeAll() {
                 switch news {
                 case .ended: return
-                case .failed(let error): logger.error("the journal failed at the end: \(error)")
-                default: break
+                case .journal(.failed(let error)): logger.error("the journal failed at the end: \(error)")
+                case .journal: break
                 }
             }
             // A poller that fails is no reason to leave the journal unfinished.

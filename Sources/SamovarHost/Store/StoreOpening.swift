@@ -112,20 +112,14 @@ struct OpenedJournal {
         through last: Int = .max, _ make: () -> StoreMachine, note: (String) -> Void
     ) throws(StoreError) -> StoreMachine {
         do {
-            for turn in try journal.snapshots() where turn <= last {
-                var machine = make()
-                do {
-                    try machine.restore(snapshot: try journal.snapshot(at: turn).bytes)
-                } catch {
-                    note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")
-                    continue
-                }
-                try replay(into: &machine, from: turn + 1, through: last)
-                return machine
+            return try journal.recover(through: last, make) { (machine: inout StoreMachine, snapshot) in
+                try machine.restore(snapshot: snapshot.bytes)
+            } replay: { (machine: inout StoreMachine, batch) in
+                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
+                CrashPoint.pass(.storeDuringRecovery)
+            } note: {
+                note($0)
             }
-            var machine = make()
-            try replay(into: &machine, from: 1, through: last)
-            return machine
         } catch let error as JournalError {
             throw StoreError(error)
         } catch let error as TrapError {
@@ -134,14 +128,6 @@ struct OpenedJournal {
             throw StoreError(
                 .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,
                 found: (error as? ReplayError)?.divergence)
-        }
-    }
-
-    private func replay(into machine: inout StoreMachine, from turn: Int, through last: Int) throws {
-        try journal.read(from: turn) { batch in
-            guard batch.first <= last else { return }
-            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
-            CrashPoint.pass(.storeDuringRecovery)
         }
     }
 }

@@ -162,10 +162,14 @@ extension ClientMachine {
     }
 
     /// Asks for a view of at least turn `atLeast`; 0 for the current one.
+    ///
+    /// - Parameter timeline: whose turn that is; nil for the timeline of this client. A turn of another one would never come,
+    ///   and so means any view.
     public mutating func requestView(
-        of instance: Instance = .main, atLeast turn: Int = 0, now: Timestamp
+        of instance: Instance = .main, atLeast turn: Int = 0, in timeline: Timeline? = nil, now: Timestamp
     ) throws(SubmitError) -> [Action] {
-        try request(.viewRequest(instance: instance, atLeast: turn), now)
+        let isOurs = timeline == nil || timeline == connection.timeline
+        return try request(.viewRequest(instance: instance, atLeast: isOurs ? turn : 0), now)
     }
 
     private mutating func request(_ frame: Frame, _ now: Timestamp) throws(SubmitError) -> [Action] {
@@ -258,7 +262,7 @@ extension ClientMachine {
     private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
         obstacle = nil
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
-        if let left {
+        if let left, !planted(.timelineUnchecked) {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
             changeTimeline(&actions)
         }

@@ -46,8 +46,8 @@ public struct SubscriberMachine: ~Copyable {
         case reconnect
         /// This is the view now; none older follows, unless the timeline changed.
         case show(turn: Int, bytes: [UInt8], timeline: Timeline)
-        /// Ask through the front socket for a view of at least this turn.
-        case requestView(atLeast: Int)
+        /// Ask through the front socket for a view of at least this turn of this timeline.
+        case requestView(atLeast: Int, timeline: Timeline)
         /// What is shown is kept up to date.
         case live
         /// What is shown may be out of date.
@@ -136,7 +136,7 @@ extension SubscriberMachine {
         }
         if let missing, now >= missing.due, now >= nextRequest {
             nextRequest = now + settings.between
-            actions.append(.requestView(atLeast: missing.turn))
+            actions.append(.requestView(atLeast: missing.turn, timeline: timeline))
         }
         return actions
     }
@@ -198,7 +198,7 @@ extension SubscriberMachine {
     }
 
     private mutating func show(_ turn: Int, _ bytes: [UInt8], of timeline: Timeline, _ actions: inout [Action]) {
-        if let shown, shown.timeline == timeline, shown.turn >= turn { return }
+        if let shown, shown.timeline == timeline, shown.turn >= turn, !planted(.olderViewShown) { return }
         if let shown, shown.timeline != timeline {
             actions.append(.note("the timeline is \(timeline) and no more \(shown.timeline)"))
             missing = nil

@@ -298,6 +298,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
+        if planted(.followUpTakenAgain), case .followUp = record.origin {
+            _ = turns?.step(message, now: record.time, origin: record.origin)
+        }
         sink.took(taken.turn, message, taken.command)
         let isRecorded = sink.lastHash == hash
         if !isRecorded || terms.shown == record.turn {

@@ -67,6 +67,8 @@ struct Dispatcher {
     private var waiting: [EffectID: Timestamp] = [:]
     private var delayed = Heap<Due>()
     private var expiries = Heap<Expiry>()
+    /// Tasks with a timeout that wait for the disk: their time begins when they leave.
+    private var atGate: Deque<(floor: Int, effect: EffectID, lease: Lease, limit: Duration)> = []
     /// The order in which workers are served next.
     private var rotation: Deque<WorkerID> = []
     private let start: Int
@@ -156,6 +158,14 @@ struct Dispatcher {
         return expired
     }
 
+    /// Tasks that waited for this turn or an earlier one have left.
+    mutating func left(through durable: Int, now: Timestamp) {
+        while let first = atGate.first, first.floor <= durable {
+            atGate.removeFirst()
+            limit(first.effect, first.lease, to: now + first.limit)
+        }
+    }
+
     /// The earliest time at which `takeDue` or `takeExpired` gives something.
     var nextTime: Timestamp? {
         switch (delayed.min?.time, expiries.min?.time) {
@@ -188,7 +198,7 @@ struct Dispatcher {
         forget(effect.id)
         assign(effect, to: worker, lease: lease)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
-        if held?.lease != lease { limit(effect, lease: lease, now: now, grace: grace) }
+        if held?.lease != lease, let timeout = effect.timeout { limit(effect.id, lease, to: now + timeout + grace) }
         return true
     }
 
@@ -204,7 +214,7 @@ struct Dispatcher {
     mutating func heard(_ id: WorkerID, credit: Int?, now: Timestamp) {
         guard var desk = workers[id] else { return }
         desk.heard = now
-        if let credit { desk.credit = max(desk.credit, credit) }
+        if let credit { desk.credit = planted(.creditAdded) ? desk.credit + credit : max(desk.credit, credit) }
         workers[id] = desk
     }
 
@@ -230,25 +240,27 @@ struct Dispatcher {
     // MARK: Assigning
 
     /// Hands waiting effects to workers with room.
+    ///
+    /// - Parameter floor: the turn that the tasks wait for at the gate.
     mutating func assign(
-        from ledger: EffectLedger, now: Timestamp, grace: Duration, token: (EffectID, Lease) -> UInt64
+        from ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
     ) -> [(worker: WorkerID, task: JobTask)] {
         guard !waiting.isEmpty else { return [] }
         var tasks: [(worker: WorkerID, task: JobTask)] = []
-        isolateSuspects(ledger, now: now, grace: grace, token: token, into: &tasks)
+        isolateSuspects(ledger, floor: floor, grace: grace, token: token, into: &tasks)
         var passes = rotation.count
         while passes > 0, let id = rotation.popFirst() {
             rotation.append(id)
             passes -= 1
             guard let effect = nextReady(for: id, in: ledger) else { continue }
-            tasks.append((id, give(effect, to: id, now: now, grace: grace, token: token)))
+            tasks.append((id, give(effect, to: id, floor: floor, grace: grace, token: token)))
             passes = rotation.count
         }
         return tasks
     }
 
     private mutating func isolateSuspects(
-        _ ledger: EffectLedger, now: Timestamp, grace: Duration, token: (EffectID, Lease) -> UInt64,
+        _ ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
         into tasks: inout [(worker: WorkerID, task: JobTask)]
     ) {
         var kept: Deque<EffectID> = []
@@ -259,7 +271,7 @@ struct Dispatcher {
                 return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
             if let empty {
-                tasks.append((empty, give(effect, to: empty, now: now, grace: grace, token: token)))
+                tasks.append((empty, give(effect, to: empty, floor: floor, grace: grace, token: token)))
             } else {
                 kept.append(id)
             }
@@ -288,14 +300,14 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, to worker: WorkerID, now: Timestamp, grace: Duration, token: (EffectID, Lease) -> UInt64
+        _ effect: OpenEffect, to worker: WorkerID, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
     ) -> JobTask {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waiting[effect.id] = nil
         assign(effect, to: worker, lease: lease)
         workers[worker]?.sent += 1
-        limit(effect, lease: lease, now: now, grace: grace)
+        if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
         return JobTask(
             effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
             instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: effect.place, payload: effect.payload)
@@ -311,9 +323,9 @@ struct Dispatcher {
         if isSuspect(effect) { workers[worker]?.isIsolated = true }
     }
 
-    private mutating func limit(_ effect: OpenEffect, lease: Lease, now: Timestamp, grace: Duration) {
-        guard let timeout = effect.timeout else { return }
-        expiries.insert(Expiry(time: now + timeout + grace, lease: lease, effect: effect.id))
+    private mutating func limit(_ effect: EffectID, _ lease: Lease, to time: Timestamp) {
+        guard assignments[effect]?.lease == lease else { return }
+        expiries.insert(Expiry(time: time, lease: lease, effect: effect))
         // Jobs that ended in time leave their entry behind until it is due.
         if expiries.count > 2 * assignments.count + 1_024 {
             expiries = Heap(expiries.unordered.filter { assignments[$0.effect]?.lease == $0.lease })

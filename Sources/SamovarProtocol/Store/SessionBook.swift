@@ -39,6 +39,7 @@ struct SessionBook: Equatable, Sendable {
     mutating func answer(_ id: SessionID, _ outcome: Outcome) {
         sessions[id, default: Session()].last = outcome.sequence
         sessions[id]?.outcomes.append(outcome)
+        let window = planted(.outcomeForgotten) ? 1 : window
         if let count = sessions[id]?.outcomes.count, count > window { sessions[id]?.outcomes.removeFirst() }
     }
 

@@ -56,7 +56,7 @@ extension StoreMachine {
             for id in ids { drop(id, now: now) }
             return done(ids, "dropped", request)
         case "drain":
-            drain(within: settings.drain, now: now)
+            beginDrain(within: settings.drain, now: now)
             return ["draining": true]
         default:
             throw AdminRefusal(text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, drain")

@@ -7,6 +7,8 @@ extension StoreMachine {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
         if hasLostTail(hello.witness, of: seen, what: "a client") { return }
+        // A client that is sent away is not silent: its session must be there when it comes again.
+        desks[session]?.heard = now
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
         if isJournalFull { return refuse(route, "the disk of the store is full") }
         if state.sessions.hasExpired(session, witness: seen == timeline ? hello.witness : 0) {
@@ -36,7 +38,7 @@ extension StoreMachine {
         let welcome = Welcome(
             schema: state.engine.schema, expected: last + 1, credit: credit(of: route), head: gate.durable,
             silence: settings.silence)
-        send(.welcome(welcome), to: route, floor: .turn(head))
+        send(.welcome(welcome), to: route, floor: planted(.welcomeBeforeDurable) ? .none : .turn(head))
     }
 
     mutating func clientSent(_ frame: Frame, _ session: SessionID, at route: Route, now: Timestamp) {
@@ -99,13 +101,13 @@ extension StoreMachine {
                 let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
                 return send(.error(PeerError(.misuse, text)), to: route, floor: .turn(head))
             }
-            if submission.sequence <= last {
+            if submission.sequence <= last, !planted(.inputTakenTwice) {
                 // Sent again: the same answer again, when the turn that it tells of is on disk.
                 if let outcome = state.sessions.outcome(of: submission.sequence, in: session) {
                     outcomes.append(outcome, for: route)
                 }
-            } else if submission.sequence > received {
-                guard submission.sequence == received + 1 else {
+            } else if submission.sequence > received || planted(.inputTakenTwice) {
+                guard submission.sequence == received + 1 || planted(.inputTakenTwice) else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
                     return send(.error(error), to: route, floor: .none)
                 }
@@ -152,7 +154,7 @@ extension StoreMachine {
 
     private mutating func settle(_ turn: Int, for route: Route) {
         guard turn > 0, turn <= head else { return misuse("there is no turn \(turn) yet", route) }
-        if state.ledger.isSettled(turn) {
+        if state.ledger.isSettled(turn) || planted(.settledTooEarly) {
             let frame = Frame.settled(turn: turn, dead: state.ledger.report(of: turn))
             return send(frame, to: route, floor: .turn(head))
         }

@@ -40,7 +40,7 @@ extension StoreMachine {
     private mutating func expireSessions(now: Timestamp) {
         let expired = desks.filter { _, desk in
             let idle = desk.isDurable ? settings.durableSessionIdle : settings.sessionIdle
-            return desk.inbox.isEmpty && now - desk.heard > idle
+            return desk.inbox.isEmpty && now - desk.heard > (planted(.sessionForgotten) ? settings.silence : idle)
         }
         for session in expired.keys.sorted() { expire(session, now: now) }
     }
@@ -78,8 +78,11 @@ extension StoreMachine {
 
     /// Stops in order: no further inputs and jobs, running jobs may finish, then a snapshot and a goodbye.
     public mutating func drain(within limit: Duration, now: Timestamp) {
+        beginDrain(within: limit, now: time(now))
+    }
+
+    mutating func beginDrain(within limit: Duration, now: Timestamp) {
         guard phase == .serving else { return }
-        let now = max(now, state.time)
         tell(.draining, now: now)
         phase = .draining(until: now + limit)
         note(.info, "draining: \(count(dispatcher.assignments.count, "job")) running")
@@ -91,7 +94,7 @@ extension StoreMachine {
         let isQuiet = answers.isEmpty && moments.isEmpty && dispatcher.assignments.isEmpty && awaited.isEmpty
         guard (isQuiet && !isJournalFull) || now >= end else { return }
         if isQuiet {
-            write(.drained, now: now)
+            if !planted(.drainRecordLost) { write(.drained, now: now) }
         } else {
             note(
                 .warning, "\(count(dispatcher.assignments.count, "job")) did not end in time; workers will answer after the restart"

@@ -64,13 +64,14 @@ extension StoreMachine {
     /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
     public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
         precondition(phase == .recovering, "a store starts once")
-        let now = max(now, state.time)
+        clockLead = max(.zero, state.time - now)
+        let now = time(now)
         startTime = now
         gate = Gate(durable: head)
         durableFacts = facts
-        awaited = state.joined
+        awaited = planted(.openEffectsNotHeld) ? [] : state.joined
         held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
-        dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
+        dispatcher = Dispatcher(start: planted(.leaseReused) ? 1 : state.starts + 1, suspectDeaths: settings.suspectDeaths)
 
         let isNew = head == 0
         let event = Record.Event.started(

@@ -15,7 +15,7 @@ extension StoreMachine {
     /// once while `hasWork`.
     public mutating func advance(now: Timestamp) {
         guard phase != .stopped, phase != .recovering else { return }
-        let now = max(now, state.time)
+        let now = time(now)
         tickIfDue(now: now)
         releaseHeld(now: now)
         for id in dispatcher.takeDue(now: now) {
@@ -100,11 +100,13 @@ extension StoreMachine {
     /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.
     public mutating func flush(now: Timestamp) {
         guard phase != .stopped, phase != .recovering else { return }
-        let now = max(now, state.time)
+        let now = time(now)
         assign(now: now)
         for (route, leases) in cancellations.takeAll() { send(.cancel(leases), to: route, floor: .turn(head)) }
         sendStreamMarks()
-        for (route, leases) in acknowledgements.takeAll() { send(.acknowledge(leases), to: route, floor: .turn(head)) }
+        for (route, leases) in acknowledgements.takeAll() {
+            send(.acknowledge(leases), to: route, floor: planted(.acknowledgeBeforeDurable) ? .none : .turn(head))
+        }
         for (route, list) in outcomes.takeAll() { send(.receipt(list, credit: credit(of: route)), to: route, floor: .turn(head)) }
         answerWaiters(now: now)
         answerReaders()
@@ -118,7 +120,7 @@ extension StoreMachine {
         guard phase == .serving, dispatcher.hasWaiting else { return }
         let secret = secret
         let timeline = timeline
-        let tasks = dispatcher.assign(from: state.ledger, now: now, grace: settings.timeoutGrace) {
+        let tasks = dispatcher.assign(from: state.ledger, floor: head, grace: settings.timeoutGrace) {
             jobToken(effect: $0, lease: $1, timeline: timeline, secret: secret)
         }
         var lists = RouteBatches<JobTask>()
@@ -132,9 +134,10 @@ extension StoreMachine {
             var number = (sent[route] ?? 0) - list.count
             for frame in framed(list) {
                 number += frame.count
-                send(.task(frame, number: number), to: route, floor: .turn(head))
+                send(.task(frame, number: number), to: route, floor: planted(.taskBeforeDurable) ? .none : .turn(head))
             }
         }
+        dispatcher.left(through: gate.durable, now: now)
     }
 
     /// Splits tasks into frames that a worker's socket takes: each of one task, or of as many as fit.
@@ -154,6 +157,10 @@ extension StoreMachine {
 
     private mutating func closeBatch() {
         guard !isCommitting, !log.batch.isEmpty else { return }
+        #if SAMOVAR_PLANTED
+        if planted(.groupInTwoCommits) { return closePartOfBatch() }
+        if planted(.snapshotBeforeItsTurns), journalBytes > settings.snapshotBytes { saveSnapshot() }
+        #endif
         let batch = log.batch
         log.batch = RecordBatch(after: batch.last)
         isCommitting = true
@@ -186,11 +193,12 @@ extension StoreMachine {
         durableFacts = committingFacts
         state.engine.committed(through: turn)
         for action in gate.open(to: turn) { leave(action) }
+        dispatcher.left(through: turn, now: time(now))
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
     public mutating func journalIsFull(_ isFull: Bool, now: Timestamp) {
-        fullSince = isFull ? fullSince ?? now : nil
+        fullSince = isFull ? fullSince ?? time(now) : nil
         if isFull {
             note(.error, "the disk is full: nothing is taken until there is space")
         } else {
@@ -202,11 +210,12 @@ extension StoreMachine {
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, for the machine has no clock.
     public func viewIsDue(now: Timestamp) -> Bool {
-        phase != .stopped && phase != .recovering && viewsOff == nil && views.isDue(head: head, now: now, settings: settings)
+        phase != .stopped && phase != .recovering && viewsOff == nil
+            && views.isDue(head: head, now: time(now), settings: settings)
     }
 
     public mutating func publishView(now: Timestamp) {
-        guard let bytes = makeView(), views.take(bytes, turn: head, now: now) else { return }
+        guard let bytes = makeView(), views.take(bytes, turn: head, now: time(now)) else { return }
         counters.views += 1
         let frame = Frame.view(instance: instance, turn: head, bytes: bytes)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
@@ -238,7 +247,8 @@ extension StoreMachine {
 
     mutating func sendView(to route: Route) {
         if let bytes = makeView() {
-            send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: .turn(head))
+            let floor = planted(.viewBeforeDurable) ? Floor.none : .turn(head)
+            send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: floor)
         } else if let viewsOff {
             send(.waiting(turn: head, on: "there is no view: \(viewsOff)"), to: route, floor: .turn(head))
         }
@@ -266,6 +276,7 @@ extension StoreMachine {
     }
 
     mutating func publishTick() {
+        guard !planted(.tickMissing) else { return }
         let idle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
         let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: idle)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))

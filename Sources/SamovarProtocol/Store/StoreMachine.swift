@@ -130,6 +130,8 @@ public struct StoreMachine: ~Copyable {
     var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
     var counters = StoreCounters()
     var startTime = Timestamp(microseconds: 0)
+    /// How far the newest record was ahead of the host's clock at the start.
+    var clockLead = Duration.zero
 
     var actions: [StoreAction] = []
 
@@ -186,6 +188,8 @@ public struct StoreMachine: ~Copyable {
     /// The next time at which `advance` must be called, whatever happens.
     public func wakeUp(now: Timestamp) -> Timestamp {
         guard phase != .stopped else { return now + settings.tickInterval }
+        let host = now
+        let now = self.time(now)
         var time = nextTick
         if let due = dispatcher.nextTime { time = min(time, due) }
         if let due = deadlines.nextTime { time = min(time, due) }
@@ -198,8 +202,12 @@ public struct StoreMachine: ~Copyable {
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
         if !held.isEmpty || !awaited.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }
-        return max(time, now)
+        return host + max(.zero, time - now)
     }
+
+    /// The store's own time when the host's clock says `now`. A wall clock that was set back while the store was down must not
+    /// hold time, or nothing would be due until it has caught up: the store's time goes on from the newest record.
+    func time(_ now: Timestamp) -> Timestamp { max(now + (planted(.clockHeld) ? .zero : clockLead), state.time) }
 
     // MARK: Sending
 

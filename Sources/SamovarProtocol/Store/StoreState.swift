@@ -44,7 +44,7 @@ struct StoreState {
     mutating func carryOut(_ log: TurnLog) {
         for order in log.orders {
             switch order {
-            case .close(let effect): ledger.close(effect)
+            case .close(let effect): if !planted(.completionTwice) { ledger.close(effect) }
             case .streamed(let effect, let index, let checkpoint): ledger.streamed(effect, index: index, checkpoint: checkpoint)
             case .fired(let activation, let nominal): subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)

@@ -79,6 +79,7 @@ struct Outbox: Equatable {
     /// What was not sent yet, in frames of at most `limit` bytes; a larger result has a frame of its own.
     mutating func takeUnsent(limit: Int) -> [[JobResult]] {
         defer { unsent.removeAll(keepingCapacity: true) }
+        if planted(.resultForgotten) { kept.removeAll() }
         return unsent.grouped(limit: limit, size: \.size)
     }
 }

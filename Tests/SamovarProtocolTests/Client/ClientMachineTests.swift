@@ -381,6 +381,14 @@ import Testing
         #expect(other == [])
     }
 
+    @Test func `a turn of another timeline would never come, so any view answers its request`() throws {
+        var machine = welcomed()
+        let asked = try machine.requestView(atLeast: 411, in: abroad, now: at(0))
+        let ours = try machine.requestView(atLeast: 12, in: home, now: at(0))
+        #expect(asked == [send(.viewRequest(instance: .main, atLeast: 0))])
+        #expect(ours == [send(.viewRequest(instance: .main, atLeast: 12))])
+    }
+
     @Test func requestsWaitForAConnectionAndAreRepeated() throws {
         var machine = machine()
         let early = try machine.requestView(now: at(0))

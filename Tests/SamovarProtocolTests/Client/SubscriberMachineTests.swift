@@ -40,7 +40,7 @@ import Testing
     @Test func itSubscribesAndAsksForTheFirstView() {
         var machine = machine()
         let actions = machine.ticked(now: at(0))
-        #expect(actions == [.reconnect, .requestView(atLeast: 0)])
+        #expect(actions == [.reconnect, .requestView(atLeast: 0, timeline: .zero)])
     }
 
     @Test func withoutASignItSubscribesAgain() {
@@ -88,7 +88,7 @@ import Testing
         let broken = machine.disconnected(now: at(1))
         let opened = machine.ticked(now: at(1.5))
         #expect(broken == [])
-        #expect(opened == [.reconnect, .requestView(atLeast: 0)])
+        #expect(opened == [.reconnect, .requestView(atLeast: 0, timeline: .zero)])
     }
 
     @Test func goodbyeMakesTheViewStale() {
@@ -146,7 +146,7 @@ import Testing
         let heard = machine.received(tick(view: 2, of: abroad), now: at(1))
         let asked = machine.ticked(now: at(1))
         #expect(heard == [])
-        #expect(asked == [.requestView(atLeast: 2)])
+        #expect(asked == [.requestView(atLeast: 2, timeline: abroad)])
     }
 
     @Test func whileLiveTheFrontCannotBringAnotherTimeline() {
@@ -165,7 +165,7 @@ import Testing
         let due = machine.ticked(now: at(1.2))
         #expect(deadline == at(1.2))
         #expect(early == [])
-        #expect(due == [.requestView(atLeast: 8)])
+        #expect(due == [.requestView(atLeast: 8, timeline: home)])
     }
 
     @Test func aViewThatComesInTimeIsNotAskedFor() {

@@ -255,6 +255,19 @@ import Testing
         #expect(try rig.state().total == 3)
     }
 
+    @Test func `a client that a full disk sends away keeps its session`() throws {
+        let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.machine.journalIsFull(true, now: rig.now)
+        for attempt in 2...20 {
+            rig.tick(.seconds(1))
+            #expect(rig.connectClient(attempt: attempt) == [Self.retryLater("the disk of the store is full")])
+        }
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.tick(.seconds(1))
+        #expect(rig.durable.sessions.sessions.count == 1)
+    }
+
     @Test func timeWhileTheStoreIsDownDoesNotCount() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))

@@ -21,6 +21,24 @@ import Testing
         #expect(again.attempt == 2 && again.effect == task.effect)
     }
 
+    @Test func `the time of a task begins when it leaves, however long the disk takes`() throws {
+        let rig = try Self.rig()
+        rig.commits = false
+        rig.order(job("a", timeout: 3))
+        for _ in 1...10 {
+            rig.deliver(.ping(1), from: worker(1))
+            rig.tick(.seconds(1))
+        }
+        #expect(rig.takeTasks(worker(1)) == [])
+        rig.commits = true
+        rig.round()
+        #expect(rig.takeTasks(worker(1)).map(\.attempt) == [1])
+        rig.tick(.milliseconds(4_999))
+        #expect(try rig.state().done == [], "a timeout of 3 s and 2 s of grace")
+        rig.tick(.milliseconds(1))
+        #expect(try rig.state().done == ["a timed out after 1 attempt: no answer within its timeout"])
+    }
+
     @Test func theLastFailureBecomesTheMessageOfTheProgram() throws {
         let rig = try Self.rig()
         rig.order(job("a"))

@@ -51,6 +51,21 @@ import Testing
         #expect(later.durable.joined == [workerID(2)])
     }
 
+    @Test func `a wall clock that was set back while the store was down does not hold its time`() throws {
+        let later = try Self.running().rig.restarted(after: .seconds(-3_600))
+        later.connectWorker(2)
+        _ = later.takePublished()
+        for _ in 1...7 {
+            later.deliver(.ping(1), from: worker(2))
+            later.tick(.seconds(1))
+            #expect(later.machine.wakeUp(now: later.now) <= later.now + .seconds(1))
+        }
+        let ticks = later.takePublished().filter { if case .tick = $0 { true } else { false } }
+        #expect(ticks.count == 7)
+        #expect(later.takeTasks(worker(2)).map(\.name) == ["a"], "worker 1 has been silent for 7 s")
+        #expect(later.machine.state.time >= at(0), "and no turn is earlier than the one before it")
+    }
+
     @Test func openEffectsWaitNoLongerThanTheReportOfASupervisor() throws {
         let later = try Self.running().rig.restarted()
         later.connectWorker(2)

@@ -1,0 +1,30 @@
+extension Journal {
+    /// Brings a reader to the last turn: the newest snapshot that it can use, then the later batches.
+    ///
+    /// A snapshot is a cache, so one that cannot be used is passed over with a note: an older one or the whole journal will do.
+    /// A batch that cannot be read is an error, for without it there would be another history.
+    ///
+    /// - Parameters:
+    ///   - last: The last turn to read.
+    ///   - make: Makes a reader that has read nothing. A reader whose snapshot failed is not used any more.
+    /// - Throws: What reading the journal and `replay` throw.
+    public func recover<Reader: ~Copyable>(
+        through last: Int = .max, _ make: () -> Reader, restore: (inout Reader, Snapshot) throws -> Void,
+        replay: (inout Reader, Batch) throws -> Void, note: (String) -> Void
+    ) throws -> Reader {
+        for turn in try snapshots() where turn <= last {
+            var reader = make()
+            do {
+                try restore(&reader, try snapshot(at: turn))
+            } catch {
+                note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")
+                continue
+            }
+            try read(from: turn + 1) { if $0.first <= last { try replay(&reader, $0) } }
+            return reader
+        }
+        var reader = make()
+        try read(from: 1) { if $0.first <= last { try replay(&reader, $0) } }
+        return reader
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Foundation
+import SamovarSimulator
+
+/// Runs the production machines under a virtual clock, with everything going wrong that a seed says.
+struct SimulateCommand: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "simulate",
+            abstract: "Proves the runtime: whole systems in virtual time, with faults drawn from a seed.",
+            discussion: """
+                Examples:
+                  samovar simulate --seeds 200              many worlds, ten virtual minutes each
+                  samovar simulate --seed 42 --trace        one world, and all that happens in it
+                  samovar simulate --exhaustive             a small world, with a crash at every step
+                The same seed gives the same run. A broken promise ends with exit code 70 and the command that repeats it.
+                """)
+    }
+
+    @Option(name: .long, help: "Run this seed.") var seed: UInt64?
+    @Option(name: .long, help: "Run so many seeds.") var seeds: Int?
+    @Option(name: .long, help: "The first of them.") var from: UInt64 = 1
+    @Option(name: .long, help: "For how many virtual minutes things go wrong.") var minutes = 10
+    @Flag(name: .long, help: "A small world, with a crash at every step.") var exhaustive = false
+    @Flag(name: .long, help: "Print everything that happens; with --seed.") var trace = false
+    #if SAMOVAR_PLANTED
+    @Option(name: .long, help: "Plant this bug, or `all` for a table of how soon each is found.") var planted: String?
+    #endif
+
+    /// With fewer seeds, a class of faults may be missing by chance.
+    private static let seedsForAllFaults = 100
+
+    func validate() throws {
+        guard minutes >= 1, minutes <= 100_000 else { throw ValidationError("--minutes is between 1 and 100,000") }
+        guard (seeds ?? 1) >= 1 else { throw ValidationError("--seeds is at least 1") }
+        guard seed == nil || seeds == nil else { throw ValidationError("give --seed or --seeds, not both") }
+        guard !trace || seed != nil else { throw ValidationError("--trace needs --seed") }
+    }
+
+    func run() throws {
+        #if SAMOVAR_PLANTED
+        if let planted { return try PlantedRun(planted, minutes: minutes, limit: seeds ?? 2_000).run() }
+        #endif
+        if exhaustive { return try runExhaustively() }
+        if let seed { return try run(seed: seed) }
+        try run(seeds: from..<from + UInt64(seeds ?? 1))
+    }
+
+    private func run(seed: UInt64) throws {
+        let result = Simulation(seed: seed, minutes: minutes).run(tracing: trace ? .everything : .none)
+        for line in result.trace { say(line) }
+        if let violation = result.violation { throw fail(violation, seed: seed) }
+        say("\(result.report)")
+        say("seed \(seed): trace \(String(result.digest, radix: 16))")
+    }
+
+    private func run(seeds: Range<UInt64>) throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var sum = Report()
+        for seed in seeds {
+            let result = Simulation(seed: seed, minutes: minutes).run()
+            if let violation = result.violation { throw fail(violation, seed: seed) }
+            sum += result.report
+        }
+        say("\(sum)")
+        say("real time: \((clock.now - start).formatted(.units(allowed: [.minutes, .seconds], fractionalPart: .show(length: 1))))")
+        guard seeds.count < Self.seedsForAllFaults || sum.missing.isEmpty else {
+            let names = sum.missing.map { "\($0)" }.joined(separator: ", ")
+            complain("error: the simulator itself is at fault, for these never happened: \(names)")
+            throw ExitCode(70)
+        }
+    }
+
+    private func runExhaustively() throws {
+        let result = Exhaustive.run()
+        if let (plan, violation) = result.violation {
+            complain("error: \(violation)\n  \(plan)\n  repeat it with: samovar simulate --exhaustive")
+            throw ExitCode(70)
+        }
+        say("\(result.runs) runs of a small world, with a crash at each of its steps: no violation")
+    }
+
+    /// Says what was broken, what came before it, and how to see it again.
+    private func fail(_ violation: Violation, seed: UInt64) -> ExitCode {
+        if !trace {
+            // The same run again, and what led to its end: a run that keeps its text is ten times slower.
+            let lines = Simulation(seed: seed, minutes: minutes).run(tracing: .last(60)).trace
+            complain(lines.joined(separator: "\n"))
+        }
+        complain("error: \(violation)")
+        complain("  repeat it with: samovar simulate --seed \(seed) --minutes \(minutes) --trace")
+        return ExitCode(70)
+    }
+}
+
+/// One line of data, written at once: a long run in a pipe shows how far it is.
+func say(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
+private func complain(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+}

@@ -1,0 +1,46 @@
+public import SamovarCore
+
+/// What the journal determines beside the program's state, as far as a test or a simulator compares it: two machines that have
+/// read the same turns have the same books, whether they lived through them, replayed them or began with a snapshot.
+///
+/// Outcomes are left out: which of them are still kept depends on what clients have confirmed.
+public struct Books: Equatable, Sendable {
+    public struct Effect: Equatable, Sendable {
+        public let id: EffectID
+        public let root: Int
+        public let failures: Int
+        public let deaths: Int
+
+        public init(id: EffectID, root: Int, failures: Int, deaths: Int) {
+            self.id = id
+            self.root = root
+            self.failures = failures
+            self.deaths = deaths
+        }
+    }
+
+    public var starts = 0
+    /// In the order of their identities, as are the dead ones.
+    public var open: [Effect] = []
+    public var dead: [EffectID] = []
+    /// The number of the newest input of each session.
+    public var sessions: [SessionID: Int] = [:]
+    public var workers: Set<WorkerID> = []
+
+    public init() {}
+}
+
+extension StoreMachine {
+    /// The books after the newest turn, on disk or not.
+    public var books: Books {
+        var books = Books()
+        books.starts = state.starts
+        books.open = state.ledger.open.values.sorted { $0.id < $1.id }.map {
+            Books.Effect(id: $0.id, root: $0.root, failures: $0.failures, deaths: $0.deaths)
+        }
+        books.dead = state.ledger.dead.keys.sorted()
+        books.sessions = state.sessions.sessions.mapValues(\.last)
+        books.workers = state.joined
+        return books
+    }
+}

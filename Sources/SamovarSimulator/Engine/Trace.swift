@@ -1,0 +1,45 @@
+import SamovarCore
+
+/// What happened, as a hash over everything and, if it is wanted, as text.
+///
+/// The text of millions of events costs more than the events. So a run only hashes; a run that must be explained is repeated
+/// from its seed with the text on, which the hash shows to be the same run.
+struct Trace {
+    enum Keeping: Equatable {
+        case nothing
+        /// So many of the newest lines.
+        case last(Int)
+        case everything
+    }
+
+    private var hash = KeyedHash(Secret(high: 0, low: 0))
+    private let keeping: Keeping
+    private(set) var lines: [String] = []
+    private(set) var count = 0
+
+    init(_ keeping: Keeping) {
+        self.keeping = keeping
+    }
+
+    mutating func note(_ time: Instant, _ a: Int, _ b: Int = 0, _ text: () -> String) {
+        count += 1
+        hash.combine(UInt64(bitPattern: time))
+        hash.combine(a)
+        hash.combine(b)
+        guard keeping != .nothing else { return }
+        lines.append("\(describe(time))  \(text())")
+        if case .last(let limit) = keeping, lines.count >= 2 * limit { lines.removeFirst(lines.count - limit) }
+    }
+
+    var digest: UInt64 { hash.finish() }
+
+    var tail: ArraySlice<String> {
+        if case .last(let limit) = keeping { lines.suffix(limit) } else { lines[...] }
+    }
+}
+
+/// `12.345678`: seconds of virtual time.
+func describe(_ time: Instant) -> String {
+    let fraction = String(time % seconds)
+    return "\(time / seconds).\(String(repeating: "0", count: 6 - fraction.count))\(fraction)"
+}

@@ -1,0 +1,70 @@
+import SamovarProtocol
+
+/// A small world, and every way to kill one of its processes once: the store before each of its steps, with each fate of the
+/// write that is under way, and the worker before each of its steps.
+public enum Exhaustive {
+    public struct Result: Sendable {
+        public internal(set) var runs = 0
+        public internal(set) var violation: (plan: String, violation: Violation)?
+    }
+
+    public static func run() -> Result {
+        var result = Result()
+        for (name, swarm) in Swarm.small {
+            // Without a crash, to count the steps.
+            var steps = World.Steps()
+            attempt(name, swarm, nil, &result) { steps = $0.steps }
+            for step in 1...max(1, steps.store) {
+                for fate in CrashPlan.Fate.allCases {
+                    attempt(name, swarm, CrashPlan(victim: .store, step: step, fate: fate), &result)
+                }
+            }
+            for step in 1...max(1, steps.worker) { attempt(name, swarm, CrashPlan(victim: .worker, step: step), &result) }
+        }
+        return result
+    }
+
+    private static func attempt(
+        _ name: String, _ swarm: Swarm, _ crash: CrashPlan?, _ result: inout Result, _ look: (World) -> Void = { _ in }
+    ) {
+        guard result.violation == nil else { return }
+        let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, crash: crash, trace: .nothing)
+        let end = Simulation.finish(world)
+        result.runs += 1
+        look(world)
+        guard let violation = end.violation else { return }
+        result.violation = ("\(name), \(crash.map { "\($0)" } ?? "no crash")", violation)
+    }
+}
+
+extension Swarm {
+    /// One client that sends three inputs, one worker, one store; batches and snapshots as small as they can be, or as usual.
+    static var small: [(name: String, swarm: Swarm)] {
+        var usual = Swarm(seed: 1)
+        usual.clients = 1
+        usual.workers = 1
+        usual.faults = []
+        usual.isHarsh = false
+        usual.delay = milliseconds
+        usual.syncTime = 2 * milliseconds
+        usual.roundCost = 50
+        usual.slots = 1
+        usual.readAhead = 0
+        usual.pause = 100 * milliseconds
+        usual.inputs = 3
+        usual.works = [.quick]
+        usual.deadly = []
+        usual.sackBytes = 10
+        usual.store = .init()
+        usual.client = .init()
+        usual.worker = .init()
+        var tiny = usual
+        tiny.store.batchTurns = 1
+        tiny.store.turnsPerRound = 1
+        tiny.store.snapshotBytes = 1
+        var retaining = usual
+        retaining.store.snapshotBytes = 100
+        retaining.store.window = 1
+        return [("usual", usual), ("tiny", tiny), ("retaining", retaining)]
+    }
+}

@@ -1,0 +1,107 @@
+import SamovarCore
+import SamovarProtocol
+
+/// What one seed's world is like: who is in it, what may go wrong, and how small its limits are.
+struct Swarm {
+    var clients: Int
+    var workers: Int
+    var faults: Set<Fault>
+    /// Messages are lost, repeated and swapped inside a connection.
+    var isHarsh: Bool
+    /// Faults come about so many times as often as usual.
+    var pace: Double
+
+    // The network.
+    var delay: Instant
+    var publisherLoss: Double
+    var highWater: Int
+    var loss = 0.0
+    var duplication = 0.0
+    var reordering = 0.0
+
+    // The disk.
+    var syncTime: Instant
+
+    // Processes.
+    var roundCost: Instant
+    var slots: Int
+    var readAhead: Int
+    /// How often a supervisor tells of a death.
+    var reports: Double
+
+    // Load.
+    /// Between two inputs of one client.
+    var pause: Instant
+    /// Inputs of each client, one of each kind after the other; nil for as many as time allows, drawn.
+    var inputs: Int?
+    /// Inputs that one client lets wait for their outcome.
+    var unanswered: Int
+    var works: [Work]
+    /// Those that end workers. They are few, for each death costs other jobs an attempt, too.
+    var deadly: [Work]
+    var sackBytes: Int
+
+    var store = StoreSettings()
+    var client = ClientMachine.Settings()
+    var worker = WorkerMachine.Settings()
+
+    func has(_ fault: Fault) -> Bool { faults.contains(fault) }
+
+    init(seed: UInt64) {
+        var dice = Dice(seed: seed, "swarm")
+        clients = dice.number(1...4)
+        workers = dice.number(1...3)
+        let isHarsh = dice.chance(0.2)
+        self.isHarsh = isHarsh
+        let faults = Set(Fault.allCases.filter { _ in dice.chance(0.5) }.filter { isHarsh || !$0.isHarsh })
+        self.faults = faults
+        pace = dice.pick([0.5, 1, 1, 2, 5])
+        delay = dice.pick([100, milliseconds, milliseconds, 5 * milliseconds, 30 * milliseconds, 100 * milliseconds])
+        publisherLoss = dice.pick([0.02, 0.1, 0.3])
+        highWater = dice.pick([30, 100, 1_000])
+        if isHarsh {
+            loss = faults.contains(.loss) ? dice.pick([0.005, 0.05]) : 0
+            duplication = faults.contains(.duplication) ? dice.pick([0.01, 0.1]) : 0
+            reordering = faults.contains(.reordering) ? dice.pick([0.01, 0.1]) : 0
+        }
+        syncTime = dice.pick([100, 500, 2 * milliseconds, 10 * milliseconds, 50 * milliseconds])
+        roundCost = dice.pick([10, 50, 500])
+        slots = dice.number(1...4)
+        readAhead = dice.pick([0, 0, 1, 4])
+        reports = dice.pick([0, 0.5, 1])
+        pause = dice.pick([300, 1_000, 2_000, 5_000]) * milliseconds
+        unanswered = 20
+        works = Work.allCases.filter { !$0.isDeadly }.filter { _ in dice.chance(0.5) } + [.quick]
+        deadly = Work.allCases.filter(\.isDeadly).filter { _ in dice.chance(0.5) }
+        sackBytes = dice.pick([0, 100, 2_000])
+        narrow(&dice)
+    }
+
+    /// Makes some limits so small that they are met all the time.
+    private mutating func narrow(_ dice: inout Dice) {
+        func rarely<Value>(_ value: inout Value, _ choices: [Value]) {
+            if dice.chance(0.3) { value = dice.pick(choices) }
+        }
+        rarely(&store.batchTurns, [1, 3, 20])
+        rarely(&store.batchBytes, [1, 300])
+        rarely(&store.turnsPerRound, [1, 3])
+        rarely(&store.window, [1, 2, 8])
+        rarely(&store.inbox, [2, 10])
+        rarely(&store.openEffects, [5, 20])
+        rarely(&store.taskFrameBytes, [1, 100])
+        rarely(&store.sessionIdle, [.seconds(15), .seconds(60)])
+        rarely(&store.silence, [.seconds(3), .seconds(10)])
+        rarely(&store.waiters, [1, 4])
+        rarely(&store.viewInterval, [.milliseconds(1), .milliseconds(500)])
+        store.snapshotBytes = dice.pick([500, 4_000, 20_000, 64 << 20])
+        store.drain = .seconds(dice.pick([1, 5]))
+        rarely(&client.window, [1, 4])
+        rarely(&client.frameBytes, [1, 200])
+        rarely(&client.requests, [1, 3])
+        rarely(&worker.unacknowledged, [1, 3])
+        rarely(&worker.frameBytes, [1, 200])
+        rarely(&worker.drain, [.milliseconds(10), .seconds(3)])
+        // Refused at the door, a client comes again after a second: so few go in each second then.
+        if store.inbox < 50 { unanswered = store.inbox * 4 }
+    }
+}

@@ -1,0 +1,247 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+
+/// What may stand in the journal.
+extension Judge {
+    func take(_ record: Record) throws(Violation) {
+        try require(
+            record.time >= chronicle.time, .i8, expected: "turn \(record.turn) not before \(chronicle.time.microseconds)",
+            seen: "\(record.time.microseconds)")
+        chronicle.time = record.time
+        chronicle.endsDrained = false
+        if let next = chronicle.announced.first {
+            guard case .followUp(of: next.of) = record.origin, case .applied(next.message, _, _) = record.event else {
+                return try require(
+                    false, .i4, expected: "turn \(record.turn) to be the follow-up of turn \(next.of)", seen: "\(record)")
+            }
+            chronicle.announced.removeFirst()
+        }
+        try takeEvent(record)
+        // Records that call no `update` leave the tally as it was.
+        if chronicle.last < record.turn { chronicle.tallies.append(chronicle.state.tally) }
+    }
+
+    private func takeEvent(_ record: Record) throws(Violation) {
+        switch record.event {
+        case .started(let number, _, _, let seed): try started(number, seed: seed, record)
+        case .applied(let bytes, _, let closes): try applied(bytes, closes: closes, record)
+        case .streamed:
+            try require(false, .i2, expected: "jobs that answer once", seen: "a streamed message at turn \(record.turn)")
+        case .refused(let verdict): try refused(verdict, record)
+        case .attemptFailed(let id, let reason, _, _): try attemptFailed(id, reason, record)
+        case .done(let id):
+            try answered(id, record, messages: [])
+            ended(id)
+        case .dead(let id, let failure):
+            try failedForGood(id, record)
+            try require(
+                chronicle.open[id]?.effect.work == .doomed, .i6, expected: "`failed` to make a message of effect \(id)",
+                seen: "a dead effect: \(failure)")
+            chronicle.dead.insert(id)
+            ended(id)
+        case .requeued(let id), .dropped(let id):
+            try require(false, .i2, expected: "no operator", seen: "effect \(id) requeued or dropped")
+        case .workerJoined(let id):
+            try require(world.isWorker(id), .i2, expected: "a worker of this world", seen: "worker \(id) joins")
+            chronicle.workers.insert(id)
+        case .workerLeft(let id):
+            chronicle.workers.remove(id)
+            for handout in chronicle.handouts.values where handout.worker == id { handout.isAbandoned = true }
+        case .sessionExpired(let id): try expired(id, record)
+        case .divergenceAccepted(let turn, _, _):
+            try require(false, .i4, expected: "a program that does as it did", seen: "a divergence at turn \(turn)")
+        case .quarantined(let text):
+            try require(false, .i2, expected: "a program that ends no store", seen: "turn \(record.turn): \(text)")
+        case .drained:
+            chronicle.workers.removeAll()
+            chronicle.endsDrained = true
+        }
+    }
+
+    private func started(_ number: Int, seed: [UInt8], _ record: Record) throws(Violation) {
+        try require(
+            number == chronicle.starts + 1, .i8, expected: "start \(chronicle.starts + 1)", seen: "start \(number)")
+        chronicle.starts = number
+        chronicle.startTime = record.time
+        chronicle.startInstant = world.store.startInstant
+        guard number == 1 else { return }
+        let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: chronicle.secret)
+        do {
+            let next = try Mill.start(Mill.Seed(sackBytes: chronicle.state.sackBytes), turn)
+            chronicle.state = next.state
+            chronicle.tallies.append(chronicle.state.tally)
+            chronicle.take(next.command, of: turn, root: record.root)
+        } catch {
+            try require(false, .i4, expected: "a seed that the program takes", seen: "\(error)")
+        }
+    }
+
+    // MARK: Messages
+
+    private func applied(_ bytes: [UInt8], closes: Bool, _ record: Record) throws(Violation) {
+        let message: Mill.Message
+        do {
+            message = try MessagePackDecoder().decode(Mill.Message.self, from: bytes)
+        } catch {
+            return try require(false, .i2, expected: "a message at turn \(record.turn)", seen: "\(error)")
+        }
+        switch record.origin {
+        case .client(let session, let sequence):
+            let input = try input(session, sequence, record)
+            try require(
+                input.message == message, .i2, expected: "the message of \(input)", seen: "\(message) at turn \(record.turn)")
+            try decided(Chronicle.Fate(turn: record.turn, grain: input.grain, verdict: .applied), session)
+        case .effect(let id, _, let index):
+            try answered(id, record, message: bytes, at: index, closes: closes)
+        case .failure(let id): try failedForGood(id, record)
+        case .followUp: break
+        case .store, .operator, .subscription:
+            try require(false, .i2, expected: "somebody who sent it", seen: "\(message) at turn \(record.turn) of \(record.origin)")
+        }
+        let turn = Turn(number: record.turn, now: record.time, origin: record.origin, secret: chronicle.secret)
+        chronicle.apply(message, turn, root: record.root)
+        switch record.origin {
+        case .effect(let id, _, _), .failure(let id): if closes { ended(id) }
+        default: break
+        }
+    }
+
+    private func refused(_ verdict: Outcome.Verdict, _ record: Record) throws(Violation) {
+        guard case .client(let session, let sequence) = record.origin else {
+            return try require(false, .i2, expected: "an input", seen: "a refusal of \(record.origin)")
+        }
+        let input = try input(session, sequence, record)
+        try require(
+            input.message == nil, .i2, expected: "\(input) to be applied", seen: "\(verdict) at turn \(record.turn)")
+        if case .refused(let bytes) = verdict {
+            try require(
+                bytes == packed(Mill.Refusal(grain: input.grain)), .i2, expected: "the refusal of \(input)", seen: "another one")
+        }
+        try decided(Chronicle.Fate(turn: record.turn, grain: input.grain, verdict: verdict), session)
+    }
+
+    private func input(_ session: SessionID, _ sequence: Int, _ record: Record) throws(Violation) -> ClientProcess.Input {
+        let next = chronicle.isOver(session) ? 1 : chronicle.fates[session, default: []].count + 1
+        try require(
+            sequence == next, .i3, expected: "input \(next) of session \(session)", seen: "input \(sequence) at turn \(record.turn)")
+        guard let input = wire[session]?[chronicle.timeline]?[sequence] else {
+            throw Violation(
+                invariant: .i2, time: world.now, expected: "an input that its client sent",
+                seen: "input \(sequence) of session \(session) at turn \(record.turn)")
+        }
+        return input
+    }
+
+    private func decided(_ fate: Chronicle.Fate, _ session: SessionID) throws(Violation) {
+        try require(
+            chronicle.grains.insert(fate.grain).inserted, .i3, expected: "grain \(fate.grain) once",
+            seen: "it again at turn \(fate.turn)")
+        if chronicle.isOver(session) {
+            chronicle.expired.remove(session)
+            chronicle.fates[session] = []
+        }
+        chronicle.fates[session, default: []].append(fate)
+        chronicle.fateAt[fate.turn] = fate
+    }
+
+    private func expired(_ session: SessionID, _ record: Record) throws(Violation) {
+        try require(
+            chronicle.fates[session] != nil && !chronicle.isOver(session), .i3, expected: "a session that there is",
+            seen: "the end of \(session)")
+        let silence = silence(of: session, at: record) ?? .max
+        let hasLeft = world.hasLeft(session)
+        try require(
+            hasLeft || silence >= world.swarm.store.sessionIdle.microseconds * 9 / 10, .i3,
+            expected: "session \(session) to be kept, it was heard of \(describe(silence)) s ago", seen: "its end")
+        chronicle.expired.insert(session)
+    }
+
+    // MARK: Effects
+
+    /// An effect ends with an answer that its worker gave under this lease.
+    private func answered(_ id: EffectID, _ record: Record, messages: [[UInt8]]) throws(Violation) {
+        try require(chronicle.open[id] != nil, .i6, expected: "effect \(id) to end once", seen: "its end at turn \(record.turn)")
+        // `done` does not say by which lease; one of them must have answered so.
+        let isTrue = chronicle.leases(of: id).contains { chronicle.handouts[$0]?.answer == .done(messages) }
+        try require(isTrue, .i2, expected: "a worker that answered so", seen: "effect \(id) done at turn \(record.turn)")
+    }
+
+    private func answered(
+        _ id: EffectID, _ record: Record, message: [UInt8], at index: Int, closes: Bool
+    ) throws(Violation) {
+        guard case .effect(_, let lease, _) = record.origin else { return }
+        try require(
+            chronicle.open[id] != nil, .i6, expected: "effect \(id) to be completed once",
+            seen: "a second time at turn \(record.turn), lease \(lease)")
+        guard let handout = chronicle.handouts[lease], handout.effect == id, case .done(let messages)? = handout.answer,
+            messages.indices.contains(index), messages[index] == message
+        else {
+            return try require(
+                false, .i2, expected: "an answer that a worker gave for effect \(id) under lease \(lease)",
+                seen: "turn \(record.turn) with message \(index) of it")
+        }
+        try require(
+            closes == (index == messages.count - 1), .i6, expected: "the last message to end effect \(id)",
+            seen: "message \(index) of \(messages.count), closes: \(closes)")
+    }
+
+    private func attemptFailed(_ id: EffectID, _ reason: Failure.Reason, _ record: Record) throws(Violation) {
+        guard var order = chronicle.open[id] else {
+            return try require(false, .i6, expected: "an open effect", seen: "a failed attempt of \(id) at turn \(record.turn)")
+        }
+        if reason == .workerDied {
+            order.deaths += 1
+            try require(
+                order.deaths <= world.swarm.store.suspectDeaths, .i6, expected: "effect \(id) to be parked after its last death",
+                seen: "death \(order.deaths) at turn \(record.turn)")
+        } else {
+            order.failures += 1
+            try require(
+                order.failures < order.effect.work.retry.attempts, .i6,
+                expected: "effect \(id) to fail for good after \(order.effect.work.retry.attempts) attempts",
+                seen: "failure \(order.failures) and another attempt, at turn \(record.turn)")
+        }
+        if case .effect(_, let lease, _) = record.origin {
+            try fail(id, lease, order, record)
+            order.failed = lease
+        }
+        chronicle.open[id] = order
+    }
+
+    /// A failed attempt counts once, and only the newest.
+    private func fail(_ id: EffectID, _ lease: Lease, _ order: Chronicle.Order, _ record: Record) throws(Violation) {
+        guard let handout = chronicle.handouts[lease], handout.effect == id else {
+            return try require(false, .i2, expected: "a lease of effect \(id)", seen: "\(lease) at turn \(record.turn)")
+        }
+        try require(
+            order.failed.map { lease > $0 } ?? true, .i6, expected: "a lease of effect \(id) to fail once",
+            seen: "\(lease) at turn \(record.turn) after \(order.failed.map { "\($0)" } ?? "")")
+        guard !world.swarm.isHarsh else { return }
+        let newer = chronicle.leases(of: id).last { newer in
+            guard newer > lease, let holder = chronicle.handouts[newer] else { return false }
+            return holder.isRunning && !holder.isAbandoned && !holder.isSettled
+        }
+        try require(
+            newer == nil, .i6, expected: "lease \(newer.map { "\($0)" } ?? "") of effect \(id) to count",
+            seen: "a failure of the older \(lease) at turn \(record.turn)")
+    }
+
+    private func failedForGood(_ id: EffectID, _ record: Record) throws(Violation) {
+        guard let order = chronicle.open[id] else {
+            return try require(false, .i6, expected: "effect \(id) to end once", seen: "its failure at turn \(record.turn)")
+        }
+        let isPermanent = chronicle.leases(of: id).contains { lease in
+            switch chronicle.handouts[lease]?.answer {
+            case .failed(_, _, permanent: true): true
+            case .done(let messages): messages.contains([0xc1])
+            default: false
+            }
+        }
+        let isSpent = order.failures + 1 >= order.effect.work.retry.attempts
+        let isParked = order.deaths + 1 > world.swarm.store.suspectDeaths
+        try require(
+            isPermanent || isSpent || isParked, .i6, expected: "further attempts of effect \(id) (\(order.effect.work.rawValue))",
+            seen: "its failure for good at turn \(record.turn), after \(order.failures) failures and \(order.deaths) deaths")
+    }
+}

@@ -1,0 +1,32 @@
+/// What must hold in every world, whatever goes wrong.
+public enum Invariant: String, CaseIterable, Sendable {
+    case i1 = "I1: what a client was told is in the journal, at that turn"
+    case i2 = "I2: whatever is in the journal was sent by somebody"
+    case i3 = "I3: the inputs of a session are taken once, in order, without a hole"
+    case i4 = "I4: live, replayed and restored states are equal, and groups are whole"
+    case i5 = "I5: nothing leaves the store that tells of a turn that is not on disk"
+    case i6 = "I6: an effect that was ordered is run, and ends once"
+    case i7 = "I7: views are shown in order, and are those of their turn"
+    case i8 = "I8: starts, leases and times never go back"
+    case i9 = "I9: when faults end, all work ends, and all see the newest view"
+    case i10 = "I10: limits hold"
+    case i12 = "I12: each call ends once and honestly"
+}
+
+/// A promise was broken.
+public struct Violation: Error, Sendable, CustomStringConvertible {
+    public let invariant: Invariant
+    /// Virtual microseconds since the world began.
+    public let time: Int64
+    public let expected: String
+    public let seen: String
+
+    public var description: String {
+        """
+        \(invariant.rawValue)
+          at virtual second \(SamovarSimulator.describe(time))
+          expected: \(expected)
+          seen:     \(seen)
+        """
+    }
+}

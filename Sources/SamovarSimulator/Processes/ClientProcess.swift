@@ -1,0 +1,295 @@
+import SamovarCore
+import SamovarProtocol
+
+/// A client process: the loop of `ClientLoop` around its two machines, and a user who sends, waits and watches.
+final class ClientProcess: Process {
+    struct Input: CustomStringConvertible {
+        let grain: UInt64
+        let bytes: [UInt8]
+        /// What it becomes; nil if it is refused, or no input at all.
+        let message: Mill.Message?
+
+        var description: String { message.map { "\($0)" } ?? "a refused input of grain \(grain)" }
+    }
+
+    struct Shown {
+        let timeline: Timeline
+        let turn: Int
+        let bytes: [UInt8]
+    }
+
+    private(set) var session = SessionID.zero
+    private var machine: ClientMachine?
+    private var subscriber: SubscriberMachine?
+    private var front = Port()
+    private var feed = Port()
+    /// By the caller's number.
+    private var inputs: [Int: Input] = [:]
+    private var inputsByBytes: [[UInt8]: Input] = [:]
+    private var settling: Set<Int> = []
+    private var wantedView: Int?
+    /// A turn of an input that was applied.
+    private var newestTurn: Int?
+    private(set) var shown: Shown?
+    /// The timeline of the newest WELCOME.
+    private var home = Timeline.zero
+    private let isSender: Bool
+
+    init(_ world: World, _ number: Int) {
+        var dice = Dice(seed: world.seed, "client", number)
+        isSender = number == 0 || dice.chance(0.7)
+        super.init(world, "client \(number + 1)", 200 + number)
+    }
+
+    var isSettled: Bool { isUp && inputs.isEmpty && settling.isEmpty && wantedView == nil }
+    var waitsFor: String { "\(inputs.count) outcomes, \(settling.count) settled turns, \(wantedView == nil ? 0 : 1) views" }
+
+    /// What stands behind a number on the wire.
+    func input(_ submission: Submission) -> Input? { inputsByBytes[submission.input] }
+
+    // MARK: Life
+
+    override func begin() throws(Violation) {
+        session = dice.id()
+        machine = ClientMachine(
+            session: session, schema: Mill.schema, settings: world.swarm.client, random: dice.generator())
+        subscriber = SubscriberMachine(random: dice.generator())
+        wake(at: world.now)
+        world.plan(.act(self, incarnation: incarnation), at: world.now + dice.about(world.swarm.pause))
+    }
+
+    override func end() {
+        machine = nil
+        subscriber = nil
+        front.disconnect(world.network)
+        feed.disconnect(world.network)
+        inputs.removeAll()
+        inputsByBytes.removeAll()
+        settling.removeAll()
+        wantedView = nil
+        newestTurn = nil
+        shown = nil
+        home = .zero
+    }
+
+    // MARK: Events
+
+    func arrive(_ parts: [[UInt8]], on link: Link) {
+        if link === front.link { front.arrive(parts) } else if link === feed.link { feed.arrive(parts) } else { return }
+        wake(at: world.now)
+    }
+
+    func connected(_ link: Link) {
+        if link === front.link || link === feed.link { wake(at: world.now) }
+    }
+
+    func broke(_ link: Link) {
+        if link === front.link { front.breakOff() } else if link === feed.link { feed.breakOff() } else { return }
+        wake(at: world.now)
+    }
+
+    // MARK: The user
+
+    func act() throws(Violation) {
+        guard world.isBusy else { return }
+        world.plan(.act(self, incarnation: incarnation), at: world.now + dice.about(world.swarm.pause))
+        guard !isPaused else { return }
+        let now = localNow
+        if isSender { for _ in 0..<dice.pick([1, 1, 2, 5]) where maySend { submit() } }
+        if dice.chance(0.1), let turn = newestTurn, settling.count < 4 { try settle(turn, now) }
+        if dice.chance(0.1) { try requestView(atLeast: newestTurn ?? 0, now) }
+        if dice.chance(0.005) { try leave(now) }
+        if isUp { wake(at: world.now) }
+    }
+
+    /// Neither too much waits for an outcome, nor is a small world's number of inputs reached.
+    private var maySend: Bool { inputs.count < world.swarm.unanswered && world.sent < world.swarm.inputs ?? .max }
+
+    private func submit() {
+        let grain = world.nextGrain()
+        let input = makeInput(grain)
+        do throws(ClientMachine.SubmitError) {
+            guard let number = try machine?.submit(input.bytes) else { return }
+            inputs[number] = input
+            inputsByBytes[input.bytes] = input
+            world.sent += 1
+            world.note("\(name) submits \(number): \(input)")
+        } catch {
+            world.note("\(name) cannot submit: \(error)")
+        }
+    }
+
+    private func makeInput(_ grain: UInt64) -> Input {
+        switch world.swarm.inputs == nil ? dice.number(0...19) : [5, 3, 12][world.sent % 3] {
+        case 0: return Input(grain: grain, bytes: [0xc1] + packed(grain), message: nil)
+        case 1: return Input(grain: grain, bytes: packed(Mill.Input.refuse(grain)), message: nil)
+        case 2...4:
+            let links = dice.pick([0, 1, 3, 10])
+            return Input(
+                grain: grain, bytes: packed(Mill.Input.chain(grain, links: links)), message: .link(grain, rest: links))
+        case 5...11: return Input(grain: grain, bytes: packed(Mill.Input.note(grain)), message: .noted(grain))
+        default:
+            let isDeadly = !world.swarm.deadly.isEmpty && dice.chance(0.03)
+            var work = dice.pick(isDeadly ? world.swarm.deadly : world.swarm.works)
+            if world.isLoaded, !work.isShort { work = .quick }
+            let count = isDeadly ? 1 : dice.pick([1, 1, 1, 3])
+            return Input(
+                grain: grain, bytes: packed(Mill.Input.work(grain, work, count: count)),
+                message: .ordered(grain, work, count: count))
+        }
+    }
+
+    private func settle(_ turn: Int, _ now: Timestamp) throws(Violation) {
+        var actions: [ClientMachine.Action] = []
+        do throws(ClientMachine.SubmitError) {
+            actions = try machine?.settle(turn: turn, now: now) ?? []
+            settling.insert(turn)
+        } catch {
+            world.note("\(name) cannot ask: \(error)")
+        }
+        try perform(actions, now)
+    }
+
+    private func requestView(atLeast turn: Int, _ now: Timestamp) throws(Violation) {
+        var actions: [ClientMachine.Action] = []
+        do throws(ClientMachine.SubmitError) {
+            actions = try machine?.requestView(atLeast: turn, now: now) ?? []
+            wantedView = max(turn, wantedView ?? turn)
+        } catch {
+            world.note("\(name) cannot ask: \(error)")
+        }
+        try perform(actions, now)
+    }
+
+    /// Says goodbye; another user comes later.
+    private func leave(_ now: Timestamp) throws(Violation) {
+        world.left(session)
+        try perform(machine?.close(now: now) ?? [], now)
+    }
+
+    // MARK: The loop
+
+    override func round() throws(Violation) {
+        let now = localNow
+        front.sendWaiting(world.network)
+        var actions: [ClientMachine.Action] = []
+        let (messages, mayHaveMore) = front.receive()
+        for parts in messages {
+            guard let envelope = try? Envelope(parts: parts) else { continue }  // Noise, as in the host.
+            actions += machine?.received(envelope, now: now) ?? []
+        }
+        if front.takeBroke() { actions += machine?.disconnected(now: now) ?? [] }
+        actions += machine?.ticked(now: now) ?? []
+        actions += machine?.flush(now: now) ?? []
+        try perform(actions, now)
+        guard isUp else { return }
+        try watch(now)
+        guard isUp else { return }
+        if mayHaveMore { wake(at: world.now) }
+        if let deadline = machine?.deadline { wake(at: clock.instant(of: deadline, after: world.now)) }
+        if let deadline = subscriber?.deadline { wake(at: clock.instant(of: deadline, after: world.now)) }
+    }
+
+    private func watch(_ now: Timestamp) throws(Violation) {
+        var views: [SubscriberMachine.Action] = []
+        for parts in feed.receive(limit: .max).messages {
+            guard let envelope = try? Envelope(parts: parts) else { continue }  // Noise, as in the host.
+            views += subscriber?.received(envelope, now: now) ?? []
+        }
+        if feed.takeBroke() { views += subscriber?.disconnected(now: now) ?? [] }
+        views += subscriber?.ticked(now: now) ?? []
+        try perform(views, now)
+    }
+
+    private func perform(_ actions: [ClientMachine.Action], _ now: Timestamp) throws(Violation) {
+        for action in actions where isUp { try perform(action, now) }
+    }
+
+    private func perform(_ action: ClientMachine.Action, _ now: Timestamp) throws(Violation) {
+        switch action {
+        case .connect: front.connect(world.network.connect(self, door: .front), world.network)
+        case .disconnect: front.disconnect(world.network)
+        case .send(let envelope):
+            try world.judge.clientSends(envelope, self)
+            front.send(envelope, world.network)
+        case .welcomed(_, let timeline): welcomed(timeline)
+        case .answered(let outcome): try answered(outcome)
+        case .unknown(let number, let reason):
+            try world.judge.unknown(self, reason)
+            try take(number, "unknown: \(reason)")
+        case .settled(let turn, _):
+            try world.judge.settled(self, turn: turn, timeline: machine?.timeline ?? .zero)
+            settling.remove(turn)
+        case .unsettled(let turn, _): settling.remove(turn)
+        case .waiting, .noView, .note: break
+        case .page, .pageless:
+            try world.judge.require(false, .i12, expected: "no page that nobody asked for", seen: "one at \(name)")
+        case .view(_, let turn, let bytes): try viewed(turn, bytes, now)
+        case .refused(let error):
+            try world.judge.refused(self, error)
+            world.clientEnded(self, "refused: \(error)")
+        case .stop:
+            front.disconnect(world.network, gracefully: true)
+            world.clientEnded(self, "closed")
+        }
+    }
+
+    private func welcomed(_ timeline: Timeline) {
+        guard timeline != home else { return }
+        home = timeline
+        newestTurn = nil
+        // Turns of one timeline mean nothing in another: any view will do.
+        if wantedView != nil { wantedView = 0 }
+    }
+
+    private func answered(_ outcome: Outcome) throws(Violation) {
+        guard let input = inputs[outcome.sequence] else {
+            return try world.judge.require(
+                false, .i12, expected: "each input of \(name) to be answered once", seen: "\(outcome) once more")
+        }
+        try world.judge.told(self, outcome, input, timeline: machine?.timeline ?? .zero)
+        try take(outcome.sequence, "\(outcome.verdict) at turn \(outcome.turn)")
+        if case .applied = outcome.verdict { newestTurn = outcome.turn }
+    }
+
+    private func take(_ number: Int, _ what: String) throws(Violation) {
+        let input = inputs.removeValue(forKey: number)
+        try world.judge.require(
+            input != nil, .i12, expected: "input \(number) of \(name) to end once", seen: "\(what), once more")
+        if let input { inputsByBytes[input.bytes] = nil }
+        world.note("\(name) hears of \(number): \(what)")
+    }
+
+    private func viewed(_ turn: Int, _ bytes: [UInt8], _ now: Timestamp) throws(Violation) {
+        let timeline = machine?.timeline ?? .zero
+        if let wanted = wantedView, turn >= wanted { wantedView = nil }
+        try perform(subscriber?.answered(turn: turn, bytes: bytes, timeline: timeline, now: now) ?? [], now)
+    }
+
+    private func perform(_ actions: [SubscriberMachine.Action], _ now: Timestamp) throws(Violation) {
+        for action in actions where isUp {
+            switch action {
+            case .reconnect: feed.connect(world.network.connect(self, door: nil), world.network)
+            case .show(let turn, let bytes, let timeline):
+                let previous = shown?.timeline == timeline ? shown?.turn : nil
+                try world.judge.shown(self, turn: turn, bytes: bytes, timeline: timeline, after: previous)
+                shown = Shown(timeline: timeline, turn: turn, bytes: bytes)
+                world.note("\(name) shows turn \(turn)")
+            case .requestView(let turn, let timeline): try ask(atLeast: turn, of: timeline, now)
+            case .stale, .live, .idle: break
+            case .note(let text): world.note("\(name): \(text)")
+            }
+        }
+    }
+
+    /// The subscriber asks through the front socket.
+    private func ask(atLeast turn: Int, of timeline: Timeline, _ now: Timestamp) throws(Violation) {
+        var actions: [ClientMachine.Action] = []
+        do throws(ClientMachine.SubmitError) {
+            actions = try machine?.requestView(atLeast: turn, in: timeline, now: now) ?? []
+        } catch {
+            world.note("\(name) cannot ask: \(error)")
+        }
+        try perform(actions, now)
+    }
+}

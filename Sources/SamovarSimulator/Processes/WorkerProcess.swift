@@ -1,0 +1,204 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+
+/// A handler that runs.
+final class Running {
+    let task: JobTask
+    let execution: Execution
+    var isStopping = false
+
+    init(task: JobTask, execution: Execution) {
+        self.task = task
+        self.execution = execution
+    }
+}
+
+/// A worker process: the loop of `WorkerLoop` around the machine, and handlers that take virtual time.
+final class WorkerProcess: Process {
+    private(set) var id = WorkerID.zero
+    private var machine: WorkerMachine?
+    private var port = Port()
+    private var running: [Lease: Running] = [:]
+    private var ended: [(Running, JobResult.Answer)] = []
+    private var shallDrain = false
+    /// Jobs whose answer the store has not acknowledged, for the judge.
+    private(set) var owed: Set<Lease> = []
+    private let queues: [Queue]
+    private var slots: Int { world.swarm.slots }
+
+    init(_ world: World, _ number: Int) {
+        // The first one serves every queue, so that all work can end.
+        queues = number == 0 ? [.default, "heavy"] : number == 1 ? ["heavy"] : [.default]
+        super.init(world, "worker \(number + 1)", 100 + number)
+    }
+
+    var timeline: Timeline { machine?.timeline ?? .zero }
+    var isIdle: Bool { isUp && (machine?.jobs ?? 0) == 0 && (machine?.unacknowledged ?? 0) == 0 }
+    var holds: String { "\(machine?.jobs ?? 0) jobs and \(machine?.unacknowledged ?? 0) answers" }
+
+    // MARK: Life
+
+    override func begin() throws(Violation) {
+        id = dice.id()
+        world.joined(id)
+        let offer = WorkerOffer(id: id, slots: slots, queues: queues)
+        machine = WorkerMachine(
+            offer, schema: Mill.schema, readAhead: world.swarm.readAhead, settings: world.swarm.worker, random: dice.generator())
+        wake(at: world.now)
+    }
+
+    override func end() {
+        for lease in running.keys { world.judge.chronicle(of: timeline)?.handouts[lease]?.isRunning = false }
+        running.removeAll()
+        ended.removeAll()
+        owed.removeAll()
+        shallDrain = false
+        machine = nil
+        port.disconnect(world.network)
+    }
+
+    func drain() {
+        shallDrain = true
+        wake(at: world.now)
+    }
+
+    // MARK: Events
+
+    func arrive(_ parts: [[UInt8]], on link: Link) {
+        guard link === port.link else { return }
+        port.arrive(parts)
+        wake(at: world.now)
+    }
+
+    func connected(_ link: Link) {
+        guard link === port.link else { return }
+        wake(at: world.now)
+    }
+
+    func broke(_ link: Link) {
+        guard link === port.link else { return }
+        port.breakOff()
+        wake(at: world.now)
+    }
+
+    /// The handler's time is over.
+    func jobEnded(_ job: Running) {
+        guard running[job.task.lease] === job else { return }
+        switch job.execution.end {
+        case .death where !job.isStopping: world.workerDied(self, "job \(job.task.effect) ended it")
+        case .answer(let answer) where !job.isStopping: ended.append((job, answer))
+        case .answer, .death, .never: ended.append((job, .failed(.threw, "cancelled", permanent: false)))
+        }
+        wake(at: world.now)
+    }
+
+    // MARK: The loop
+
+    override func round() throws(Violation) {
+        let now = localNow
+        var actions: [WorkerMachine.Action] = []
+        for (job, answer) in ended { actions += finish(job, answer, now) }
+        ended.removeAll()
+        if shallDrain { actions += machine?.drain(now: now) ?? [] }
+        shallDrain = false
+        port.sendWaiting(world.network)
+        let (messages, mayHaveMore) = port.receive()
+        for parts in messages { actions += received(parts, now) }
+        if port.takeBroke() { actions += machine?.disconnected(now: now) ?? [] }
+        actions += machine?.ticked(now: now) ?? []
+        actions += machine?.flush(now: now) ?? []
+        for action in actions {
+            guard isUp else { return }
+            guard world.survives(self) else { return }
+            try perform(action)
+        }
+        guard isUp else { return }
+        if mayHaveMore { wake(at: world.now) }
+        if let deadline = machine?.deadline { wake(at: clock.instant(of: deadline, after: world.now)) }
+    }
+
+    private func finish(_ job: Running, _ answer: JobResult.Answer, _ now: Timestamp) -> [WorkerMachine.Action] {
+        let lease = job.task.lease
+        guard running[lease] === job else { return [] }
+        running[lease] = nil
+        let handout = world.judge.chronicle(of: timeline)?.handouts[lease]
+        handout?.isRunning = false
+        if !job.isStopping {
+            handout?.answer = answer
+            owed.insert(lease)
+            world.executions += 1
+        }
+        return machine?.finished(lease, answer, now: now) ?? []
+    }
+
+    private func received(_ parts: [[UInt8]], _ now: Timestamp) -> [WorkerMachine.Action] {
+        guard let envelope = try? Envelope(parts: parts) else { return [] }  // Noise, as in the host.
+        switch envelope.frame {
+        case .acknowledge(let leases), .cancel(let leases): owed.subtract(leases)
+        case .welcome where envelope.timeline != timeline: owed.removeAll()
+        default: break
+        }
+        return machine?.received(envelope, now: now) ?? []
+    }
+
+    private func perform(_ action: WorkerMachine.Action) throws(Violation) {
+        switch action {
+        case .connect: port.connect(world.network.connect(self, door: .work), world.network)
+        case .disconnect: port.disconnect(world.network)
+        case .send(let envelope):
+            try world.judge.workerSends(envelope, self, on: port.link)
+            port.send(envelope, world.network)
+        case .start(let task): try start(task)
+        case .cancel(let lease): stop(lease)
+        case .acknowledged(let mark):
+            try world.judge.require(false, .i2, expected: "no word of streams, for no job streams", seen: "\(mark)")
+        case .refused(let error):
+            try world.judge.require(
+                world.swarm.isHarsh, .i9, expected: "\(name) to be taken", seen: "it is refused: \(error)")
+            world.workerDied(self, "refused: \(error)")
+        case .stop:
+            port.disconnect(world.network, gracefully: true)
+            world.workerDied(self, "drained")
+        case .note(let text): world.note("\(name): \(text)")
+        }
+    }
+
+    private func start(_ task: JobTask) throws(Violation) {
+        try world.judge.started(task, self)
+        let effect: Mill.Effect
+        do {
+            effect = try MessagePackDecoder().decode(Mill.Effect.self, from: task.payload)
+        } catch {
+            return try world.judge.require(false, .i6, expected: "an effect of this program", seen: "\(error)")
+        }
+        let job = Running(task: task, execution: Execution(of: effect, attempt: task.attempt, &dice))
+        running[task.lease] = job
+        try world.judge.require(
+            running.count <= slots, .i10, expected: "\(slots) jobs at once", seen: "\(running.count) in \(name)")
+        if case .never = job.execution.end { return }
+        world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + job.execution.duration)
+    }
+
+    /// A handler that is told to stop ends when it notices.
+    private func stop(_ lease: Lease) {
+        guard let job = running[lease], !job.isStopping else { return }
+        job.isStopping = true
+        world.judge.chronicle(of: timeline)?.handouts[lease]?.isRunning = false
+        world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + dice.about(20 * milliseconds))
+    }
+
+    // MARK: Strangers
+
+    /// Answers of jobs that this worker was never given.
+    func forge() {
+        guard let link = port.link, link.state == .open, let effect = world.judge.chronicle.open.keys.min() else { return }
+        let lease = world.judge.chronicle.leases(of: effect).last ?? Lease(start: 1, counter: 1)
+        let message = packed(Mill.Message.ground(0, flour: dice.word()))
+        let result = JobResult(effect: effect, lease: lease, token: dice.word(), answer: .done([message]))
+        let envelope = Envelope(.result([result], credit: 0), timeline: world.judge.chronicle.timeline)
+        world.note("\(name) forges an answer for effect \(effect)")
+        world.network.send(envelope.parts, on: link, .toStore)
+        world.count(.forgery)
+    }
+}

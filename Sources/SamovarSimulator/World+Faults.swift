@@ -1,0 +1,125 @@
+import Journal
+import SamovarProtocol
+
+/// What goes wrong, and when.
+extension World {
+    func planFaults() {
+        guard crash == nil else { return }
+        network.isHarsh = swarm.isHarsh
+        for fault in Fault.allCases where swarm.has(fault) {
+            if fault.interval != nil { plan(.fault(fault), at: nextTime(of: fault)) }
+        }
+    }
+
+    private func nextTime(of fault: Fault) -> Instant {
+        let interval = Double(fault.interval ?? 0) / swarm.pace
+        return now + dice.time(0...Instant(interval * 2))
+    }
+
+    func happen(_ fault: Fault) throws(Violation) {
+        guard isFaulty else { return }
+        plan(.fault(fault), at: nextTime(of: fault))
+        switch fault {
+        case .storeCrash:
+            guard store.isUp, !store.isPaused else { return }
+            storeFuse = dice.number(0...60)
+        case .storePause: store.pause(until: now + dice.pick([100, 1_000, 4_000, 8_000, 15_000]) * milliseconds)
+        case .workerCrash: workerDied(dice.pick(workers), "killed")
+        case .workerPause: dice.pick(workers).pause(until: now + dice.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
+        case .clientCrash: clientEnded(dice.pick(clients), "killed")
+        case .clientPause: dice.pick(clients).pause(until: now + dice.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
+        case .storeDrain: if store.isUp { store.drain(within: swarm.store.drain) }
+        case .workerDrain: dice.pick(workers).drain()
+        case .linkBreak, .halfOpen: breakSomeLink(isNoticed: fault == .linkBreak)
+        case .cut: cut([.toStore, .toPeer])
+        case .oneWayCut: cut([dice.pick([.toStore, .toPeer])])
+        case .congestion:
+            network.delay = dice.time(100...1_500) * milliseconds
+            plan(.mend(.congestion), at: now + dice.time(1...5) * seconds)
+        case .forgery: return dice.pick(workers).forge()
+        default: return try damage(fault)
+        }
+        count(fault)
+    }
+
+    private func damage(_ fault: Fault) throws(Violation) {
+        switch fault {
+        case .diskSlow:
+            diskDelay = dice.time(50...2_000) * milliseconds
+            plan(.mend(.slowDisk), at: now + dice.time(1...10) * seconds)
+        case .diskFull:
+            disk.isFull = true
+            plan(.mend(.fullDisk), at: now + dice.time(1...15) * seconds)
+        case .syncError:
+            let error = JournalError(.inputOutput, "The simulated disk cannot sync.")
+            disk.failure = (error, isKept: dice.chance(0.5))
+        case .batchRot:
+            guard disk.batchCount > 0 else { return }
+            disk.rot(batch: dice.number(0...disk.batchCount - 1))
+            try storeDied("killed, and a block of its disk rots")
+        case .snapshotRot, .snapshotGarbled:
+            guard disk.snapshotCount > 0 else { return }
+            let index = disk.snapshotCount - 1
+            if fault == .snapshotRot { disk.rot(snapshot: index) } else { disk.garble(snapshot: index) }
+            try storeDied("killed, and its newest snapshot is damaged")
+        case .freshTimeline:
+            try storeDied("killed, for its journal is given up")
+            // Counted there.
+            return beginAnew()
+        default: preconditionFailure("\(fault) does not happen by itself")
+        }
+        count(fault)
+    }
+
+    private func breakSomeLink(isNoticed: Bool) {
+        let links = network.openLinks
+        guard !links.isEmpty else { return }
+        let link = dice.pick(links)
+        note("link \(link.id) of \(link.peer.name) breaks\(isNoticed ? "" : ", unnoticed")")
+        network.breakLink(link, isNoticed: isNoticed)
+    }
+
+    private func cut(_ directions: [Direction]) {
+        let peer: Process = dice.chance(0.5) ? dice.pick(workers) : dice.pick(clients)
+        let end = now + dice.pick([500, 3_000, 8_000, 30_000]) * milliseconds
+        for direction in directions {
+            note("\(peer.name) is cut off \(direction) until \(describe(end))")
+            network.cut(peer, direction)
+            plan(.mend(.link(peer, direction)), at: end)
+        }
+    }
+
+    func mend(_ mending: Mending) {
+        switch mending {
+        case .link(let peer, let direction): network.mend(peer, direction)
+        case .congestion: network.delay = isFaulty ? swarm.delay : milliseconds
+        case .slowDisk: diskDelay = 0
+        case .fullDisk: disk.isFull = false
+        }
+    }
+
+    /// Everything works again; only what is broken in the processes themselves is still broken.
+    func heal() throws(Violation) {
+        note("everything heals")
+        faultsAreOver()
+        storeFuse = nil
+        network.delay = milliseconds
+        diskDelay = 0
+        disk.isFull = false
+        disk.failure = nil
+        disk.repair()
+        if network.isHarsh {
+            // What such a network lost inside of a connection, only another connection brings back.
+            network.isHarsh = false
+            for link in network.openLinks { network.breakLink(link, isNoticed: true) }
+        }
+        var processes: [Process] = [store]
+        processes += workers as [Process]
+        processes += clients as [Process]
+        for process in processes {
+            network.mend(process, .toStore)
+            network.mend(process, .toPeer)
+            if process.isPaused { try process.resume() }
+        }
+    }
+}

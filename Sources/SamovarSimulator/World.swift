@@ -1,0 +1,344 @@
+import Journal
+import SamovarCore
+import SamovarProtocol
+
+/// One store, its workers and clients, the network between them and the disk under the store, all from one seed.
+///
+/// Two phases: for the given time things go wrong and promises must hold; then everything heals and all work must end. The
+/// world carries things out; what happens by itself is planned in `World+Faults`, and what must hold is the judge's.
+final class World {
+    let seed: UInt64
+    let swarm: Swarm
+    /// Faults end then.
+    let faultsEnd: Instant
+    /// Kill one process at one step, and nothing else goes wrong.
+    let crash: CrashPlan?
+
+    private(set) var now: Instant = 0
+    private var agenda: Agenda
+    var trace: Trace
+    var dice: Dice
+
+    private var parts: Parts?
+    private var counts = [Int](repeating: 0, count: Fault.allCases.count)
+    private var knownWorkers: Set<WorkerID> = []
+    private var leavers: Set<SessionID> = []
+    private var grain: UInt64 = 1
+
+    /// Faults still happen.
+    private(set) var isFaulty = true
+    /// Clients still send.
+    var isBusy: Bool { isFaulty }
+
+    // What a fault has changed for a while.
+    var diskDelay: Instant = 0
+    /// The store dies after so many steps.
+    var storeFuse: Int?
+    /// What its unconfirmed write comes to; drawn if nil.
+    var unconfirmed: CrashPlan.Fate?
+    /// Steps that processes have taken, where one may die.
+    private(set) var steps = Steps()
+
+    // For the report.
+    var sent = 0
+    var executions = 0
+    var turnsTaken = 0
+    private(set) var restarts = 0
+    private(set) var events = 0
+
+    private struct Parts {
+        let network: Network
+        let disk: Disk
+        let judge: Judge
+        let store: StoreProcess
+        let workers: [WorkerProcess]
+        let clients: [ClientProcess]
+    }
+
+    struct Steps: Equatable, Sendable {
+        var store = 0
+        var worker = 0
+    }
+
+    init(seed: UInt64, swarm: Swarm, duration: Instant, crash: CrashPlan? = nil, trace: Trace.Keeping) {
+        self.seed = seed
+        self.swarm = swarm
+        self.crash = crash
+        faultsEnd = duration
+        agenda = Agenda(dice: Dice(seed: seed, "agenda"))
+        self.trace = Trace(trace)
+        dice = Dice(seed: seed, "world")
+        let timeline = dice.id()
+        let secret = Secret(high: dice.word(), low: dice.word())
+        let chronicle = Chronicle(timeline: timeline, secret: secret, sackBytes: swarm.sackBytes)
+        parts = Parts(
+            network: Network(self), disk: Disk(timeline: timeline, secret: secret), judge: Judge(self, chronicle: chronicle),
+            store: StoreProcess(self), workers: (0..<swarm.workers).map { WorkerProcess(self, $0) },
+            clients: (0..<swarm.clients).map { ClientProcess(self, $0) })
+    }
+
+    private var built: Parts {
+        guard let parts else { preconditionFailure("a part of the world asks for another before it is made") }
+        return parts
+    }
+    var network: Network { built.network }
+    var disk: Disk { built.disk }
+    var judge: Judge { built.judge }
+    var store: StoreProcess { built.store }
+    var workers: [WorkerProcess] { built.workers }
+    var clients: [ClientProcess] { built.clients }
+
+    // MARK: Running
+
+    /// After the faults have ended, everything has so long.
+    static let patience = 60 * seconds
+
+    func run() throws(Violation) {
+        try launch(store, after: 0)
+        for worker in workers { try launch(worker, after: dice.time(0...seconds)) }
+        for client in clients { try launch(client, after: dice.time(0...seconds)) }
+        planFaults()
+        plan(.inspect, at: seconds)
+        while let (time, event) = agenda.next() {
+            now = time
+            if isFaulty, now >= faultsEnd { try heal() }
+            events += 1
+            try handle(event)
+            if isAtRest { return try requireEnd() }
+        }
+    }
+
+    private var isAtRest = false
+
+    private func handle(_ event: Event) throws(Violation) {
+        switch event {
+        case .round(let process, let incarnation):
+            trace.note(now, 1, process.incarnation) { "\(process.name): round" }
+            if process.incarnation == incarnation { try process.roundIsDue() }
+        case .start(let process, let incarnation): if process.incarnation == incarnation { try start(process) }
+        case .resume(let process, let incarnation): if process.incarnation == incarnation { try process.resume() }
+        case .act(let client, let incarnation): if client.incarnation == incarnation, client.isUp { try client.act() }
+        case .jobEnded(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobEnded(job) }
+        case .diskDone(let incarnation): if store.incarnation == incarnation { try store.diskDone() }
+        case .connected(let link): connected(link)
+        case .broke(let link): broke(link)
+        case .arrive(let link, let direction): arrive(link, direction)
+        case .fault(let fault): try happen(fault)
+        case .mend(let mending): mend(mending)
+        case .report(let id, let evidence, let incarnation):
+            if store.isUp, store.incarnation == incarnation { store.workerDied(id, evidence) }
+        case .inspect: try inspect()
+        }
+    }
+
+    private func inspect() throws(Violation) {
+        try store.compare()
+        guard !isFaulty else { return plan(.inspect, at: now + 5 * seconds) }
+        do throws(Violation) {
+            try judge.requireRest()
+            isAtRest = true
+        } catch {
+            if now >= faultsEnd + Self.patience { throw error }
+            plan(.inspect, at: now + seconds / 4)
+        }
+    }
+
+    /// Live, restored and replayed from the first turn: all the same.
+    private func requireEnd() throws(Violation) {
+        try store.compare()
+        try storeDied("the end", isOrderly: true)
+        try store.start(drift: 0, wall: wall)
+        try storeDied("the end", isOrderly: true)
+        disk.dropSnapshots()
+        try store.start(drift: 0, wall: wall)
+    }
+
+    // MARK: Plans and notes
+
+    func plan(_ event: Event, at time: Instant) { agenda.add(event, at: time) }
+
+    func note(_ text: @autoclosure () -> String) { trace.note(now, 0, 0, text) }
+
+    func count(_ fault: Fault) { counts[fault.rawValue] += 1 }
+
+    var faultCounts: [Int] { counts }
+
+    func nextGrain() -> UInt64 {
+        grain += 1
+        return grain
+    }
+
+    /// As much waits for slots as can be done in the time after the faults.
+    var isLoaded: Bool { judge.chronicle.open.count >= 5 + 5 * swarm.slots }
+
+    func joined(_ id: WorkerID) { knownWorkers.insert(id) }
+    func isWorker(_ id: WorkerID) -> Bool { knownWorkers.contains(id) }
+    func left(_ session: SessionID) { leavers.insert(session) }
+    func hasLeft(_ session: SessionID) -> Bool { leavers.contains(session) }
+
+    /// What a commit takes now.
+    func syncTime() -> Instant { dice.about(isFaulty ? swarm.syncTime : milliseconds) + (diskDelay > 0 ? dice.about(diskDelay) : 0) }
+
+    // MARK: The network
+
+    private func connected(_ link: Link) {
+        guard network.connected(link) else { return }
+        trace.note(now, 2, link.id) { "link \(link.id) of \(link.peer.name) is open" }
+        switch link.peer {
+        case let worker as WorkerProcess: worker.connected(link)
+        case let client as ClientProcess: client.connected(link)
+        default: break
+        }
+    }
+
+    private func broke(_ link: Link) {
+        guard link.peer.incarnation == link.incarnation else { return }
+        trace.note(now, 3, link.id) { "\(link.peer.name) notices that link \(link.id) broke" }
+        switch link.peer {
+        case let worker as WorkerProcess: worker.broke(link)
+        case let client as ClientProcess: client.broke(link)
+        default: break
+        }
+    }
+
+    private func arrive(_ link: Link, _ direction: Direction) {
+        guard let parts = network.arrive(link, direction) else { return }
+        trace.note(now, parts.reduce(link.id) { $0 &* 31 &+ $1.count }, Int(parts[0].last ?? 0)) {
+            frameText(parts, link, direction)
+        }
+        switch (direction, link.peer) {
+        case (.toStore, _): store.arrive(parts, on: link)
+        case (.toPeer, let worker as WorkerProcess): worker.arrive(parts, on: link)
+        case (.toPeer, let client as ClientProcess): client.arrive(parts, on: link)
+        default: break
+        }
+    }
+
+    // MARK: Steps
+
+    /// A process is about to do one thing; false if it dies before it.
+    func survives(_ process: Process) -> Bool {
+        if process is StoreProcess {
+            steps.store += 1
+            if let crash, crash.victim == .store, crash.step == steps.store { return !killStore(crash.fate) }
+            guard let fuse = storeFuse else { return true }
+            storeFuse = fuse - 1
+            guard fuse <= 0 else { return true }
+            storeFuse = nil
+            return !killStore(nil)
+        }
+        steps.worker += 1
+        guard let crash, crash.victim == .worker, crash.step == steps.worker, let worker = process as? WorkerProcess else { return true }
+        workerDied(worker, "killed")
+        return false
+    }
+
+    // MARK: Deaths and starts
+
+    private func launch(_ process: Process, after pause: Instant) throws(Violation) {
+        plan(.start(process, incarnation: process.incarnation), at: now + pause)
+    }
+
+    private func start(_ process: Process) throws(Violation) {
+        guard !process.isUp else { return }
+        var drift: Instant = 0
+        if swarm.has(.drift), isFaulty, crash == nil {
+            drift = dice.time(-200...200)
+            count(.drift)
+        }
+        if swarm.has(.wallJump), isFaulty, crash == nil, dice.chance(0.3) {
+            wallOffset = dice.time(-3_600...3_600) * seconds
+            count(.wallJump)
+        }
+        try process.start(drift: drift, wall: wall)
+    }
+
+    /// What the wall clock says: some day in 2026.
+    private var wall: Instant { 1_790_000_000 * seconds + now + wallOffset }
+    private var wallOffset: Instant = 0
+
+    /// Kills the store; the disk decides what its unconfirmed write comes to.
+    private func killStore(_ fate: CrashPlan.Fate?) -> Bool {
+        unconfirmed = fate
+        do throws(Violation) { try storeDied("killed") } catch { deferred = error }
+        return true
+    }
+
+    /// Found where nothing can be thrown.
+    private var deferred: Violation?
+
+    func storeDied(_ reason: String, isOrderly: Bool = false) throws(Violation) {
+        guard store.isUp else { return }
+        if !isOrderly, store.isAppending { try finishWrite() }
+        unconfirmed = nil
+        storeFuse = nil
+        store.die(reason)
+        network.storeEnded()
+        restarts += 1
+        if let deferred { throw deferred }
+        plan(.start(store, incarnation: store.incarnation), at: now + (crash == nil ? dice.time(1...500) : 100) * milliseconds)
+    }
+
+    private func finishWrite() throws(Violation) {
+        switch unconfirmed ?? drawFate() {
+        case .lost: count(.unconfirmedLost)
+        case .torn:
+            disk.tear()
+            count(.tornWrite)
+        case .kept:
+            try store.writeUnconfirmed()
+            count(.unconfirmedKept)
+        }
+    }
+
+    private func drawFate() -> CrashPlan.Fate {
+        let fates: [(Fault, CrashPlan.Fate)] = [(.unconfirmedLost, .lost), (.tornWrite, .torn), (.unconfirmedKept, .kept)]
+        let possible = fates.filter { swarm.has($0.0) }.map(\.1)
+        return possible.isEmpty ? .lost : dice.pick(possible)
+    }
+
+    /// The journal is damaged, and the store will not start. An operator brings the good copy back, or gives the journal up.
+    func storeRefused(_ error: JournalError) {
+        note("the store refuses to start: \(error)")
+        store.die("damaged journal")
+        if dice.chance(0.2) { beginAnew() } else { disk.repair() }
+        plan(.start(store, incarnation: store.incarnation), at: now + dice.time(100...2_000) * milliseconds)
+    }
+
+    /// The old timeline is archived, and another begins.
+    func beginAnew() {
+        let timeline = dice.id()
+        let secret = Secret(high: dice.word(), low: dice.word())
+        disk.begin(timeline: timeline, secret: secret)
+        judge.begin(Chronicle(timeline: timeline, secret: secret, sackBytes: swarm.sackBytes))
+        count(.freshTimeline)
+        note("a new timeline: \(timeline)")
+    }
+
+    func workerDied(_ worker: WorkerProcess, _ reason: String) {
+        guard worker.isUp else { return }
+        let id = worker.id
+        worker.die(reason)
+        if dice.chance(isFaulty ? (swarm.has(.deathReport) ? swarm.reports : 0) : 1) {
+            count(.deathReport)
+            plan(.report(id, reason, incarnation: store.incarnation), at: now + dice.time(1...50) * milliseconds)
+        }
+        plan(.start(worker, incarnation: worker.incarnation), at: now + dice.time(20...1_000) * milliseconds)
+    }
+
+    func clientEnded(_ client: ClientProcess, _ reason: String) {
+        guard client.isUp else { return }
+        client.die(reason)
+        plan(.start(client, incarnation: client.incarnation), at: now + dice.time(20...3_000) * milliseconds)
+    }
+
+    /// Nothing more will be drawn, and all is done.
+    func faultsAreOver() { isFaulty = false }
+}
+
+private func frameText(_ parts: [[UInt8]], _ link: Link, _ direction: Direction) -> String {
+    let what = (try? Envelope(parts: parts)).map { shorten("\($0.frame)") } ?? "noise"  // Only for the trace.
+    return direction == .toStore ? "\(link.peer.name) → store: \(what)" : "store → \(link.peer.name): \(what)"
+}
+
+private func shorten(_ text: String) -> String { text.count > 2400 ? "\(text.prefix(2400))…" : text }
