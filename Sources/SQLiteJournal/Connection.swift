@@ -15,8 +15,19 @@ struct Connection: Sendable {
         case refuse(JournalError)
     }
 
+    enum Mode {
+        /// Each transaction is on disk when it ends.
+        case durable
+        case readOnly
+        /// Nothing is on disk before the file is made durable as a whole: for a copy that nobody sees before.
+        case draft
+    }
+
+    /// Pages of this size hold a new journal; see docs/performance.md for what was measured.
+    static let pageSize = 8_192
+
     /// Opens a file and checks that it is a journal, before anything in it is changed.
-    init(path: String, access: SQLiteJournal.Access, emptyFile: EmptyFile) throws(JournalError) {
+    init(path: String, mode: Mode, emptyFile: EmptyFile) throws(JournalError) {
         var configuration = Configuration()
         configuration.label = "SQLiteJournal"
         configuration.prepareDatabase { db in
@@ -24,7 +35,7 @@ struct Connection: Sendable {
             // and no shared-memory file is made. `mmap_size=0`, since an I/O error in a mapping is a signal.
             try db.execute(
                 sql: """
-                    PRAGMA page_size = 8192;
+                    PRAGMA page_size = \(Self.pageSize);
                     PRAGMA locking_mode = EXCLUSIVE;
                     PRAGMA mmap_size = 0;
                     PRAGMA cell_size_check = ON;
@@ -33,21 +44,7 @@ struct Connection: Sendable {
                     """)
             let isEmpty = try Schema.check(db, at: path)
             if isEmpty, case .refuse(let error) = emptyFile { throw error }
-            if access == .readWrite {
-                guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                    throw JournalError(.inputOutput, "\(path) cannot have a write-ahead log on this file system.")
-                }
-                // `fullfsync` is what macOS needs to write through; elsewhere it does nothing.
-                try db.execute(
-                    sql: """
-                        PRAGMA synchronous = FULL;
-                        PRAGMA fullfsync = ON;
-                        PRAGMA checkpoint_fullfsync = ON;
-                        PRAGMA wal_autocheckpoint = 0;
-                        """)
-            } else {
-                try db.execute(sql: "PRAGMA query_only = ON")
-            }
+            try Self.set(mode, db, path)
             if isEmpty, case .begin(let identity) = emptyFile { try Schema.create(db, identity: identity) }
         }
         do {
@@ -56,6 +53,25 @@ struct Connection: Sendable {
             throw JournalError(error, "\(path) cannot be opened")
         }
         self.path = path
+    }
+
+    private static func set(_ mode: Mode, _ db: Database, _ path: String) throws {
+        switch mode {
+        case .durable:
+            guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                throw JournalError(.inputOutput, "\(path) cannot have a write-ahead log on this file system.")
+            }
+            // `fullfsync` is what macOS needs to write through; elsewhere it does nothing.
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL;
+                    PRAGMA fullfsync = ON;
+                    PRAGMA checkpoint_fullfsync = ON;
+                    PRAGMA wal_autocheckpoint = 0;
+                    """)
+        case .readOnly: try db.execute(sql: "PRAGMA query_only = ON")
+        case .draft: try db.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+        }
     }
 
     /// Runs `work` on the connection. Statements outside of a transaction are one each.

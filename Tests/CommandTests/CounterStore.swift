@@ -39,6 +39,11 @@ final class CounterStore: Sendable {
         return try #require((status[key] as? Int) ?? (status["counters"] as? [String: Any])?[key] as? Int)
     }
 
+    /// Leaves a store that has ended with its batches alone.
+    func removeSnapshots() throws {
+        try FileManager.default.removeItem(atPath: data + "/snapshots")
+    }
+
     /// The folder in which the sockets of this store are.
     var sockets: String {
         get throws {

@@ -16,16 +16,12 @@ import Testing
             expect(.full, "journal.sqlite: turns 2 to 500 cannot be written: no space is left.") {
                 try journal.append(large)
             }
-            expect(.full, "the snapshot of turn 1 cannot be written: no space is left.") {
-                try journal.save(Snapshot(turn: 1, bytes: large.bytes))
-            }
             expect(.full, "the fact seed cannot be written: no space is left.") {
                 try journal.record(large.bytes, as: "seed")
             }
         }
         #expect(journal.last == 1)
         #expect(try journal.batches().count == 1)
-        #expect(try journal.snapshots() == [])
         #expect(try journal.fact("seed") == nil)
 
         try journal.limitSize(pages: 1_000_000)

@@ -6,12 +6,10 @@ import Synchronization
 
 /// The journal's own thread: commits batches in order, one at a time, while the loop computes the next.
 ///
-/// Never more than a few entries wait: the store machine hands out a batch only when the one before it is on disk, and a
-/// snapshot beside it.
+/// Never more than a few entries wait: the store machine hands out a batch only when the one before it is on disk.
 final class JournalThread: Sendable {
     enum Work: Sendable {
         case append(Batch)
-        case save(Snapshot)
         case end
     }
 
@@ -22,7 +20,6 @@ final class JournalThread: Sendable {
         case freed
         /// The journal cannot be used any more.
         case failed(JournalError)
-        case snapshotFailed(JournalError)
         case ended
     }
 
@@ -59,8 +56,7 @@ final class JournalThread: Sendable {
             do throws(JournalError) {
                 switch work {
                 case .append(let batch) where !hasFailed: try append(batch, to: &journal)
-                case .save(let snapshot) where !hasFailed: save(snapshot, in: &journal)
-                case .append, .save: break
+                case .append: break
                 case .end:
                     if !hasFailed { try journal.close() }
                     return report(.ended)
@@ -88,16 +84,6 @@ final class JournalThread: Sendable {
                 isFull = true
                 Thread.sleep(forTimeInterval: 1)
             }
-        }
-    }
-
-    /// A snapshot is a cache: the store goes on without it.
-    private func save(_ snapshot: Snapshot, in journal: inout any Journal & Sendable) {
-        do {
-            try journal.save(snapshot)
-            CrashPoint.pass(.storeAfterSnapshot)
-        } catch {
-            report(error.code == .full ? .snapshotFailed(error) : .failed(error))
         }
     }
 }

@@ -17,11 +17,13 @@ public struct StoreConfiguration: Sendable {
     public var isFresh: Bool
     /// Turns at which this build may order something else than the journal says; see docs/journal.md.
     public var acceptedDivergences: Set<Int>
+    /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
+    public var retain: Int?
     public var settings: StoreSettings
 
     public init(
         dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        acceptedDivergences: Set<Int> = [], settings: StoreSettings = StoreSettings()
+        acceptedDivergences: Set<Int> = [], retain: Int? = nil, settings: StoreSettings = StoreSettings()
     ) {
         self.dataFolder = dataFolder
         self.endpoint = endpoint
@@ -29,12 +31,13 @@ public struct StoreConfiguration: Sendable {
         self.build = build
         self.isFresh = isFresh
         self.acceptedDivergences = acceptedDivergences
+        self.retain = retain
         self.settings = settings
     }
 }
 
 /// A data folder, opened and locked: the journal and what it says of itself.
-struct OpenedJournal {
+struct OpenedJournal: Sendable {
     let folder: DataFolder
     let journal: SQLiteJournal
     let timeline: Timeline
@@ -108,11 +111,14 @@ struct OpenedJournal {
     }
 
     /// Brings a machine to the state of the journal's last turn: newest readable snapshot, then the later batches.
+    ///
+    /// - Parameter proceed: asked before each batch, and may throw to give up.
     func recover(
-        through last: Int = .max, _ make: () -> StoreMachine, note: (String) -> Void
+        through last: Int = .max, _ make: () -> StoreMachine, note: (String) -> Void,
+        proceed: () throws(JournalError) -> Void = { () throws(JournalError) in }
     ) throws(StoreError) -> StoreMachine {
         do {
-            for turn in try journal.snapshots() where turn <= last {
+            for turn in try journal.snapshots() where turn <= last && turn + 1 >= journal.first {
                 var machine = make()
                 do {
                     try machine.restore(snapshot: try journal.snapshot(at: turn).bytes)
@@ -120,16 +126,19 @@ struct OpenedJournal {
                     note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")
                     continue
                 }
-                try replay(into: &machine, from: turn + 1, through: last)
+                try replay(into: &machine, from: turn + 1, through: last, proceed)
                 return machine
             }
+            try requireBeginning(for: last)
             var machine = make()
-            try replay(into: &machine, from: 1, through: last)
+            try replay(into: &machine, from: 1, through: last, proceed)
             return machine
         } catch let error as JournalError {
             throw StoreError(error)
         } catch let error as TrapError {
             throw StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
+        } catch let error as StoreError {
+            throw error
         } catch {
             throw StoreError(
                 .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,
@@ -137,12 +146,35 @@ struct OpenedJournal {
         }
     }
 
-    private func replay(into machine: inout StoreMachine, from turn: Int, through last: Int) throws {
-        try journal.read(from: turn) { batch in
-            guard batch.first <= last else { return }
-            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
-            CrashPoint.pass(.storeDuringRecovery)
+    /// Without a snapshot a replay begins at turn 1, which a trimmed journal has no more.
+    private func requireBeginning(for turn: Int) throws(StoreError) {
+        guard journal.first > 1 else { return }
+        let first = journal.first
+        guard turn >= first - 1 else {
+            throw StoreError(
+                .configuration,
+                "turn \(turn) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(first - 1) (`--retain`)")
         }
+        throw StoreError(
+            .damaged,
+            "none of the snapshots in \(folder.path) can be used, and the turns before \(first) are not kept any more (`--retain`)")
+    }
+
+    private func replay(
+        into machine: inout StoreMachine, from turn: Int, through last: Int, _ proceed: () throws(JournalError) -> Void
+    ) throws {
+        struct Enough: Error {}
+        do {
+            try journal.read(from: turn) { batch in
+                guard batch.first <= last else { throw Enough() }
+                try proceed()
+                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
+                CrashPoint.pass(.storeDuringRecovery)
+            }
+        } catch is Enough {
+            return
+        }
+        if last >= journal.last { try machine.requireEndOfGroup() }
     }
 }
 
@@ -161,6 +193,8 @@ extension StoreError {
             case .format, .missing: .configuration
             default: .inputOutput
             }
-        self.init(code, "\(error)")
+        // What a salvage can do is said where it is needed.
+        let hint = error.code == .damaged ? " `journal verify` tells what is left, `journal salvage` goes on with that." : ""
+        self.init(code, "\(error)\(hint)")
     }
 }

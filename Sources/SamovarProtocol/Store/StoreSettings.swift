@@ -61,6 +61,9 @@ public struct StoreSettings: Equatable, Sendable {
 
     /// Journal bytes after which a snapshot is due; at least twice the size of the last one.
     public var snapshotBytes = 64 << 20
+    /// The size of the last snapshot up to which the engine encodes the next one itself; that of a larger state is made from
+    /// the journal, beside the service.
+    public var snapshotInlineBytes = 1 << 20
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
     /// Effects that one request of an operator may requeue or drop.
