@@ -13,6 +13,8 @@ struct JournalOpening {
     let connection: Connection
     let identity: UniqueID
     private(set) var end = BatchChain()
+    /// The last turn that anything in the folder tells of.
+    private(set) var witnessed = 0
     /// What is wrong, if the journal is only examined; else the first of them is thrown.
     private(set) var findings: [JournalError] = []
     /// What a person should know, and what is no reason to stop.
@@ -95,19 +97,31 @@ struct JournalOpening {
             end = try connection.end()
         } catch {
             guard access == .examination, error.code == .damaged else { throw error }
-            return findings.append(error)
+            findings.append(error)
+            return try checkHead()
         }
         if try !connection.perform("the facts cannot be read", { try Facts.areSound(in: $0) }) {
             try report(.damaged, "\(connection.path): the facts (timeline, secret, program, seed) are damaged: digest differs.")
         }
-        if let hole = try connection.hole(inNewest: Self.numberedBatches) { try report(.damaged, hole) }
+        try checkNumbers()
+        witnessed = max(witnessed, end.last)
         if let newest = try folder.snapshots(of: identity).turns().first, newest > end.last {
+            witnessed = max(witnessed, newest)
             try report(
                 .damaged,
                 "\(connection.path) ends at turn \(end.last.grouped), but has a snapshot of turn \(newest.grouped): the turns between are lost."
             )
         }
         try checkHead()
+    }
+
+    private mutating func checkNumbers() throws(JournalError) {
+        do throws(JournalError) {
+            if let hole = try connection.hole(inNewest: Self.numberedBatches) { throw JournalError(.damaged, hole) }
+        } catch {
+            guard access == .examination, error.code == .damaged else { throw error }
+            findings.append(error)
+        }
     }
 
     private mutating func checkHead() throws(JournalError) {
@@ -126,6 +140,7 @@ struct JournalOpening {
         guard witness.journal == identity else {
             return try report(.damaged, "\(file) belongs to another journal than \(connection.path): parts of two are mixed.")
         }
+        witnessed = max(witnessed, witness.turn)
         guard witness.turn <= end.last else {
             return try report(
                 .damaged,

@@ -63,6 +63,8 @@ public final class SQLiteJournal: Journal, Sendable {
     private let saving = Mutex(())
     /// What is wrong with a journal that is open for examination, by what can be told without reading it all.
     public let findings: [JournalError]
+    /// The last turn that anything in the folder told of when the journal was opened: later than ``last`` if its end is lost.
+    public let witnessed: Int
     /// What a person should know about the journal as it was found, in sentences.
     public let warnings: [String]
 
@@ -79,6 +81,7 @@ public final class SQLiteJournal: Journal, Sendable {
         identity = opening.identity
         snapshotFolder = folder.snapshots(of: opening.identity)
         findings = opening.findings
+        witnessed = opening.witnessed
         warnings = opening.warnings
         self.access = access
         var head: HeadFile?

@@ -70,6 +70,7 @@ public struct SamovarTool: AsyncParsableCommand {
             subcommands: [
                 MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
                 StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, InspectCommand<AnyProgram>.self,
+                JournalCommand<AnyProgram>.self,
             ])
     }
 

@@ -96,7 +96,9 @@ import Testing
             try journal.close()
             let value = name == "journal.id" ? "x'3030303030303030303030303030303030303030303030303030303030303030'" : "x'010204'"
             try scratch.alter("UPDATE facts SET value = \(value) WHERE name = '\(name)'")
-            let text = name == "journal.id" ? "is not the journal that journal.id" : "the facts (timeline, secret, program, seed) are damaged"
+            let text =
+                name == "journal.id"
+                ? "is not the journal that journal.id" : "the facts (timeline, secret, program, seed) are damaged"
             expect(.damaged, text) { _ = try scratch.journal() }
         }
     }

@@ -25,6 +25,8 @@ struct ProcessSettings: Equatable, Sendable {
     var queues: [String] = []
     /// Worker processes of `up`.
     var workers: Int?
+    /// The newest turns that the journal keeps at least; nil keeps all.
+    var retain: Int?
     var store = StoreSettings()
     /// What a person should know and what is no error, such as a misspelt variable.
     var warnings: [String] = []
@@ -55,6 +57,7 @@ struct ProcessSettings: Equatable, Sendable {
         settings.readAhead = try reader.integer("readAhead", in: 0...65_536)
         settings.queues = try reader.names("queues") ?? []
         settings.workers = try reader.integer("workers", in: 0...1_024)
+        settings.retain = try reader.integer("retain", in: 1...1_000_000_000_000)
         try settings.store.read(from: &reader)
         settings.warnings = try reader.finish()
         return settings

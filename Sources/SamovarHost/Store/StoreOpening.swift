@@ -50,6 +50,8 @@ struct OpenedJournal: Sendable {
         static let secret = "secret"
         static let seed = "seed"
         static let program = "program"
+        /// For people: which turn of which timeline this one goes on from.
+        static let ancestor = "ancestor"
     }
 
     /// Opens a folder that is there, to read it, and waits up to 5 s for its lock.
@@ -80,8 +82,10 @@ struct OpenedJournal: Sendable {
 
     private static func identity(in journal: SQLiteJournal, _ name: String) throws(JournalError) -> UniqueID? {
         guard let bytes = try journal.fact(name) else { return nil }
-        guard bytes.count == 16 else { throw JournalError(.damaged, "the journal's \(name) has \(bytes.count) bytes, not 16") }
-        return UniqueID(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
+        guard let id = UniqueID(fact: bytes) else {
+            throw JournalError(.damaged, "The journal's \(name) has \(bytes.count) bytes, not 16.")
+        }
+        return id
     }
 
     /// Another program's journal, or one of another version of its types, would replay to nonsense.
@@ -101,8 +105,8 @@ struct OpenedJournal: Sendable {
     /// Records what a new journal must know of itself, before its first turn.
     func establish(_ schema: Schema, seed: [UInt8]) throws(StoreError) {
         do {
-            try journal.record(bytes(timeline.high, timeline.low), as: Fact.timeline)
-            try journal.record(bytes(secret.high, secret.low), as: Fact.secret)
+            try journal.record(timeline.factBytes, as: Fact.timeline)
+            try journal.record(UniqueID(high: secret.high, low: secret.low).factBytes, as: Fact.secret)
             try journal.record(Array(schema.description.utf8), as: Fact.program)
             try journal.record(seed, as: Fact.seed)
         } catch {
@@ -178,10 +182,18 @@ struct OpenedJournal: Sendable {
     }
 }
 
-private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+extension UniqueID {
+    /// As a fact of a journal: 16 bytes, big-endian.
+    var factBytes: [UInt8] {
+        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
+    }
 
-private func bytes(_ words: UInt64...) -> [UInt8] {
-    words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
+    /// Nil if it is no such fact.
+    init?(fact bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        self.init(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
+    }
 }
 
 extension StoreError {

@@ -75,6 +75,8 @@ final class UpkeepThread: Sendable {
     private func run() {
         lowerPriority()
         var verified: Set<Int> = []
+        // Behind the snapshots of earlier starts.
+        trim(&verified)
         while true {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }

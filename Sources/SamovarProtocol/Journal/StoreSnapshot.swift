@@ -98,3 +98,22 @@ extension StoreState {
         _ = ledger.takeChanges()
     }
 }
+
+/// What can be told of a snapshot without its program.
+public enum StoreSnapshot {
+    /// Checks that a snapshot is one of this turn, in a format that this build reads, and whole. The state itself is bytes here.
+    ///
+    /// - Throws: an error that says what is wrong.
+    public static func check(_ bytes: [UInt8], turn: Int) throws {
+        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
+        let fields = try reader.readArrayHeader()
+        let version = try reader.readInt()
+        guard version == StoreState.snapshotVersion else {
+            throw WireError.malformed("a snapshot of format \(version); this build reads \(StoreState.snapshotVersion)")
+        }
+        let head = try reader.readCount()
+        guard head == turn else { throw WireError.malformed("a snapshot of turn \(head)") }
+        for _ in 2..<max(2, fields) { _ = try reader.readValue() }
+        guard reader.isAtEnd else { throw WireError.malformed("bytes after the end of a snapshot") }
+    }
+}

@@ -60,7 +60,8 @@ extension StoreMachine {
             drain(within: settings.drain, now: now)
             return ["draining": true]
         default:
-            throw AdminRefusal(text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, export, drain")
+            throw AdminRefusal(
+                text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, export, drain")
         }
     }
 

@@ -53,10 +53,11 @@ import Testing
                 "SAMOVAR_STORE_FEED_VIEWS": "20",
                 "SAMOVAR_STORE_FEED_MEBIBYTES": "21",
                 "SAMOVAR_STORE_FEED_READERS": "22",
+                "SAMOVAR_RETAIN": "20",
             ])
         var expected = ProcessSettings(
             data: "d", endpoint: "tcp://127.0.0.1:7700", logLevel: "error", slots: 2, readAhead: 3, queues: ["default", "mail"],
-            workers: 0)
+            workers: 0, retain: 20)
         expected.store.window = 5
         expected.store.inbox = 6
         expected.store.inboxBytes = 7 << 20

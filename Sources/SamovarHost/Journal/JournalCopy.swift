@@ -1,4 +1,5 @@
 import Journal
+import SamovarCore
 import SQLiteJournal
 
 /// Copying a journal, or the beginning of it, into a folder of its own.
@@ -25,6 +26,29 @@ enum JournalCopy {
         }
     }
 
+    /// Builds the replacement of a folder's journal: the whole batches up to a turn and a part of the next, as a timeline of its
+    /// own. The secret stays, for `turn.random` must give in a replay what it gave.
+    static func newTimeline(
+        of source: SQLiteJournal, through turn: Int, and part: Batch?, in folder: DataFolder
+    ) throws -> Timeline {
+        let timeline = Timeline(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+        let draft = try JournalDraft(at: folder.replacement, from: source, as: .new)
+        do {
+            let old = try JournalSalvage.timeline(of: source)
+            for (name, value) in try source.facts() { try draft.record(value, as: name) }
+            try draft.record(timeline.factBytes, as: OpenedJournal.Fact.timeline)
+            try draft.record(Array("turn \(part?.last ?? turn) of timeline \(old)".utf8), as: OpenedJournal.Fact.ancestor)
+            try copy(source, through: turn, into: draft) { _ in }
+            if let part { try draft.append([part]) }
+            try copySnapshots(of: source, into: draft)
+            try draft.finish()
+        } catch {
+            try draft.discard()
+            throw error
+        }
+        return timeline
+    }
+
     /// Copies the whole batches up to a turn.
     static func copy(
         _ source: SQLiteJournal, through turn: Int, into draft: JournalDraft, progress: (Int) throws(JournalError) -> Void
@@ -39,12 +63,14 @@ enum JournalCopy {
             try progress(draft.last)
         }
         do {
-            try source.read(from: source.first) { batch in
+            // Read one by one: what comes after the last of them may be damaged.
+            let problem = try source.examine { batch in
                 guard batch.last <= turn else { throw Enough() }
                 piece.append(batch)
                 size += batch.bytes.count
                 if size >= pieceSize { try flush() }
             }
+            if let problem, piece.last?.last ?? draft.last < turn { throw problem }
         } catch is Enough {}
         try flush()
     }
