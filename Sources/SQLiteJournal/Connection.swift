@@ -1,5 +1,14 @@
 import GRDB
+import GRDBSQLite
 import Journal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 
 /// The one connection to the file of a journal.
 ///
@@ -85,6 +94,7 @@ struct Connection: Sendable {
                 do {
                     return try work(db)
                 } catch {
+                    let error = Self.withQuota(error, systemError: sqlite3_system_errno(db.sqliteConnection))
                     // SQLite rolls back by itself after most errors, but a full disk may leave the transaction open.
                     if db.isInsideTransaction { try db.rollback() }
                     throw error
@@ -93,6 +103,14 @@ struct Connection: Sendable {
         } catch {
             throw JournalError(error, "\(path): \(failure())")
         }
+    }
+
+    /// SQLite calls a disk full only if the system says ENOSPC. A quota that is used up is the same to a store: a page was not
+    /// written, so nothing has changed. A sync that failed is another matter, for whatever reason.
+    static func withQuota(_ error: any Error, systemError: CInt) -> any Error {
+        guard let failure = error as? DatabaseError, failure.extendedResultCode == .SQLITE_IOERR_WRITE, systemError == EDQUOT
+        else { return error }
+        return DatabaseError(resultCode: .SQLITE_FULL, message: failure.message)
     }
 
     func close() throws(JournalError) {

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Journal
 import Testing
@@ -28,6 +29,15 @@ import Testing
         try journal.append(large)
         try journal.close()
         #expect(try scratch.journal().batches(from: 2) == [large])
+    }
+
+    @Test(arguments: [
+        (ResultCode.SQLITE_IOERR_WRITE, EDQUOT, ResultCode.SQLITE_FULL), (.SQLITE_IOERR_WRITE, EIO, .SQLITE_IOERR_WRITE),
+        (.SQLITE_IOERR_FSYNC, EDQUOT, .SQLITE_IOERR_FSYNC), (.SQLITE_CORRUPT, EDQUOT, .SQLITE_CORRUPT),
+    ])
+    func aQuotaThatIsUsedUpIsAFullDiskUnlessASyncFailed(_ code: ResultCode, _ system: CInt, _ expected: ResultCode) throws {
+        let error = Connection.withQuota(DatabaseError(resultCode: code), systemError: system)
+        #expect((error as? DatabaseError)?.extendedResultCode == expected)
     }
 
     @Test func smallBatchesGoOnWhileALargeOneDoesNotFit() throws {

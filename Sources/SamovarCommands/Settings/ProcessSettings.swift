@@ -96,6 +96,7 @@ extension StoreSettings {
         try set(\.feedBytes, "feedMebibytes", 1...65_536, times: 1 << 20)
         try set(\.feedReaders, "feedReaders", 1...10_000)
         try set(\.snapshotBytes, "snapshotMebibytes", 1...1_048_576, times: 1 << 20)
+        try set(\.snapshotTurns, "snapshotTurns", 1...1_000_000_000)
         try set(\.drain, "drainSeconds", 0...3_600, unit: .seconds(1))
         try set(\.waiters, "waiters", 1...1_000_000)
     }

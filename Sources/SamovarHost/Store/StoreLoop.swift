@@ -83,10 +83,11 @@ final class StoreLoop: Sendable {
         let end = Result { try serve(&machine, journal, upkeep, &sockets, &descriptors, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
-        upkeep.end()
+        let isQuiet = upkeep.end()
         journal.end()
         waitForEnd(of: journal, &poller)
-        opened.folder.close()
+        // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
+        if isQuiet { opened.folder.close() }
         try end.get()
     }
 

@@ -65,11 +65,14 @@ final class UpkeepThread: Sendable {
         available.signal()
     }
 
-    /// Gives up what runs, keeps the snapshots that wait, and blocks until the thread has let go of the journal.
-    func end() {
+    /// Gives up what runs, keeps the snapshots that wait, and blocks until the thread has let go of the journal, or 2 s: on a
+    /// busy machine its low priority may keep it longer at what cannot be interrupted.
+    ///
+    /// - Returns: whether it has let go.
+    func end() -> Bool {
         stopping.store(true, ordering: .releasing)
         post(.end)
-        ended.wait()
+        return ended.wait(timeout: .now() + 2) == .success
     }
 
     private func run() {

@@ -13,6 +13,8 @@ extension Record {
         case .done: "done"
         case .dead: "dead"
         case .requeued: "requeued"
+        case .quarantined: "quarantined"
+        case .divergenceAccepted: "divergenceAccepted"
         case .dropped: "dropped"
         case .workerJoined: "workerJoined"
         case .workerLeft: "workerLeft"
@@ -30,6 +32,7 @@ extension Record {
         case .failure(let effect): "failure of effect \(effect)"
         case .followUp(let turn): "follow-up of \(turn)"
         case .operator: "operator"
+        case .subscription(let activation, _): "subscription \(activation)"
         }
     }
 
@@ -46,6 +49,8 @@ extension Record {
             ["effect": .string("\(effect)"), "reason": .string(reason.rawValue), "text": .string(text)]
         case .dead(let effect, let failure): ["effect": .string("\(effect)"), "failure": .string("\(failure)")]
         case .done(let effect), .requeued(let effect), .dropped(let effect): ["effect": .string("\(effect)")]
+        case .quarantined(let why): .string(why)
+        case .divergenceAccepted(let turn, _, let build): ["turn": .int(Int64(turn)), "build": .string(build)]
         case .workerJoined(let id), .workerLeft(let id): ["worker": .string("\(id)")]
         case .sessionExpired(let id): ["session": .string("\(id)")]
         }

@@ -9,7 +9,7 @@ extension Record {
         switch origin {
         case .followUp: true
         case .effect(_, _, let index): index > 0
-        case .store, .client, .failure, .operator: false
+        case .store, .client, .failure, .operator, .subscription: false
         }
     }
 }

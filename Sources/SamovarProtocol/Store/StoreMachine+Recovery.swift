@@ -13,6 +13,7 @@ extension StoreMachine {
         defer { marker.end() }
         try state.restore(snapshot)
         lastSnapshotBytes = snapshot.count
+        lastSnapshotTurn = head
         log = TurnLog(after: head)
     }
 

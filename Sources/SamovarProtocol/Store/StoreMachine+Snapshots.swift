@@ -21,7 +21,8 @@ extension StoreMachine {
     /// To encode a large state would keep the engine from its turns for longer than anybody should wait. How large it is, the
     /// last snapshot tells; before the first one nobody knows.
     mutating func snapshotIfDue() {
-        guard !isSnapshotting, journalBytes > max(settings.snapshotBytes, 2 * lastSnapshotBytes) else { return }
+        guard !isSnapshotting, journalBytes > 2 * lastSnapshotBytes else { return }
+        guard journalBytes > settings.snapshotBytes || head - lastSnapshotTurn > settings.snapshotTurns else { return }
         if lastSnapshotBytes > 0, lastSnapshotBytes <= settings.snapshotInlineBytes { return saveSnapshot() }
         guard maySnapshot() else { return }
         isSnapshotting = true
@@ -45,6 +46,7 @@ extension StoreMachine {
     /// Whether the program is to be trusted with encoding its state. If not, the next try is as far away as the next snapshot.
     private mutating func maySnapshot() -> Bool {
         journalBytes = 0
+        lastSnapshotTurn = head
         guard let why = suspects.verdict(on: .state) else { return true }
         note(.error, "no snapshot is taken: \(why)")
         return false

@@ -126,6 +126,8 @@ public struct StoreMachine: ~Copyable {
     var journalBytes = 0
     /// 0 until there is one.
     var lastSnapshotBytes = 0
+    /// The turn of the newest snapshot that was asked for.
+    var lastSnapshotTurn = 0
     /// The host makes one from the journal.
     var isSnapshotting = false
     var export: Export?

@@ -42,7 +42,7 @@ import Testing
             retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
             store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.unservedWarningSeconds, \
             store.viewIntervalMilliseconds, store.viewCostFactor, store.feedViews, store.feedMebibytes, store.feedReaders, \
-            store.snapshotMebibytes, store.drainSeconds, store.waiters
+            store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters
             """
         ),
         ("slots: many", "\"slots\" in FILE, line 1 is \"many\"; expected an integer from 1 to 1024"),

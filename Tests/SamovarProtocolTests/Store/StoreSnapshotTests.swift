@@ -41,6 +41,17 @@ import Testing
         #expect(rig.snapshotRequests.count == 3, "one that failed is asked for again")
     }
 
+    @Test func oneIsDueAfterSoManyTurnsEvenIfTheyAreSmall() throws {
+        var settings = StoreSettings()
+        settings.snapshotTurns = 10
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.exchange(inputs((1...9).map { _ in .add(1) }), from: client(1))
+        #expect(rig.snapshotRequests.isEmpty)
+        rig.exchange(inputs([.add(1), .add(1)], from: 10), from: client(1))
+        #expect(rig.snapshotRequests == [12])
+    }
+
     @Test func nothingIsAskedForBeforeItsTurnIsOnDisk() throws {
         let rig = try Self.rig()
         rig.machine.snapshotSaved(bytes: 1)
@@ -71,7 +82,7 @@ import Testing
         var bytes = try rig.durable.snapshot()
         bytes[1] = 1
         var machine = Rig.machine()
-        let text = "a snapshot of format 1; this build reads 2"
+        let text = "a snapshot of format 1; this build reads \(StoreState.snapshotVersion)"
         do {
             try machine.restore(snapshot: bytes)
             Issue.record("it was taken")
