@@ -22,6 +22,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
@@ -71,7 +72,7 @@ let package = Package(
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: settings),
         .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
         .target(
-            name: "SQLiteJournal", dependencies: ["CrashPoints", "Journal", "SamovarCore", grdb, crypto],
+            name: "SQLiteJournal", dependencies: ["CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
             swiftSettings: settings),
 
         // Hosts: the only place where actions become I/O.
@@ -106,6 +107,13 @@ let package = Package(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
         .executableTarget(
             name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
+
+        .executableTarget(
+            name: "JournalBenchmark",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost", logging,
+            ],
+            path: "Benchmarks/Journal", swiftSettings: settings),
 
         .executableTarget(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),

@@ -11,6 +11,9 @@
 /// A journal is used by one thread at a time, and its calls block that thread until the disk has answered, so none of
 /// them belongs on Swift's cooperative pool. Every implementation passes `JournalContract` of `SamovarTesting`.
 public protocol Journal {
+    /// The first turn that can be read: 1 unless the journal was trimmed; ``last`` + 1 when there is nothing to read.
+    var first: Int { get }
+
     /// The last durable turn; 0 while the journal is empty.
     var last: Int { get }
 
@@ -28,7 +31,8 @@ public protocol Journal {
     /// Batches are streamed, so a journal may be larger than the memory. `body` may call the journal, and what it throws
     /// ends the reading and is passed on.
     ///
-    /// - Throws: ``JournalError/Code/damaged``, naming the batch, when one is missing or not what was appended.
+    /// - Throws: ``JournalError/Code/damaged``, naming the batch, when one is missing or not what was appended;
+    ///   ``JournalError/Code/missing`` when turns from `turn` on were trimmed.
     func read(from turn: Int, _ body: (Batch) throws -> Void) throws
 
     /// Saves a snapshot durably, in place of an older one of the same turn. Only the newest three are kept.
@@ -53,6 +57,14 @@ public protocol Journal {
     /// - Throws: As ``append(_:)``.
     mutating func record(_ value: [UInt8], as name: String) throws(JournalError)
 
+    /// Removes the oldest batches of those that end at or before `turn`, a bounded piece at a time, since appends wait
+    /// meanwhile. What follows still verifies.
+    ///
+    /// - Returns: Whether there are more to remove.
+    /// - Throws: As ``append(_:)``; ``JournalError/Code/misuse`` unless a snapshot of `turn` or a later one can be read, for
+    ///   without it nobody could tell any more what the turns had led to.
+    mutating func trim(through turn: Int) throws(JournalError) -> Bool
+
     /// Does upkeep that would otherwise delay a later append. Call it when the store is idle; without anything to do it
     /// costs nothing.
     mutating func checkpoint() throws(JournalError)
@@ -64,4 +76,26 @@ public protocol Journal {
 extension Journal {
     /// Does nothing: most journals need no upkeep.
     public mutating func checkpoint() throws(JournalError) {}
+
+    /// Checks that something can be read from `turn` on. Every journal begins `read` with it.
+    package func requireKept(_ turn: Int) throws(JournalError) {
+        guard turn < first, first > 1 else { return }
+        throw JournalError(
+            .missing,
+            "The turns before \(first.grouped) are not kept any more: the journal was trimmed behind a snapshot (`--retain`).")
+    }
+
+    /// Checks that the turns up to this one are not needed. Every journal begins `trim` with it.
+    package func requireSnapshot(behind turn: Int) throws(JournalError) {
+        for snapshot in try snapshots() where snapshot >= turn {
+            do throws(JournalError) {
+                _ = try self.snapshot(at: snapshot)
+                return
+            } catch {
+                // Another one may be whole.
+                if error.code != .damaged && error.code != .missing { throw error }
+            }
+        }
+        throw JournalError(.misuse, "Turns up to \(turn.grouped) cannot be removed: no snapshot stands for them.")
+    }
 }

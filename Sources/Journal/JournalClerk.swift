@@ -13,6 +13,7 @@ public struct JournalClerk: ~Copyable {
         case freed
         /// The journal cannot be used any more.
         case failed(JournalError)
+        case saved(bytes: Int)
         case snapshotFailed(JournalError)
     }
 
@@ -39,7 +40,9 @@ public struct JournalClerk: ~Copyable {
                 if isFull { report(.freed) }
                 isFull = false
                 report(.committed(through: batch.last))
-            case .save(let snapshot): try journal.save(snapshot)
+            case .save(let snapshot):
+                try journal.save(snapshot)
+                report(.saved(bytes: snapshot.bytes.count))
             }
             return true
         } catch {

@@ -18,7 +18,10 @@ public final class MemoryJournal: Journal, Sendable {
         var planned: (error: JournalError, keepsBatch: Bool)?
         var failure: JournalError?
 
-        var last: Int { batches.last?.last ?? 0 }
+        /// The last turn that was trimmed.
+        var trimmed = 0
+
+        var last: Int { batches.last?.last ?? trimmed }
     }
 
     private let contents: Mutex<Contents>
@@ -31,6 +34,7 @@ public final class MemoryJournal: Journal, Sendable {
         self.contents = Mutex(contents)
     }
 
+    public var first: Int { contents.withLock(\.trimmed) + 1 }
     public var last: Int { contents.withLock(\.last) }
 
     public func append(_ batch: Batch) throws(JournalError) {
@@ -46,6 +50,7 @@ public final class MemoryJournal: Journal, Sendable {
     }
 
     public func read(from turn: Int, _ body: (Batch) throws -> Void) throws {
+        try requireKept(turn)
         let batches = try contents.withLock { contents throws(JournalError) in
             try contents.requireOpen()
             return contents.batches[contents.index(ofBatchHolding: turn)...]
@@ -95,6 +100,18 @@ public final class MemoryJournal: Journal, Sendable {
         }
     }
 
+    public func trim(through turn: Int) throws(JournalError) -> Bool {
+        try requireSnapshot(behind: turn)
+        return try contents.withLock { contents throws(JournalError) in
+            try contents.requireWritable()
+            while let batch = contents.batches.first, batch.last <= turn {
+                contents.trimmed = batch.last
+                contents.batches.removeFirst()
+            }
+            return false
+        }
+    }
+
     public func close() {
         contents.withLock { $0.isOpen = false }
     }
@@ -114,9 +131,9 @@ extension MemoryJournal {
     public func reopened() -> MemoryJournal {
         let image = contents.withLock { contents in
             contents.isOpen = false
-            return (contents.batches, contents.snapshots, contents.facts)
+            return (contents.batches, contents.snapshots, contents.facts, contents.trimmed)
         }
-        return MemoryJournal(Contents(batches: image.0, snapshots: image.1, facts: image.2))
+        return MemoryJournal(Contents(batches: image.0, snapshots: image.1, facts: image.2, trimmed: image.3))
     }
 }
 

@@ -7,12 +7,12 @@ extension Journal {
     /// - Parameters:
     ///   - last: The last turn to read.
     ///   - make: Makes a reader that has read nothing. A reader whose snapshot failed is not used any more.
-    /// - Throws: What reading the journal and `replay` throw.
+    /// - Throws: ``MissingBeginning``; what reading the journal and `replay` throw.
     public func recover<Reader: ~Copyable>(
         through last: Int = .max, _ make: () -> Reader, restore: (inout Reader, Snapshot) throws -> Void,
         replay: (inout Reader, Batch) throws -> Void, note: (String) -> Void
     ) throws -> Reader {
-        for turn in try snapshots() where turn <= last {
+        for turn in try snapshots() where turn <= last && turn + 1 >= first {
             var reader = make()
             do {
                 try restore(&reader, try snapshot(at: turn))
@@ -20,11 +20,29 @@ extension Journal {
                 note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")
                 continue
             }
-            try read(from: turn + 1) { if $0.first <= last { try replay(&reader, $0) } }
+            try read(from: turn + 1, through: last) { try replay(&reader, $0) }
             return reader
         }
+        guard first <= 1 else { throw MissingBeginning() }
         var reader = make()
-        try read(from: 1) { if $0.first <= last { try replay(&reader, $0) } }
+        try read(from: 1, through: last) { try replay(&reader, $0) }
         return reader
     }
+
+    private func read(from turn: Int, through last: Int, _ body: (Batch) throws -> Void) throws {
+        do {
+            try read(from: turn) { batch in
+                guard batch.first <= last else { throw Enough() }
+                try body(batch)
+            }
+        } catch is Enough {}
+    }
 }
+
+/// No snapshot can be used, and the journal was trimmed: what it keeps does not begin at the beginning.
+public struct MissingBeginning: Error, Equatable, Sendable {
+    public init() {}
+}
+
+/// Ends a reading that has come far enough.
+private struct Enough: Error {}

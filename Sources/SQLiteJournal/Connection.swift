@@ -1,5 +1,14 @@
 import GRDB
+import GRDBSQLite
 import Journal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 
 /// The one connection to the file of a journal.
 ///
@@ -15,8 +24,19 @@ struct Connection: Sendable {
         case refuse(JournalError)
     }
 
+    enum Mode {
+        /// Each transaction is on disk when it ends.
+        case durable
+        case readOnly
+        /// Nothing is on disk before the file is made durable as a whole: for a copy that nobody sees before.
+        case draft
+    }
+
+    /// Pages of this size hold a new journal; see docs/performance.md for what was measured.
+    static let pageSize = 8_192
+
     /// Opens a file and checks that it is a journal, before anything in it is changed.
-    init(path: String, access: SQLiteJournal.Access, emptyFile: EmptyFile) throws(JournalError) {
+    init(path: String, mode: Mode, emptyFile: EmptyFile) throws(JournalError) {
         var configuration = Configuration()
         configuration.label = "SQLiteJournal"
         configuration.prepareDatabase { db in
@@ -24,7 +44,7 @@ struct Connection: Sendable {
             // and no shared-memory file is made. `mmap_size=0`, since an I/O error in a mapping is a signal.
             try db.execute(
                 sql: """
-                    PRAGMA page_size = 8192;
+                    PRAGMA page_size = \(Self.pageSize);
                     PRAGMA locking_mode = EXCLUSIVE;
                     PRAGMA mmap_size = 0;
                     PRAGMA cell_size_check = ON;
@@ -33,21 +53,7 @@ struct Connection: Sendable {
                     """)
             let isEmpty = try Schema.check(db, at: path)
             if isEmpty, case .refuse(let error) = emptyFile { throw error }
-            if access == .readWrite {
-                guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                    throw JournalError(.inputOutput, "\(path) cannot have a write-ahead log on this file system.")
-                }
-                // `fullfsync` is what macOS needs to write through; elsewhere it does nothing.
-                try db.execute(
-                    sql: """
-                        PRAGMA synchronous = FULL;
-                        PRAGMA fullfsync = ON;
-                        PRAGMA checkpoint_fullfsync = ON;
-                        PRAGMA wal_autocheckpoint = 0;
-                        """)
-            } else {
-                try db.execute(sql: "PRAGMA query_only = ON")
-            }
+            try Self.set(mode, db, path)
             if isEmpty, case .begin(let identity) = emptyFile { try Schema.create(db, identity: identity) }
         }
         do {
@@ -56,6 +62,25 @@ struct Connection: Sendable {
             throw JournalError(error, "\(path) cannot be opened")
         }
         self.path = path
+    }
+
+    private static func set(_ mode: Mode, _ db: Database, _ path: String) throws {
+        switch mode {
+        case .durable:
+            guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                throw JournalError(.inputOutput, "\(path) cannot have a write-ahead log on this file system.")
+            }
+            // `fullfsync` is what macOS needs to write through; elsewhere it does nothing.
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL;
+                    PRAGMA fullfsync = ON;
+                    PRAGMA checkpoint_fullfsync = ON;
+                    PRAGMA wal_autocheckpoint = 0;
+                    """)
+        case .readOnly: try db.execute(sql: "PRAGMA query_only = ON")
+        case .draft: try db.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+        }
     }
 
     /// Runs `work` on the connection. Statements outside of a transaction are one each.
@@ -69,6 +94,7 @@ struct Connection: Sendable {
                 do {
                     return try work(db)
                 } catch {
+                    let error = Self.withQuota(error, systemError: sqlite3_system_errno(db.sqliteConnection))
                     // SQLite rolls back by itself after most errors, but a full disk may leave the transaction open.
                     if db.isInsideTransaction { try db.rollback() }
                     throw error
@@ -77,6 +103,14 @@ struct Connection: Sendable {
         } catch {
             throw JournalError(error, "\(path): \(failure())")
         }
+    }
+
+    /// SQLite calls a disk full only if the system says ENOSPC. A quota that is used up is the same to a store: a page was not
+    /// written, so nothing has changed. A sync that failed is another matter, for whatever reason.
+    static func withQuota(_ error: any Error, systemError: CInt) -> any Error {
+        guard let failure = error as? DatabaseError, failure.extendedResultCode == .SQLITE_IOERR_WRITE, systemError == EDQUOT
+        else { return error }
+        return DatabaseError(resultCode: .SQLITE_FULL, message: failure.message)
     }
 
     func close() throws(JournalError) {

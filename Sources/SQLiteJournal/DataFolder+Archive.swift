@@ -5,10 +5,14 @@ extension DataFolder {
     static let database = "journal.sqlite"
     /// The identity of the journal, outside of the journal: it tells a lost journal from one that never was.
     static let identity = "journal.id"
+    /// How far the journal had come, outside of the journal.
+    static let head = "head"
+    static let snapshots = "snapshots"
 
     /// In the order in which they are archived. The database goes first and the identity last, so that a folder whose
     /// archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
-    fileprivate static let journalFiles = [database, database + "-wal", database + "-shm", identity]
+    static let content = [database, database + "-wal", database + "-shm", head, snapshots]
+    fileprivate static let journalFiles = content + [identity]
 }
 
 extension DataFolder {
@@ -35,7 +39,7 @@ extension DataFolder {
         return destination
     }
 
-    private func makeArchiveFolder() throws(JournalError) -> String {
+    func makeArchiveFolder() throws(JournalError) -> String {
         try FileSystem.makeFolder(file("archive"))
         let time = FileSystem.timestamp()
         var destination = file("archive/\(time)")

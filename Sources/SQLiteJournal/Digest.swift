@@ -1,5 +1,6 @@
 import Crypto
 import Journal
+import SamovarCore
 
 /// SHA-256 over what is stored. Each batch's digest covers the digest before it, so that no batch can be altered, taken
 /// out, put in or exchanged without the chain showing it.
@@ -16,10 +17,30 @@ enum Digest {
         return Array(hasher.finalize())
     }
 
-    static func of(_ snapshot: Snapshot) -> [UInt8] {
+    /// A snapshot belongs to one journal, so that one of another cannot stand in for it.
+    static func of(_ snapshot: Snapshot, in journal: UniqueID) -> [UInt8] {
         var hasher = SHA256()
+        hasher.update(journal)
         hasher.update(snapshot.turn)
         hasher.update(snapshot.bytes)
+        return Array(hasher.finalize())
+    }
+
+    static func of(_ bytes: [UInt8]) -> [UInt8] {
+        var hasher = SHA256()
+        hasher.update(bytes)
+        return Array(hasher.finalize())
+    }
+
+    /// - Parameter facts: in the order of their names.
+    static func of(_ facts: [(name: String, value: [UInt8])]) -> [UInt8] {
+        var hasher = SHA256()
+        for (name, value) in facts {
+            hasher.update(name.utf8.count)
+            hasher.update(Array(name.utf8))
+            hasher.update(value.count)
+            hasher.update(value)
+        }
         return Array(hasher.finalize())
     }
 }
@@ -31,5 +52,9 @@ extension SHA256 {
 
     fileprivate mutating func update(_ number: Int) {
         withUnsafeBytes(of: Int64(number).bigEndian) { update(bufferPointer: $0) }
+    }
+
+    fileprivate mutating func update(_ id: UniqueID) {
+        update(id.bytes)
     }
 }

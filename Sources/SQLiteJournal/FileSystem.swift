@@ -1,3 +1,4 @@
+import CrashPoints
 import Journal
 
 #if canImport(Glibc)
@@ -53,13 +54,30 @@ enum FileSystem {
 
     /// The first `limit` bytes of a file, or `nil` if there is no such file.
     static func contents(of path: String, limit: Int = 4096) throws(JournalError) -> String? {
+        try bytes(of: path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The first `limit` bytes of a file, or all of it, or `nil` if there is no such file.
+    static func bytes(of path: String, limit: Int = .max) throws(JournalError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw JournalError(errno: errno, "\(path) cannot be opened.")
         }
         defer { close(descriptor) }
-        return try contents(of: descriptor, at: path, limit: limit)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
+        var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size)))
+        var filled = 0
+        while filled < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress.map { $0 + filled }, buffer.count - filled, off_t(filled))
+            }
+            guard count >= 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
+            if count == 0 { break }
+            filled += count
+        }
+        return Array(bytes.prefix(filled))
     }
 
     static func contents(of descriptor: CInt, at path: String, limit: Int = 4096) throws(JournalError) -> String {
@@ -79,6 +97,82 @@ enum FileSystem {
         guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(draft) cannot be made durable.") }
         try move(draft, to: path)
         try synchronizeFolder(parent(of: path))
+    }
+
+    /// Replaces a large file likewise. It is made durable piece by piece, so that another file's sync that comes meanwhile has
+    /// little to wait for.
+    ///
+    /// - Parameter proceed: asked before each piece; the draft is removed if it throws.
+    static func replace(
+        _ path: String, with parts: [[UInt8]], proceed: () throws(JournalError) -> Void
+    ) throws(JournalError) {
+        let draft = path + ".new"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
+        defer { close(descriptor) }
+        do throws(JournalError) {
+            for part in parts { try append(part, to: descriptor, at: draft, proceed: proceed) }
+            CrashPoint.pass(.storeDuringSnapshot)
+            try move(draft, to: path)
+            try synchronizeFolder(parent(of: path))
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    private static let pieceSize = 4 << 20
+
+    private static func append(
+        _ bytes: [UInt8], to descriptor: CInt, at path: String, proceed: () throws(JournalError) -> Void
+    ) throws(JournalError) {
+        var done = 0
+        while done < bytes.count {
+            try proceed()
+            let size = min(pieceSize, bytes.count - done)
+            let count = bytes.withUnsafeBytes { buffer in systemWrite(descriptor, buffer.baseAddress.map { $0 + done }, size) }
+            guard count > 0 else { throw JournalError(errno: errno, "\(path) cannot be written.") }
+            guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
+            done += count
+        }
+    }
+
+    private static func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+        write(descriptor, bytes, count)
+    }
+
+    /// What is gone already is no error.
+    static func remove(_ path: String) throws(JournalError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw JournalError(errno: errno, "\(path) cannot be removed.") }
+    }
+
+    /// Only an empty one can be removed; what is gone already is no error.
+    static func removeFolder(_ path: String) throws(JournalError) {
+        guard rmdir(path) == 0 || errno == ENOENT else { throw JournalError(errno: errno, "\(path) cannot be removed.") }
+    }
+
+    static func synchronizeFile(_ path: String) throws(JournalError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(path) cannot be opened.") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
+    }
+
+    /// The names in a folder; none if there is no such folder.
+    static func names(in path: String) throws(JournalError) -> [String] {
+        guard let folder = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw JournalError(errno: errno, "The folder \(path) cannot be read.")
+        }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
     }
 
     static func overwrite(_ descriptor: CInt, at path: String, with text: String) throws(JournalError) {

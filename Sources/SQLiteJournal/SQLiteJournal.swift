@@ -1,6 +1,7 @@
 import CrashPoints
 import GRDB
 public import Journal
+import SamovarCore
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -29,16 +30,21 @@ public final class SQLiteJournal: Journal, Sendable {
         case readWrite
         /// Never writes; the journal must be there. For commands that look at a journal while no store runs.
         case readOnly
+        /// As `readOnly`, and opens also what the others refuse: what is wrong is in ``SQLiteJournal/findings``.
+        case examination
     }
 
     struct State {
-        var last: Int
-        /// The digest of the last batch.
-        var digest: [UInt8]
+        var anchor: BatchChain
+        var end: BatchChain
         /// Keeps the folder locked while the journal is open.
         var folder: DataFolder?
+        /// The witness of the end; nil if the journal is only read.
+        var head: HeadFile?
         /// About how many bytes the write-ahead log holds that are not yet in the database.
         var logged = 0
+        /// The newest snapshot behind which trimming has been found safe.
+        var verifiedSnapshot = -1
         /// The error after which nothing may be written any more.
         var failure: JournalError?
     }
@@ -50,22 +56,41 @@ public final class SQLiteJournal: Journal, Sendable {
 
     let connection: Connection
     let access: Access
+    let identity: UniqueID
+    let snapshotFolder: SnapshotFolder
     let state: Mutex<State>
+    /// Held while a snapshot is written. Appends go on meanwhile.
+    private let saving = Mutex(())
+    /// What is wrong with a journal that is open for examination, by what can be told without reading it all.
+    public let findings: [JournalError]
+    /// The last turn that anything in the folder told of when the journal was opened: later than ``last`` if its end is lost.
+    public let witnessed: Int
+    /// What a person should know about the journal as it was found, in sentences.
+    public let warnings: [String]
 
     /// Opens the journal of a folder that is locked already; the journal keeps the lock until it is closed.
     ///
     /// A folder has one journal open at a time, and none while it is archived.
     ///
-    /// - Throws: ``JournalError/Code/damaged`` when there was a journal and it is gone or not the one of this folder;
-    ///   ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal that is
-    ///   only to be read was never begun; ``JournalError/Code/full``, ``JournalError/Code/inputOutput``.
+    /// - Throws: ``JournalError/Code/damaged`` when there was a journal and it is gone, has lost its end, or is not the one of
+    ///   this folder; ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal
+    ///   that is only to be read was never begun; ``JournalError/Code/full``, ``JournalError/Code/inputOutput``.
     public init(in folder: DataFolder, access: Access = .readWrite) throws(JournalError) {
-        try folder.requireOpen()
-        let connection = try Connection.opening(in: folder, access: access)
-        let (last, digest) = try connection.end()
-        self.connection = connection
+        let opening = try JournalOpening(folder, access)
+        connection = opening.connection
+        identity = opening.identity
+        snapshotFolder = folder.snapshots(of: opening.identity)
+        findings = opening.findings
+        witnessed = opening.witnessed
+        warnings = opening.warnings
         self.access = access
-        self.state = Mutex(State(last: last, digest: digest, folder: folder))
+        var head: HeadFile?
+        if access == .readWrite {
+            head = try HeadFile(at: folder.file(DataFolder.head))
+            try head?.write(opening.end, of: opening.identity)
+            try snapshotFolder.removeDrafts()
+        }
+        state = Mutex(State(anchor: try opening.anchor(), end: opening.end, folder: folder, head: head))
     }
 
     /// Opens the folder at `path`, waiting up to `wait` for its lock, and its journal.
@@ -78,50 +103,50 @@ public final class SQLiteJournal: Journal, Sendable {
         try self.init(in: folder, access: access)
     }
 
-    public var last: Int { state.withLock(\.last) }
+    public var first: Int { state.withLock(\.anchor.last) + 1 }
+    public var last: Int { state.withLock(\.end.last) }
 
     public func append(_ batch: Batch) throws(JournalError) {
         try writing { state throws(JournalError) in
-            try batch.requireFollowing(state.last)
-            let digest = Digest.of(batch, after: state.digest)
+            try batch.requireFollowing(state.end.last)
+            let digest = Digest.of(batch, after: state.end.digest)
             try connection.perform("\(batch.turns) cannot be written") { db in
                 try db.cachedStatement(sql: "INSERT INTO batches (first, last, data, digest) VALUES (?, ?, ?, ?)")
                     .execute(arguments: [batch.first, batch.last, Data(batch.bytes), Data(digest)])
             }
-            state.last = batch.last
-            state.digest = digest
+            state.end = BatchChain(last: batch.last, digest: digest)
+            try state.head?.write(state.end, of: identity)
             try checkpointIfLarge(&state, added: batch.bytes.count)
         }
     }
 
     public func save(_ snapshot: Snapshot) throws(JournalError) {
-        try writing { state throws(JournalError) in
-            try snapshot.requireCovered(by: state.last)
-            let digest = Digest.of(snapshot)
-            try connection.perform("the snapshot of turn \(snapshot.turn.grouped) cannot be written") { db in
-                try db.inTransaction(.immediate) {
-                    try db.execute(
-                        sql: "INSERT OR REPLACE INTO snapshots (turn, data, digest) VALUES (?, ?, ?)",
-                        arguments: [snapshot.turn, Data(snapshot.bytes), Data(digest)])
-                    CrashPoint.pass(.storeDuringSnapshot)
-                    try db.execute(
-                        sql: """
-                            DELETE FROM snapshots
-                            WHERE turn NOT IN (SELECT turn FROM snapshots ORDER BY turn DESC LIMIT ?)
-                            """,
-                        arguments: [Self.snapshotLimit])
-                    return .commit
-                }
+        try save(snapshot) { () throws(JournalError) in }
+    }
+
+    /// Saves a snapshot from any thread, while another one appends.
+    ///
+    /// - Parameter proceed: asked every few megabytes; if it throws, nothing was saved.
+    public func save(_ snapshot: Snapshot, proceed: () throws(JournalError) -> Void) throws(JournalError) {
+        try writing { state throws(JournalError) in try snapshot.requireCovered(by: state.end.last) }
+        do throws(JournalError) {
+            try saving.withLock { _ throws(JournalError) in
+                try snapshotFolder.save(snapshot, proceed: proceed)
+                try snapshotFolder.removeAll(but: Self.snapshotLimit)
             }
-            try checkpointIfLarge(&state, added: snapshot.bytes.count)
+        } catch {
+            if error.forbidsWriting { state.withLock { $0.failure = $0.failure ?? error } }
+            throw error
         }
     }
 
     public func record(_ value: [UInt8], as name: String) throws(JournalError) {
         try writing { state throws(JournalError) in
             try connection.perform("the fact \(name) cannot be written") { db in
-                try db.execute(
-                    sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(value)])
+                try db.inTransaction(.immediate) {
+                    try Facts.write(value, as: name, to: db)
+                    return .commit
+                }
             }
             try checkpointIfLarge(&state, added: value.count)
         }
@@ -129,31 +154,26 @@ public final class SQLiteJournal: Journal, Sendable {
 
     public func snapshots() throws(JournalError) -> [Int] {
         try requireOpen()
-        return try connection.perform("the snapshots cannot be listed") { db in
-            try Int.fetchAll(db, sql: "SELECT turn FROM snapshots ORDER BY turn DESC")
-        }
+        return try snapshotFolder.turns()
     }
 
     public func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
         try requireOpen()
-        let name = "the snapshot of turn \(turn.grouped)"
-        let found = try connection.perform("\(name) cannot be read") { db in
-            try Row.fetchOne(db, sql: "SELECT data, digest FROM snapshots WHERE turn = ?", arguments: [turn])
-                .map { row in (try row.bytes(at: 0), try row.bytes(at: 1)) }
-        }
-        guard let (bytes, digest) = found else {
-            throw JournalError(.missing, "\(connection.path): there is no snapshot of turn \(turn.grouped).")
-        }
-        let snapshot = Snapshot(turn: turn, bytes: bytes)
-        guard Digest.of(snapshot) == digest else {
-            throw JournalError(.damaged, "\(connection.path): \(name) is damaged: digest differs.")
-        }
-        return snapshot
+        return try snapshotFolder.read(turn)
     }
 
     public func fact(_ name: String) throws(JournalError) -> [UInt8]? {
         try requireOpen()
         return try connection.fact(name)
+    }
+
+    /// Every fact that was recorded, by name; not what the journal keeps for itself.
+    public func facts() throws(JournalError) -> [(name: String, value: [UInt8])] {
+        try requireOpen()
+        let own = [DataFolder.identity, Facts.anchor]
+        return try connection.perform("the facts cannot be read") { db in
+            try Facts.all(in: db).filter { !own.contains($0.name) }
+        }
     }
 
     /// Gives the file and the folder up. Moves what the write-ahead log still holds into the database.
@@ -165,6 +185,8 @@ public final class SQLiteJournal: Journal, Sendable {
             guard state.folder != nil else { return }
             if let failure = state.failure { throw failure }
             try connection.close()
+            try state.head?.synchronize()
+            state.head = nil
             state.folder = nil
         }
     }
@@ -185,8 +207,8 @@ extension SQLiteJournal {
     /// Counts what was written and does a checkpoint when that is due.
     private func checkpointIfLarge(_ state: inout State, added bytes: Int) throws(JournalError) {
         // The log holds whole pages: those of the row, and those on the way to it in the tree.
-        let pages = bytes / 8192 + 3
-        state.logged += pages * 8192
+        let pages = bytes / Connection.pageSize + 3
+        state.logged += pages * Connection.pageSize
         guard state.logged >= Self.logLimit else { return }
         do {
             try checkpoint(&state)
@@ -213,7 +235,7 @@ extension SQLiteJournal {
     }
 
     /// Runs `body` if the journal may be written, and remembers an error after which it may not.
-    private func writing(_ body: (inout State) throws(JournalError) -> Void) throws(JournalError) {
+    func writing(_ body: (inout State) throws(JournalError) -> Void) throws(JournalError) {
         try state.withLock { state throws(JournalError) in
             try requireOpen(state)
             guard access == .readWrite else {

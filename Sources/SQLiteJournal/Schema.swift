@@ -1,17 +1,13 @@
 import GRDB
 import Journal
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// The layout of the file and its version.
 enum Schema {
     /// `SAMV`: how `file` and SQLite tell a journal from other databases.
     static let applicationID = 0x5341_4D56
-    static let version = 1
+    /// 1 kept its snapshots in the file, 2 keeps them beside it; the batches are the same.
+    static let version = 2
+    static let readable = 1...version
 
     /// Checks that a file is a journal this build can read, before anything in it is changed.
     ///
@@ -24,9 +20,9 @@ enum Schema {
         guard application == applicationID else {
             throw JournalError(.format, "\(path) is an SQLite database but not a Samovar journal.")
         }
-        guard found == version else {
+        guard readable.contains(found) else {
             throw JournalError(
-                .format, "\(path) has journal format \(found), and this build knows format \(version) only.")
+                .format, "\(path) has journal format \(found), and this build knows the formats up to \(version) only.")
         }
         return false
     }
@@ -39,16 +35,11 @@ enum Schema {
                     CREATE TABLE batches (
                         first INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL, digest BLOB NOT NULL
                     ) STRICT;
-                    CREATE TABLE snapshots (
-                        turn INTEGER PRIMARY KEY, data BLOB NOT NULL, digest BLOB NOT NULL
-                    ) STRICT;
                     CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
                     PRAGMA application_id = \(applicationID);
                     PRAGMA user_version = \(version);
                     """)
-            try db.execute(
-                sql: "INSERT INTO facts (name, value) VALUES (?, ?)",
-                arguments: [DataFolder.identity, Data(identity.utf8)])
+            try Facts.write(Array(identity.utf8), as: DataFolder.identity, to: db)
             return .commit
         }
     }

@@ -14,9 +14,9 @@ public import Journal
 /// journal owes then depends on where it lives.
 public struct JournalContract {
     /// Makes an empty journal.
-    private let make: () throws -> any Journal
+    let make: () throws -> any Journal
     /// Closes a journal and opens it again, as the next process would.
-    private let reopen: (any Journal) throws -> any Journal
+    let reopen: (any Journal) throws -> any Journal
 
     /// - Parameters:
     ///   - make: Makes an empty journal. It is called once for each rule.
@@ -65,6 +65,9 @@ public struct JournalContract {
         case replacement = "a snapshot replaces the one of the same turn"
         case absence = "a snapshot that is not there is missing, a fact that is not there is nil"
         case facts = "facts keep their last value, and an empty value is a value"
+        case trimming = "trimming behind a snapshot removes whole batches, and the rest reads and grows as before"
+        case trimmedAway = "a journal of which all was trimmed keeps its end"
+        case needed = "nothing is trimmed that no snapshot stands for"
         case closing = "a closed journal refuses every call, and may be closed again"
 
         public var description: String { rawValue }
@@ -80,19 +83,19 @@ public struct ContractViolation: Error, CustomStringConvertible {
     public var description: String { "The journal breaks the rule “\(rule)”: \(reason)" }
 }
 
-private struct Broken: Error {
+struct Broken: Error {
     let reason: String
 }
 
-private func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
+func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
     if !condition { throw Broken(reason: reason()) }
 }
 
-private func requireEqual<Value: Equatable>(_ found: Value, _ expected: Value, _ subject: String) throws {
+func requireEqual<Value: Equatable>(_ found: Value, _ expected: Value, _ subject: String) throws {
     try require(found == expected, "\(subject): \(found) in place of \(expected)")
 }
 
-private func requireError(_ code: JournalError.Code, _ subject: String, _ body: () throws -> Void) throws {
+func requireError(_ code: JournalError.Code, _ subject: String, _ body: () throws -> Void) throws {
     do {
         try body()
     } catch let error as JournalError {
@@ -118,6 +121,9 @@ extension JournalContract {
         case .replacement: try checkReplacement()
         case .absence: try checkAbsence()
         case .facts: try checkFacts()
+        case .trimming: try checkTrimming()
+        case .trimmedAway: try checkTrimmedAway()
+        case .needed: try checkNeeded()
         case .closing: try checkClosing()
         }
     }
@@ -125,6 +131,7 @@ extension JournalContract {
     private func checkEmpty() throws {
         let journal = try make()
         try requireEqual(journal.last, 0, "last")
+        try requireEqual(journal.first, 1, "first")
         try requireEqual(batches(of: journal), [], "the batches")
         try requireEqual(journal.snapshots(), [], "the snapshots")
     }
@@ -293,13 +300,14 @@ extension JournalContract {
         try requireError(.misuse, "snapshot") { _ = try journal.snapshot(at: 1) }
         try requireError(.misuse, "fact") { _ = try journal.fact("seed") }
         try requireError(.misuse, "record") { try journal.record([], as: "seed") }
+        try requireError(.misuse, "trim") { _ = try journal.trim(through: 0) }
         try journal.close()
     }
 }
 
 extension JournalContract {
     /// Batches of one turn and of many, without bytes and with more than a page of them.
-    private static let batches = [
+    static let batches = [
         Batch(first: 1, last: 1, bytes: [1]),
         Batch(first: 2, last: 2, bytes: []),
         Batch(first: 3, last: 40, bytes: noise(100, seed: 2)),
@@ -308,7 +316,7 @@ extension JournalContract {
         Batch(first: 45, last: 60, bytes: [0, 0, 0]),
     ]
 
-    private func batches(of journal: any Journal, from turn: Int = 1) throws -> [Batch] {
+    func batches(of journal: any Journal, from turn: Int = 1) throws -> [Batch] {
         var batches: [Batch] = []
         try journal.read(from: turn) { batches.append($0) }
         return batches

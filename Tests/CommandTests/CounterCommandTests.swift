@@ -93,10 +93,17 @@ import Testing
 
     @Test func everyCommandShowsAnExampleInItsHelp() async throws {
         let scratch = try Scratch()
-        for command in ["up", "store", "worker", "monitor", "send", "view", "inspect", "status", "effects", "replay", "verify"] {
+        for command in [
+            "up", "store", "worker", "monitor", "send", "view", "inspect", "status", "effects", "replay", "verify", "journal",
+        ] {
             let help = try Child(Executable.counter, [command, "--help"], in: scratch)
             #expect(try await help.wait() == .exited(0))
             #expect(help.output.contains("Example: counter \(command)"), "\(command)")
+        }
+        for command in ["list", "verify", "export", "import", "salvage"] {
+            let help = try Child(Executable.counter, ["journal", command, "--help"], in: scratch)
+            #expect(try await help.wait() == .exited(0))
+            #expect(help.output.contains("Example: counter journal \(command)"), "\(command)")
         }
     }
 }

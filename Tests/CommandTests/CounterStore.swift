@@ -10,14 +10,16 @@ final class CounterStore: Sendable {
     private let executable: String
 
     /// - Parameter workers: of the program's own; 0 if the test brings its own.
-    init(_ executable: String = Executable.counter, workers: Int = 1, in scratch: Scratch? = nil, data: String? = nil) async throws
-    {
+    init(
+        _ executable: String = Executable.counter, workers: Int = 1, in scratch: Scratch? = nil, data: String? = nil,
+        arguments: [String] = []
+    ) async throws {
         self.executable = executable
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
         let data = data ?? scratch.folder("data")
         self.data = data
-        up = try Child(executable, ["up", "--workers", "\(workers)", "--data", data], in: scratch)
+        up = try Child(executable, ["up", "--workers", "\(workers)", "--data", data] + arguments, in: scratch)
         try await eventually("the store serves") { [up] in up.errors.contains("serving") }
     }
 
@@ -37,6 +39,34 @@ final class CounterStore: Sendable {
     func status(_ key: String) async throws -> Int {
         let status = try await run("status", "--json").json
         return try #require((status[key] as? Int) ?? (status["counters"] as? [String: Any])?[key] as? Int)
+    }
+
+    /// Ends the store in order.
+    func stop() async throws {
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+    }
+
+    /// Ends the store as a power failure would, but for what the kernel still writes: nothing is left of it that could start again.
+    func kill() async throws {
+        let store = try #require(ProcessTable.all(naming: data).first { $0.command == "store" })
+        up.send(SIGKILL)
+        store.send(SIGKILL)
+        try await up.wait()
+        try await eventually("the store is gone") { ProcessTable.all(naming: data).isEmpty }
+    }
+
+    /// The turn of the newest input, after so many more.
+    @discardableResult
+    func increment(_ times: Int) async throws -> Int {
+        let sent = try await run("send", "-", input: String(repeating: "increment\n", count: times))
+        #expect(sent.end == .exited(0), "\(sent.errors)")
+        return try #require(try sent.json["turn"] as? Int)
+    }
+
+    /// Leaves a store that has ended with its batches alone.
+    func removeSnapshots() throws {
+        try FileManager.default.removeItem(atPath: data + "/snapshots")
     }
 
     /// The folder in which the sockets of this store are.

@@ -47,31 +47,33 @@ import Testing
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("DELETE FROM batches WHERE first = 1000")
-        let journal = try scratch.journal()
-        let hole = "batch 2 (turn 2,000): a hole in the numbering before it, turns 1,000 to 1,999 missing"
-        expect(.damaged, hole) { _ = try journal.batches() }
-        expect(.damaged, hole) { _ = try journal.batches(from: 1500) }
+        // Even if a newer snapshot spares the store the look at it.
+        expect(.damaged, "batch 2 (turn 2,000): a hole in the numbering before it, turns 1,000 to 1,999 missing") {
+            _ = try scratch.journal()
+        }
     }
 
     @Test func aMissingFirstBatchIsAHole() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("DELETE FROM batches WHERE first = 1")
-        expect(.damaged, "turns 1 to 999 missing") { _ = try scratch.journal().batches() }
+        expect(.damaged, "turns 1 to 999 missing") { _ = try scratch.journal() }
     }
 
     @Test func aBatchWithOtherTurnsIsNamed() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("UPDATE batches SET last = 1998 WHERE first = 1000")
-        expect(.damaged, "batch 2 (turns 1,000 to 1,998): digest differs") { _ = try scratch.journal().batches() }
+        expect(.damaged, "batch 3 (turn 2,000): a hole in the numbering before it, turn 1,999 missing") {
+            _ = try scratch.journal()
+        }
     }
 
     @Test func aBatchThatEndsBeforeItBeginsIsNamed() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("UPDATE batches SET last = -5 WHERE first = 1000")
-        expect(.damaged, "batch 2 (turns 1,000 to -5): it ends before it begins") { _ = try scratch.journal().batches() }
+        expect(.damaged, "batch 2 (turns 1,000 to -5): it ends before it begins") { _ = try scratch.journal() }
     }
 
     @Test func aJournalThatEndsBeforeASnapshotHasLostItsTail() throws {
@@ -79,12 +81,13 @@ import Testing
         try scratch.fill()
         try scratch.alter("DELETE FROM batches WHERE first = 2000")
         expect(.damaged, "ends at turn 1,999, but has a snapshot of turn 2,000") { _ = try scratch.journal() }
+        expect(.damaged, "ends at turn 1,999") { _ = try scratch.journal(access: .readOnly) }
     }
 
     @Test func aDamagedSnapshotIsNamedAndAnOlderOneHelps() throws {
         let scratch = try Scratch()
         try scratch.fill()
-        try scratch.alter("UPDATE snapshots SET data = x'00' WHERE turn = 2000")
+        try scratch.flip(byte: -1, of: "snapshots/2000")
         let journal = try scratch.journal()
         expect(.damaged, "the snapshot of turn 2,000 is damaged") { _ = try journal.snapshot(at: 2000) }
         #expect(try journal.snapshot(at: 999).bytes == [10, 11])
@@ -94,7 +97,7 @@ import Testing
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("PRAGMA user_version = 7")
-        expect(.format, "has journal format 7, and this build knows format 1 only") { _ = try scratch.journal() }
+        expect(.format, "has journal format 7, and this build knows the formats up to 2 only") { _ = try scratch.journal() }
         expect(.format, "has journal format 7") { _ = try scratch.journal(access: .readOnly) }
     }
 

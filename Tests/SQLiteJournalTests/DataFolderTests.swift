@@ -80,7 +80,7 @@ import Testing
         let archive = try #require(try folder.archive())
         let fresh = try SQLiteJournal(in: folder)
         #expect(fresh.last == 0)
-        #expect(try scratch.files() == ["archive", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
+        #expect(try scratch.files() == ["archive", "head", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
 
         let old = try SQLiteJournal(at: archive, access: .readOnly)
         #expect(old.last == 2000)

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Journal
 import Testing
@@ -16,22 +17,27 @@ import Testing
             expect(.full, "journal.sqlite: turns 2 to 500 cannot be written: no space is left.") {
                 try journal.append(large)
             }
-            expect(.full, "the snapshot of turn 1 cannot be written: no space is left.") {
-                try journal.save(Snapshot(turn: 1, bytes: large.bytes))
-            }
             expect(.full, "the fact seed cannot be written: no space is left.") {
                 try journal.record(large.bytes, as: "seed")
             }
         }
         #expect(journal.last == 1)
         #expect(try journal.batches().count == 1)
-        #expect(try journal.snapshots() == [])
         #expect(try journal.fact("seed") == nil)
 
         try journal.limitSize(pages: 1_000_000)
         try journal.append(large)
         try journal.close()
         #expect(try scratch.journal().batches(from: 2) == [large])
+    }
+
+    @Test(arguments: [
+        (ResultCode.SQLITE_IOERR_WRITE, EDQUOT, ResultCode.SQLITE_FULL), (.SQLITE_IOERR_WRITE, EIO, .SQLITE_IOERR_WRITE),
+        (.SQLITE_IOERR_FSYNC, EDQUOT, .SQLITE_IOERR_FSYNC), (.SQLITE_CORRUPT, EDQUOT, .SQLITE_CORRUPT),
+    ])
+    func aQuotaThatIsUsedUpIsAFullDiskUnlessASyncFailed(_ code: ResultCode, _ system: CInt, _ expected: ResultCode) throws {
+        let error = Connection.withQuota(DatabaseError(resultCode: code), systemError: system)
+        #expect((error as? DatabaseError)?.extendedResultCode == expected)
     }
 
     @Test func smallBatchesGoOnWhileALargeOneDoesNotFit() throws {

@@ -42,7 +42,7 @@ import Testing
                 .map { try String.fetchOne(db, sql: "PRAGMA \($0)") ?? "none" }
         }
         #expect(settings == ["wal", "exclusive", "2", "0", "8192", "0", "0"])
-        #expect(try scratch.files() == ["journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
+        #expect(try scratch.files() == ["head", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
     }
 
     @Test func theLogStaysNearItsLimitHoweverMuchIsAppended() throws {

@@ -43,6 +43,16 @@ final class Scratch {
         try queue.close()
     }
 
+    /// Changes one byte of a file in the data folder.
+    ///
+    /// - Parameter byte: counted from the end if it is negative.
+    func flip(byte: Int, of name: String, mask: UInt8 = 1) throws {
+        let file = URL(filePath: data + "/" + name)
+        var bytes = try Data(contentsOf: file)
+        bytes[byte < 0 ? bytes.count + byte : byte] ^= mask
+        try bytes.write(to: file)
+    }
+
     func files(in folder: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: data + "/" + folder).sorted()
     }

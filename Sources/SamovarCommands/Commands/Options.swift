@@ -17,8 +17,9 @@ struct StoreOptions: ParsableArguments {
     @Option(name: .customLong("log-level"), help: "trace, debug, info, notice, warning, error or critical.")
     var logLevel: String?
 
-    func settings() throws -> ProcessSettings {
-        var flags: [String: String] = [:]
+    /// - Parameter more: flags of the command itself that are settings, by their keys.
+    func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
+        var flags = more
         flags["data"] = data
         flags["endpoint"] = endpoint
         flags["log.level"] = logLevel

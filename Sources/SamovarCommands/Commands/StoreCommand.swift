@@ -13,6 +13,12 @@ struct SeedOptions: ParsableArguments {
     @Flag(name: .long, help: "Archive the timeline of the data folder first, and begin another. Nothing is deleted.")
     var fresh = false
 
+    @Option(name: .long, help: "Remove all but so many of the newest turns from the journal, behind verified snapshots.")
+    var retain: String?
+
+    /// Those that are settings.
+    var flags: [String: String] { retain.map { ["retain": $0] } ?? [:] }
+
     func seedBytes() throws -> [UInt8]? {
         guard let seed else { return nil }
         do {
@@ -51,12 +57,12 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
     @Flag(name: .long, help: .hidden) var lifeline = false
 
     func run() async throws {
-        let settings = try options.settings()
+        let settings = try options.settings(seed.flags)
         let logger = settings.logger("store")
         let configuration = StoreConfiguration(
             dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
-            acceptedDivergences: Set(acceptance.acceptDivergence), settings: settings.store)
+            acceptedDivergences: Set(acceptance.acceptDivergence), retain: settings.retain, settings: settings.store)
         let store = try Store<App.Program>(configuration, gates: App.gates, observers: App.observers, logger: logger)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.

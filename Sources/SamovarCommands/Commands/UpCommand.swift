@@ -32,7 +32,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     var untilIdle = false
 
     func run() async throws {
-        let settings = try options.settings()
+        let settings = try options.settings(seed.flags)
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         let endpoint = try settings.endpoint(for: AppTypes<App>.self)
         // The seed is looked at here, too, so that a mistake shows before anything is started.
@@ -110,6 +110,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         var store = ["store"] + common
         if let seed = seed.seed { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
+        if let retain = seed.retain { store += ["--retain", retain] }
         var worker = ["worker"] + common
         if let slots { worker += ["--slots", "\(slots)"] }
         return Supervisor.Plan(

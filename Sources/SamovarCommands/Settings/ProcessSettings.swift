@@ -25,6 +25,8 @@ struct ProcessSettings: Equatable, Sendable {
     var queues: [String] = []
     /// Worker processes of `up`.
     var workers: Int?
+    /// The newest turns that the journal keeps at least; nil keeps all.
+    var retain: Int?
     var store = StoreSettings()
     /// What a person should know and what is no error, such as a misspelt variable.
     var warnings: [String] = []
@@ -55,6 +57,7 @@ struct ProcessSettings: Equatable, Sendable {
         settings.readAhead = try reader.integer("readAhead", in: 0...65_536)
         settings.queues = try reader.names("queues") ?? []
         settings.workers = try reader.integer("workers", in: 0...1_024)
+        settings.retain = try reader.integer("retain", in: 1...1_000_000_000_000)
         try settings.store.read(from: &reader)
         settings.warnings = try reader.finish()
         return settings
@@ -93,6 +96,7 @@ extension StoreSettings {
         try set(\.feedBytes, "feedMebibytes", 1...65_536, times: 1 << 20)
         try set(\.feedReaders, "feedReaders", 1...10_000)
         try set(\.snapshotBytes, "snapshotMebibytes", 1...1_048_576, times: 1 << 20)
+        try set(\.snapshotTurns, "snapshotTurns", 1...1_000_000_000)
         try set(\.drain, "drainSeconds", 0...3_600, unit: .seconds(1))
         try set(\.waiters, "waiters", 1...1_000_000)
     }

@@ -22,6 +22,7 @@ public struct Replay<P: Program>: Sendable {
             let opened = try OpenedJournal(reading: dataFolder)
             defer { opened.folder.close() }
             try opened.requireProgram(P.schema)
+            for warning in opened.journal.warnings { logger.warning("\(warning)") }
             guard turn ?? 0 <= opened.journal.last else {
                 throw StoreError(.configuration, "the journal in \(dataFolder) ends at turn \(opened.journal.last)")
             }

@@ -12,6 +12,7 @@ import ZeroMQ
 final class StoreLoop: Sendable {
     enum News: Sendable {
         case journal(JournalThread.News)
+        case upkeep(UpkeepThread.News)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
     }
@@ -33,7 +34,7 @@ final class StoreLoop: Sendable {
     // MARK: Start
 
     /// Runs the store on this thread until it has stopped.
-    func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping (Secret, GroupLimits) -> any ProgramEngine) throws {
+    func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine) throws {
         let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh)
         try opened.requireProgram(schema)
         if let seed, let known = opened.seed, seed != known {
@@ -46,6 +47,7 @@ final class StoreLoop: Sendable {
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
         defer { page.close() }
         let marker = TrapMarker(page.memory)
+        for warning in opened.journal.warnings { logger.warning("\(warning)") }
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
         var machine = try opened.recover(accepting: &accepted) {
             StoreMachine(
@@ -63,6 +65,14 @@ final class StoreLoop: Sendable {
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try Self.bind(context, configuration.endpoint, &poller)
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
+        // Without the marker, which tells of calls on this thread.
+        let upkeep = UpkeepThread(opened, retain: configuration.retain) { [configuration] in
+            StoreMachine(
+                settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
+                timeline: opened.timeline, secret: opened.secret, build: configuration.build)
+        } report: { [mailbox] in
+            mailbox.post(.upkeep($0))
+        }
         logger.info(
             "serving",
             metadata: [
@@ -70,12 +80,14 @@ final class StoreLoop: Sendable {
                 "start": "\(machine.starts)",
             ])
         var descriptors = DescriptorGuard(limit)
-        let end = Result { try serve(&machine, journal, &sockets, &descriptors, &poller, wakeup, clock) }
+        let end = Result { try serve(&machine, journal, upkeep, &sockets, &descriptors, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
+        let isQuiet = upkeep.end()
         journal.end()
         waitForEnd(of: journal, &poller)
-        opened.folder.close()
+        // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
+        if isQuiet { opened.folder.close() }
         try end.get()
     }
 
@@ -105,7 +117,7 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ sockets: inout StoreSockets,
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ upkeep: UpkeepThread, _ sockets: inout StoreSockets,
         _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
     ) throws {
         var mayHaveMore = false
@@ -134,7 +146,7 @@ final class StoreLoop: Sendable {
             }
             machine.flush(now: now)
             for action in machine.takeActions() {
-                guard try perform(action, journal, &sockets) else { return }
+                guard try perform(action, journal, upkeep, &sockets) else { return }
             }
         }
     }
@@ -160,15 +172,36 @@ final class StoreLoop: Sendable {
                 logger.error("\(error)")
                 machine.journalIsFull(true, now: now)
             case .journal(.journal(.freed)): machine.journalIsFull(false, now: now)
-            case .journal(.journal(.snapshotFailed(let error))): logger.error("no snapshot: \(error)")
+            // Snapshots are the upkeep's.
+            case .journal(.journal(.saved)), .journal(.journal(.snapshotFailed)): break
             case .journal(.journal(.failed(let error))): throw StoreError(error)
             case .journal(.ended): break
+            case .upkeep(let news): try take(news, &machine)
             }
         }
     }
 
+    private func take(_ news: UpkeepThread.News, _ machine: inout StoreMachine) throws {
+        switch news {
+        case .saved(let bytes): machine.snapshotSaved(bytes: bytes)
+        case .notSaved(let reason):
+            logger.error("no snapshot: \(reason)")
+            machine.snapshotSaved(bytes: nil)
+        case .trimmed(let turn): logger.info("trimmed the journal up to turn \(turn)")
+        case .notTrimmed(let reason): logger.error("the journal is not trimmed: \(reason)")
+        case .copied(let turn): machine.exportCopied(through: turn)
+        case .exported: machine.exportEnded(nil)
+        case .notExported(let reason):
+            logger.error("no backup: \(reason)")
+            machine.exportEnded(reason)
+        case .failed(let error): throw StoreError(error)
+        }
+    }
+
     /// False at the end.
-    private func perform(_ action: StoreAction, _ journal: JournalThread, _ sockets: inout StoreSockets) throws -> Bool {
+    private func perform(
+        _ action: StoreAction, _ journal: JournalThread, _ upkeep: UpkeepThread, _ sockets: inout StoreSockets
+    ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
             CrashPoint.pass(.storeBeforeTask, if: envelope.frame.kind == .task)
@@ -178,7 +211,9 @@ final class StoreLoop: Sendable {
             CrashPoint.pass(.storeBeforeView, if: envelope.frame.kind == .view)
             try sockets.publish(envelope, of: instance)
         case .append(let first, let last, let bytes): journal.post(.append(Batch(first: first, last: last, bytes: bytes)))
-        case .save(let turn, let bytes): journal.post(.save(Snapshot(turn: turn, bytes: bytes)))
+        case .save(let turn, let bytes): upkeep.post(.save(Snapshot(turn: turn, bytes: bytes)))
+        case .snapshot(let turn): upkeep.post(.snapshot(through: turn))
+        case .export(let turn, let folder): upkeep.post(.export(through: turn, folder: folder))
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

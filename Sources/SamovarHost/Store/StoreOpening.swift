@@ -17,11 +17,13 @@ public struct StoreConfiguration: Sendable {
     public var isFresh: Bool
     /// Turns at which this build may order something else than the journal says; see docs/journal.md.
     public var acceptedDivergences: Set<Int>
+    /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
+    public var retain: Int?
     public var settings: StoreSettings
 
     public init(
         dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        acceptedDivergences: Set<Int> = [], settings: StoreSettings = StoreSettings()
+        acceptedDivergences: Set<Int> = [], retain: Int? = nil, settings: StoreSettings = StoreSettings()
     ) {
         self.dataFolder = dataFolder
         self.endpoint = endpoint
@@ -29,12 +31,13 @@ public struct StoreConfiguration: Sendable {
         self.build = build
         self.isFresh = isFresh
         self.acceptedDivergences = acceptedDivergences
+        self.retain = retain
         self.settings = settings
     }
 }
 
 /// A data folder, opened and locked: the journal and what it says of itself.
-struct OpenedJournal {
+struct OpenedJournal: Sendable {
     let folder: DataFolder
     let journal: SQLiteJournal
     let timeline: Timeline
@@ -47,6 +50,8 @@ struct OpenedJournal {
         static let secret = "secret"
         static let seed = "seed"
         static let program = "program"
+        /// For people: which turn of which timeline this one goes on from.
+        static let ancestor = "ancestor"
     }
 
     /// Opens a folder that is there, to read it, and waits up to 5 s for its lock.
@@ -77,8 +82,10 @@ struct OpenedJournal {
 
     private static func identity(in journal: SQLiteJournal, _ name: String) throws(JournalError) -> UniqueID? {
         guard let bytes = try journal.fact(name) else { return nil }
-        guard bytes.count == 16 else { throw JournalError(.damaged, "the journal's \(name) has \(bytes.count) bytes, not 16") }
-        return UniqueID(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
+        guard let id = UniqueID(fact: bytes) else {
+            throw JournalError(.damaged, "The journal's \(name) has \(bytes.count) bytes, not 16.")
+        }
+        return id
     }
 
     /// Another program's journal, or one of another version of its types, would replay to nonsense.
@@ -98,8 +105,8 @@ struct OpenedJournal {
     /// Records what a new journal must know of itself, before its first turn.
     func establish(_ schema: Schema, seed: [UInt8]) throws(StoreError) {
         do {
-            try journal.record(bytes(timeline.high, timeline.low), as: Fact.timeline)
-            try journal.record(bytes(secret.high, secret.low), as: Fact.secret)
+            try journal.record(timeline.factBytes, as: Fact.timeline)
+            try journal.record(UniqueID(high: secret.high, low: secret.low).factBytes, as: Fact.secret)
             try journal.record(Array(schema.description.utf8), as: Fact.program)
             try journal.record(seed, as: Fact.seed)
         } catch {
@@ -108,34 +115,62 @@ struct OpenedJournal {
     }
 
     /// Brings a machine to the state of the journal's last turn: newest readable snapshot, then the later batches.
+    ///
+    /// - Parameter proceed: asked before each batch, and may throw to give up.
     func recover(
-        through last: Int = .max, _ make: () -> StoreMachine, note: (String) -> Void
+        through last: Int = .max, _ make: () -> StoreMachine, note: (String) -> Void,
+        proceed: () throws(JournalError) -> Void = { () throws(JournalError) in }
     ) throws(StoreError) -> StoreMachine {
         do {
-            return try journal.recover(through: last, make) { (machine: inout StoreMachine, snapshot) in
+            if journal.first > 1, last < journal.first - 1 { throw trimmed(before: last) }
+            let machine = try journal.recover(through: last, make) { (machine: inout StoreMachine, snapshot) in
                 try machine.restore(snapshot: snapshot.bytes)
             } replay: { (machine: inout StoreMachine, batch) in
+                try proceed()
                 try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
                 CrashPoint.pass(.storeDuringRecovery)
             } note: {
                 note($0)
             }
+            if last >= journal.last { try machine.requireEndOfGroup() }
+            return machine
+        } catch is MissingBeginning {
+            throw StoreError(
+                .damaged,
+                "none of the snapshots in \(folder.path) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
+            )
         } catch let error as JournalError {
             throw StoreError(error)
         } catch let error as TrapError {
             throw StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
+        } catch let error as StoreError {
+            throw error
         } catch {
             throw StoreError(
                 .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,
                 found: (error as? ReplayError)?.divergence)
         }
     }
+
+    private func trimmed(before turn: Int) -> StoreError {
+        StoreError(
+            .configuration,
+            "turn \(turn) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(journal.first - 1) (`--retain`)")
+    }
 }
 
-private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+extension UniqueID {
+    /// As a fact of a journal: 16 bytes, big-endian.
+    var factBytes: [UInt8] {
+        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
+    }
 
-private func bytes(_ words: UInt64...) -> [UInt8] {
-    words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
+    /// Nil if it is no such fact.
+    init?(fact bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        self.init(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
+    }
 }
 
 extension StoreError {
@@ -147,6 +182,8 @@ extension StoreError {
             case .format, .missing: .configuration
             default: .inputOutput
             }
-        self.init(code, "\(error)")
+        // What a salvage can do is said where it is needed.
+        let hint = error.code == .damaged ? " `journal verify` tells what is left, `journal salvage` goes on with that." : ""
+        self.init(code, "\(error)\(hint)")
     }
 }

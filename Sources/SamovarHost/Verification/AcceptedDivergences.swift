@@ -38,7 +38,8 @@ struct AcceptedDivergences {
 
     private mutating func readAccepted(in journal: some Journal) throws {
         var found: [Int: Set<UInt64>] = [:]
-        try journal.read(from: 1) { batch in
+        // An acceptance comes after its turn, so one that was trimmed is not missed.
+        try journal.read(from: journal.first) { batch in
             try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
                 if case .divergenceAccepted(let turn, let hash, _) = record.event { found[turn, default: []].insert(hash) }
             }
@@ -59,7 +60,7 @@ extension OpenedJournal {
     /// - Throws: `StoreError`; of a divergence that nobody accepts, with a report of it.
     func recover(
         through last: Int = .max, accepting accepted: inout AcceptedDivergences, _ make: () -> StoreMachine,
-        note: (String) -> Void
+        note: (String) -> Void, proceed: () throws(JournalError) -> Void = { () throws(JournalError) in }
     ) throws(StoreError) -> StoreMachine {
         while true {
             do throws(StoreError) {
@@ -70,7 +71,7 @@ extension OpenedJournal {
                         var machine = make()
                         machine.terms = terms
                         return machine
-                    }, note: note)
+                    }, note: note, proceed: proceed)
             } catch {
                 guard let divergence = error.found else { throw error }
                 guard try isCovered(divergence, by: &accepted) else {
@@ -92,7 +93,7 @@ extension OpenedJournal {
     func report(on divergence: Divergence, _ make: () -> StoreMachine) throws(StoreError) -> DivergenceReport {
         do {
             var traces = TurnTraces(of: divergence.turn)
-            try journal.read(from: 1) { batch in
+            try journal.read(from: journal.first) { batch in
                 try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { traces.note($0) }
             }
             return DivergenceReport(divergence, traces: traces, kept: try keptEffects(of: divergence.turn, make))

@@ -117,7 +117,14 @@ private struct VerifyingReplay {
         var stops = Set(plan.digests + snapshots + [plan.state ?? plan.last]).filter { $0 <= plan.last }.sorted()[...]
         var machine = make()
         machine.terms = terms
-        try opened.journal.read(from: 1) { batch in
+        // A trimmed journal begins at the oldest snapshot that leads into what is kept; there is nothing older to compare with.
+        let first = opened.journal.first
+        if first > 1, let begin = try opened.journal.snapshots().last(where: { $0 + 1 >= first }) {
+            try machine.restore(snapshot: try opened.journal.snapshot(at: begin).bytes)
+            let known = machine.head
+            stops = stops.drop { $0 <= known }
+        }
+        try opened.journal.read(from: machine.head + 1) { batch in
             while let stop = stops.first, stop <= batch.last {
                 stops.removeFirst()
                 try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: stop)

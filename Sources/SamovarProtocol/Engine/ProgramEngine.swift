@@ -51,6 +51,9 @@ public protocol ProgramEngine: AnyObject {
     /// - Throws: `ReplayError` if the message cannot be read or the command is another than it was, with that command.
     func replay(_ record: Record, log: TurnLog) throws(ReplayError)
 
+    /// - Throws: `ReplayError` if what was replayed ordered follow-ups that have not come.
+    func requireEndOfGroup() throws(ReplayError)
+
     /// The current view, in MessagePack.
     func view() throws -> [UInt8]
     /// The current state, in MessagePack.

@@ -253,6 +253,11 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// in its hash, and are damaged if they differ where the hash does not.
     private func openingDivergence(at turn: Int) -> Divergence? { opening?.turn == turn ? opening : nil }
 
+    public func requireEndOfGroup() throws(ReplayError) {
+        guard let missing = announced.first else { return }
+        throw ReplayError(turn: head, "the journal ends inside a group: a follow-up of turn \(missing.of) is missing after it")
+    }
+
     private func replayStart(_ record: Record, seed: [UInt8], log: TurnLog) throws(ReplayError) {
         let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: secret)
         let next: Next<P>

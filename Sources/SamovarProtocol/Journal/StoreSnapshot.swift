@@ -4,9 +4,9 @@ import SamovarCore
 /// A snapshot holds what a replay up to its turn would give, so that a start need not replay everything. It is a cache: the
 /// journal is the truth.
 extension StoreState {
-    static let snapshotVersion = 4
+    /// Another format is no error of the journal: an older snapshot, or the whole journal, will do.
+    static let snapshotVersion = 5
 
-    /// Encoded between two batches, on the engine's thread.
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
         writer.writeArrayHeader(15)
@@ -30,7 +30,11 @@ extension StoreState {
             writer.write(entry.value.last)
             writer.writeList(Array(entry.value.outcomes)) { $0.write(to: &$1) }
         }
-        writer.writeList(joined.sorted()) { $1.write($0) }
+        writer.writeList(joined.sorted()) { id, writer in
+            writer.writeArrayHeader(2)
+            writer.write(id)
+            if let since = missing[id] { writer.write(since.microseconds) } else { writer.writeNil() }
+        }
         writer.writeList(ledger.cancelled) { $0.write(to: &$1) }
         writer.writeList(subscriptions.activations.values.sorted { $0.id < $1.id }) { $0.write(to: &$1) }
         writer.writeList(Array(outputs.outputs)) { $0.write(to: &$1) }
@@ -75,7 +79,12 @@ extension StoreState {
             }
             sessions.restore(id, last: last, outcomes: outcomes)
         }
-        joined = Set(try reader.readList { try $0.readID() })
+        _ = try reader.readList { reader in
+            try reader.readFields(2, of: "a worker")
+            let id = try reader.readID()
+            joined.insert(id)
+            if try !reader.readNil() { missing[id] = Timestamp(microseconds: try reader.readInt64()) }
+        }
         ledger.restore(cancelled: try reader.readList { try EffectLedger.Cancelled(from: &$0) })
         subscriptions.restore(try reader.readList { try SubscriptionBook.Activation(from: &$0) })
         let kept = try reader.readList { try EmittedOutput(from: &$0) }
@@ -89,5 +98,24 @@ extension StoreState {
         sessions.restore(expired: expired, forgottenTurn: forgotten)
         // Nobody runs anything yet.
         _ = ledger.takeChanges()
+    }
+}
+
+/// What can be told of a snapshot without its program.
+public enum StoreSnapshot {
+    /// Checks that a snapshot is one of this turn, in a format that this build reads, and whole. The state itself is bytes here.
+    ///
+    /// - Throws: an error that says what is wrong.
+    public static func check(_ bytes: [UInt8], turn: Int) throws {
+        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
+        let fields = try reader.readArrayHeader()
+        let version = try reader.readInt()
+        guard version == StoreState.snapshotVersion else {
+            throw WireError.malformed("a snapshot of format \(version); this build reads \(StoreState.snapshotVersion)")
+        }
+        let head = try reader.readCount()
+        guard head == turn else { throw WireError.malformed("a snapshot of turn \(head)") }
+        for _ in 2..<max(2, fields) { _ = try reader.readValue() }
+        guard reader.isAtEnd else { throw WireError.malformed("bytes after the end of a snapshot") }
     }
 }

@@ -30,8 +30,13 @@ public enum StoreAction: Equatable, Sendable {
     case publish(Envelope, of: Instance)
     /// Give this batch to the journal; `committed(through:now:)` follows when it is on disk.
     case append(first: Int, last: Int, bytes: [UInt8])
-    /// Keep this snapshot, once the journal holds its turn.
+    /// Keep this snapshot; the journal holds its turn. `snapshotSaved(bytes:)` follows.
     case save(turn: Int, bytes: [UInt8])
+    /// Make a snapshot as of this turn from the journal, beside the service; `snapshotSaved(bytes:)` follows.
+    case snapshot(through: Int)
+    /// Copy the journal up to this turn into a new folder, beside the service; `exportCopied(through:)` and
+    /// `exportEnded(_:)` follow.
+    case export(through: Int, folder: String)
     case stop(StopReason)
     case note(Note)
 }

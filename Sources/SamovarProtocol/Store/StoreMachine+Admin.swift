@@ -55,11 +55,13 @@ extension StoreMachine {
             }
             for id in ids { drop(id, now: now) }
             return done(ids, "dropped", request)
+        case "export": return try export(request)
         case "drain":
             beginDrain(within: settings.drain, now: now)
             return ["draining": true]
         default:
-            throw AdminRefusal(text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, drain")
+            throw AdminRefusal(
+                text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, export, drain")
         }
     }
 
@@ -150,6 +152,6 @@ struct AdminReplies {
     }
 }
 
-private struct AdminRefusal: Error {
+struct AdminRefusal: Error {
     let text: String
 }

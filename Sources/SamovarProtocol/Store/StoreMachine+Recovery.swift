@@ -13,6 +13,7 @@ extension StoreMachine {
         defer { marker.end() }
         try state.restore(snapshot)
         lastSnapshotBytes = snapshot.count
+        lastSnapshotTurn = head
         log = TurnLog(after: head)
     }
 
@@ -49,6 +50,14 @@ extension StoreMachine {
         try state.replay(record, log: log)
         marker.end()
     }
+
+    /// Call it at the end of the journal.
+    ///
+    /// - Throws: `ReplayError` if the journal ends inside a group: a group is written whole, so a part of it was lost.
+    public func requireEndOfGroup() throws(ReplayError) { try state.engine.requireEndOfGroup() }
+
+    /// A snapshot of the newest turn.
+    public func snapshot() throws -> [UInt8] { try state.snapshot() }
 
     /// The state after the newest turn, in MessagePack.
     public func stateBytes() throws -> [UInt8] { try state.engine.state() }

@@ -168,22 +168,7 @@ extension StoreMachine {
         journalBytes += batch.byteCount
         committingFacts = facts
         emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
-        if journalBytes > max(settings.snapshotBytes, 2 * lastSnapshotBytes) { saveSnapshot() }
-    }
-
-    /// Taken between two batches: the open one is empty, so the state is that of its last turn.
-    mutating func saveSnapshot() {
-        journalBytes = 0
-        if let why = suspects.verdict(on: .state) { return note(.error, "no snapshot is taken: \(why)") }
-        begin(.state)
-        do {
-            let bytes = try state.snapshot()
-            lastSnapshotBytes = bytes.count
-            emit(.save(turn: head, bytes: bytes), floor: .none)
-        } catch {
-            note(.error, "no snapshot is taken, the state cannot be encoded: \(error)")
-        }
-        end(.state)
+        snapshotIfDue()
     }
 
     /// The journal holds every turn up to this one.

@@ -124,7 +124,13 @@ public struct StoreMachine: ~Copyable {
     var waiters = Waiters()
     var feed = ViewFeed()
     var journalBytes = 0
+    /// 0 until there is one.
     var lastSnapshotBytes = 0
+    /// The turn of the newest snapshot that was asked for.
+    var lastSnapshotTurn = 0
+    /// The host makes one from the journal.
+    var isSnapshotting = false
+    var export: Export?
     var nextTick = Timestamp(microseconds: 0)
     var wasIdle = false
     var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]

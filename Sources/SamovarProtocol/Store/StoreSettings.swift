@@ -59,8 +59,14 @@ public struct StoreSettings: Equatable, Sendable {
     /// One page of outputs or of views, unless a single one is larger.
     public var pageBytes = 512 << 10
 
-    /// Journal bytes after which a snapshot is due; at least twice the size of the last one.
+    /// Journal bytes after which a snapshot is due.
     public var snapshotBytes = 64 << 20
+    /// Turns after which one is due, too, so that a start has no more than these to replay. In either case the journal must have
+    /// grown by twice the size of the last snapshot, or a large state would be written again and again.
+    public var snapshotTurns = 100_000
+    /// The size of the last snapshot up to which the engine encodes the next one itself; that of a larger state is made from
+    /// the journal, beside the service.
+    public var snapshotInlineBytes = 1 << 20
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
     /// Effects that one request of an operator may requeue or drop.

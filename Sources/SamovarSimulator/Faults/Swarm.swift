@@ -94,6 +94,7 @@ struct Swarm {
         rarely(&store.waiters, [1, 4])
         rarely(&store.viewInterval, [.milliseconds(1), .milliseconds(500)])
         store.snapshotBytes = dice.pick([500, 4_000, 20_000, 64 << 20])
+        store.snapshotInlineBytes = dice.pick([0, 1_000, 1 << 20])
         store.drain = .seconds(dice.pick([1, 5]))
         rarely(&client.window, [1, 4])
         rarely(&client.frameBytes, [1, 200])

@@ -45,21 +45,36 @@ final class StoreProcess: Process {
         wake(at: world.now)
     }
 
-    private func recover() throws(Violation) -> StoreMachine? {
+    private func replay(through last: Int = .max) throws -> StoreMachine {
         let world = world
+        return try world.disk.recover(through: last) {
+            let disk = world.disk
+            let engine = TypedEngine(Mill.self, secret: disk.secret, limits: world.swarm.store.group)
+            return StoreMachine(
+                settings: world.swarm.store, engine: engine, timeline: disk.timeline, secret: disk.secret, build: "simulated")
+        } restore: { (machine: inout StoreMachine, snapshot) in
+            try machine.restore(snapshot: snapshot.bytes)
+        } replay: { (machine: inout StoreMachine, batch) in
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
+        } note: {
+            world.note("store: \($0)")
+        }
+    }
+
+    /// A snapshot from the journal, beside the service. A damaged block is found by the next start.
+    private func saveSnapshot(through turn: Int) {
         do {
-            return try world.disk.recover {
-                let disk = world.disk
-                let engine = TypedEngine(Mill.self, secret: disk.secret, limits: world.swarm.store.group)
-                return StoreMachine(
-                    settings: world.swarm.store, engine: engine, timeline: disk.timeline, secret: disk.secret, build: "simulated")
-            } restore: { (machine: inout StoreMachine, snapshot) in
-                try machine.restore(snapshot: snapshot.bytes)
-            } replay: { (machine: inout StoreMachine, batch) in
-                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
-            } note: {
-                world.note("store: \($0)")
-            }
+            let machine = try replay(through: turn)
+            post(.save(Snapshot(turn: turn, bytes: try machine.snapshotBytes())))
+        } catch {
+            world.note("store: no snapshot: \(error)")
+            machine?.snapshotSaved(bytes: nil)
+        }
+    }
+
+    private func recover() throws(Violation) -> StoreMachine? {
+        do {
+            return try replay()
         } catch let error as JournalError where error.code == .damaged {
             world.storeRefused(error)
         } catch {
@@ -218,7 +233,10 @@ final class StoreProcess: Process {
             case .journal(.committed(let turn)): machine?.committed(through: turn, now: now)
             case .journal(.full): machine?.journalIsFull(true, now: now)
             case .journal(.freed): machine?.journalIsFull(false, now: now)
-            case .journal(.snapshotFailed(let error)): world.note("store: no snapshot: \(error)")
+            case .journal(.saved(let bytes)): machine?.snapshotSaved(bytes: bytes)
+            case .journal(.snapshotFailed(let error)):
+                world.note("store: no snapshot: \(error)")
+                machine?.snapshotSaved(bytes: nil)
             case .journal(.failed(let error)):
                 try world.judge.require(
                     error.code != .misuse, .i4, expected: "a journal that is used rightly", seen: "\(error)")
@@ -245,6 +263,9 @@ final class StoreProcess: Process {
             world.turnsTaken += last - first + 1
             post(.append(Batch(first: first, last: last, bytes: bytes)))
         case .save(let turn, let bytes): post(.save(Snapshot(turn: turn, bytes: bytes)))
+        case .snapshot(let turn): saveSnapshot(through: turn)
+        case .export:
+            try world.judge.require(false, .i2, expected: "no operator", seen: "a backup")
         case .note(let note): world.note("store: \(note.text)")
         case .stop(.drained):
             try stopped()

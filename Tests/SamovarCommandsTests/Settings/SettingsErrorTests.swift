@@ -39,10 +39,10 @@ import Testing
             "colour: red",
             """
             unknown key "colour" in FILE, line 1; known keys: data, endpoint, log.level, slots, readAhead, queues, workers, \
-            store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
+            retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
             store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.unservedWarningSeconds, \
             store.viewIntervalMilliseconds, store.viewCostFactor, store.feedViews, store.feedMebibytes, store.feedReaders, \
-            store.snapshotMebibytes, store.drainSeconds, store.waiters
+            store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters
             """
         ),
         ("slots: many", "\"slots\" in FILE, line 1 is \"many\"; expected an integer from 1 to 1024"),

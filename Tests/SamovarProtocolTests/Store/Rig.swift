@@ -20,6 +20,9 @@ final class Rig {
     private(set) var journal: [StoredBatch] = []
     private(set) var committed = 0
     private(set) var snapshots: [(turn: Int, bytes: [UInt8])] = []
+    /// The turns of which the machine wants a snapshot that is made from the journal.
+    private(set) var snapshotRequests: [Int] = []
+    private(set) var exports: [(turn: Int, folder: String)] = []
     private(set) var notes: [Note] = []
     private(set) var published: [Frame] = []
     private(set) var stop: StopReason?
@@ -125,6 +128,8 @@ final class Rig {
                 order.append("\(envelope.frame.kind)")
             case .append(let first, let last, let bytes): journal.append(StoredBatch(first: first, last: last, bytes: bytes))
             case .save(let turn, let bytes): snapshots.append((turn, bytes))
+            case .snapshot(let turn): snapshotRequests.append(turn)
+            case .export(let turn, let folder): exports.append((turn, folder))
             case .note(let note): notes.append(note)
             case .stop(let reason):
                 stop = reason

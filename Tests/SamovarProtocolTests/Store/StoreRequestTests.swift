@@ -245,7 +245,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("dance", nil, "unknown request dance; there are status, inspect, effects, requeue, drop, drain"),
+            ("dance", nil, "unknown request dance; there are status, inspect, effects, requeue, drop, export, drain"),
             ("requeue", nil, "which effect? name it as turn/ordinal"),
             ("drop", "3", "“3” is not an effect; name it as turn/ordinal, as `effects` lists them"),
             ("drop", "9/9", "effect 9/9 is neither open nor dead"),

@@ -80,6 +80,8 @@ final class TrapEngine: ProgramEngine {
         try base.take(firing: message, origin: origin, now: now, log: log)
     }
 
+    func requireEndOfGroup() throws(ReplayError) { try base.requireEndOfGroup() }
+
     func resubscribe(now: Timestamp, log: TurnLog) { base.resubscribe(now: now, log: log) }
 
     func replay(_ record: Record, log: TurnLog) throws(ReplayError) {

@@ -1,0 +1,20 @@
+import Foundation
+
+/// Measures what depends on the journal: `Benchmarks/journal.sh`.
+@main
+struct JournalBenchmark {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        let folder = NSTemporaryDirectory() + "/journal-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
+        defer {
+            // What cannot be removed lies in the system's folder for temporary files.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        switch arguments.first {
+        case "recovery": try await Recovery.measure(in: folder, turns: arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000)
+        case "snapshots": try await SnapshotStall.measure(in: folder)
+        default: print("usage: journal-benchmark recovery [TURNS] | snapshots")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Journal
+import Logging
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+import SQLiteJournal
+
+/// How long a store takes from its journal to its state.
+enum Recovery {
+    static let secret = Secret(high: 1, low: 2)
+
+    static func measure(in folder: String, turns: Int) async throws {
+        for perBatch in [1_000, 1] {
+            let path = "\(folder)/recovery-\(perBatch)"
+            try write(turns, perBatch: perBatch, to: path)
+            try await time(path, turns, "\(perBatch) in each batch, no snapshot")
+            try addSnapshot(path, at: turns - StoreSettings().snapshotTurns)
+            try await time(
+                path, turns, "\(perBatch) in each batch, a snapshot \(StoreSettings().snapshotTurns) turns before the end")
+        }
+    }
+
+    private static func time(_ path: String, _ turns: Int, _ what: String) async throws {
+        var times: [(wall: Double, processor: Double)] = []
+        for _ in 0..<3 {
+            let (begun, used) = (ContinuousClock.now, processorTime())
+            let replay = try await Replay<Tally>.run(dataFolder: path, through: nil, logger: Logger(label: "bench"))
+            precondition(replay.turn == turns)
+            times.append((seconds(ContinuousClock.now - begun), processorTime() - used))
+        }
+        let wall = times.map(\.wall).sorted()[1]
+        let processor = times.map(\.processor).sorted()[1]
+        print(
+            String(
+                format: "%d turns, %@: %.2f s, %.2f s of processor time, %.2f µs a turn", turns, what, wall, processor,
+                processor / Double(turns) * 1e6))
+    }
+
+    /// As a store would have made it when it was due for the last time.
+    private static func addSnapshot(_ path: String, at turn: Int) throws {
+        let journal = try SQLiteJournal(at: path)
+        var machine = StoreMachine(
+            settings: StoreSettings(), engine: TypedEngine(Tally.self, secret: secret), timeline: .zero, secret: secret, build: "")
+        try journal.read(from: 1) { batch in
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: turn)
+        }
+        try journal.save(Snapshot(turn: machine.head, bytes: try machine.snapshot()))
+        try journal.close()
+    }
+
+    /// Of all threads.
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// A journal as clients fill it: each turn is an input of one of four sessions.
+    private static func write(_ turns: Int, perBatch: Int, to path: String) throws {
+        let empty = try SQLiteJournal(at: path + "-empty")
+        let id = UniqueID(high: 3, low: 4)
+        let draft = try JournalDraft(at: path, from: empty, as: .new)
+        for (name, value) in [
+            ("timeline", Array(repeating: UInt8(7), count: 16)), ("secret", [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
+            ("program", Array(Tally.schema.description.utf8)), ("seed", [0x80]),
+        ] { try draft.record(value, as: name) }
+
+        let engine = TypedEngine(Tally.self, secret: secret)
+        let log = TurnLog(after: 0)
+        let begin = Timestamp(microseconds: 1_700_000_000_000_000)
+        log.batch.append(
+            Record(
+                turn: engine.skip(), time: begin, event: .started(number: 1, build: "bench", schema: Tally.schema, seed: [0x80])))
+        try engine.start(seed: [0x80], now: begin, log: log)
+        let input = try MessagePackEncoder().encode(Tally.Message.increment(by: 1))
+        var waiting: [Batch] = []
+        var bytes = 0
+        while engine.head < turns {
+            let number = engine.head
+            let session = UniqueID(high: id.high, low: UInt64(number % 4))
+            let now = Timestamp(microseconds: begin.microseconds + Int64(number))
+            _ = try engine.take(input, now: now, origin: .client(session: session, sequence: number / 4 + 1), log: log)
+            guard log.batch.turns >= perBatch || engine.head == turns else { continue }
+            waiting.append(Batch(first: log.batch.first, last: log.batch.last, bytes: log.batch.bytes))
+            bytes += log.batch.byteCount
+            log.batch = RecordBatch(after: log.batch.last)
+            if waiting.count >= 1_000 {
+                try draft.append(waiting)
+                waiting.removeAll()
+            }
+        }
+        try draft.append(waiting)
+        try draft.finish()
+        try empty.close()
+        print("wrote \(turns) turns, \(bytes / turns) bytes each")
+    }
+}
+
+func seconds(_ duration: Duration) -> Double {
+    Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}

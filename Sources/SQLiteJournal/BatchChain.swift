@@ -1,0 +1,136 @@
+import GRDB
+import Journal
+import SamovarCore
+
+/// A place between two batches: where the one before ends, and what the one after is chained to.
+struct BatchChain: Equatable, Sendable {
+    var last = 0
+    var digest = Digest.origin
+
+    /// Moves behind `batch` if it is the one that follows here; otherwise tells why it is not.
+    mutating func advance(over batch: Batch, digest: [UInt8]) -> String? {
+        if let problem = problem(ofNext: batch) { return problem }
+        guard Digest.of(batch, after: self.digest) == digest else { return "digest differs" }
+        last = batch.last
+        self.digest = digest
+        return nil
+    }
+
+    /// Why this one cannot be the next by its numbers; nil if it can.
+    func problem(ofNext batch: Batch) -> String? {
+        guard batch.last >= batch.first else { return "it ends before it begins" }
+        guard batch.first - 1 == last else {
+            if batch.first <= last { return "it overlaps the batch before it" }
+            let hole = Batch(first: last + 1, last: batch.first - 1, bytes: [])
+            return "a hole in the numbering before it, \(hole.turns) missing"
+        }
+        return nil
+    }
+
+    var bytes: [UInt8] { FixedBytes.of(last) + digest }
+
+    /// Nil if these bytes are no place.
+    init?(_ bytes: [UInt8]) {
+        var reader = FixedReader(bytes)
+        guard let last = reader.number(), last >= 0, let digest = reader.bytes(Digest.origin.count) else { return nil }
+        self.init(last: last, digest: digest)
+    }
+
+    init(last: Int = 0, digest: [UInt8] = Digest.origin) {
+        self.last = last
+        self.digest = digest
+    }
+}
+
+/// A row of the table, and what it says its digest is.
+struct StoredBatch {
+    let batch: Batch
+    let digest: [UInt8]
+}
+
+extension Connection {
+    /// Where the batches that are kept begin.
+    func anchor() throws(JournalError) -> BatchChain {
+        guard let bytes = try fact(Facts.anchor) else { return BatchChain() }
+        guard let anchor = BatchChain(bytes) else {
+            throw JournalError(.damaged, "\(path) has lost the place where its trimmed batches ended.")
+        }
+        return anchor
+    }
+
+    /// Where the batches end.
+    func end() throws(JournalError) -> BatchChain {
+        try chain(where: "TRUE", [])
+    }
+
+    /// The place before the batch that holds `turn`.
+    func chain(before turn: Int) throws(JournalError) -> BatchChain {
+        try chain(where: "first < (SELECT max(first) FROM batches WHERE first <= ?)", [turn])
+    }
+
+    /// The place after the last of some batches, or the beginning if there is none.
+    private func chain(where condition: String, _ arguments: StatementArguments) throws(JournalError) -> BatchChain {
+        let found = try perform("the batches cannot be read") { db -> BatchChain? in
+            let sql = "SELECT last, digest FROM batches WHERE \(condition) ORDER BY first DESC LIMIT 1"
+            guard let row = try Row.fetchOne(db, sql: sql, arguments: arguments) else { return nil }
+            return BatchChain(last: try row.integer(at: 0), digest: try row.bytes(at: 1))
+        }
+        if let found { return found }
+        return try anchor()
+    }
+
+    /// The digest of the batch that ends with this turn, empty if none does; nil if that was trimmed.
+    func digest(ofBatchEndingAt turn: Int) throws(JournalError) -> [UInt8]? {
+        let anchor = try anchor()
+        guard turn > anchor.last else { return turn == anchor.last ? anchor.digest : nil }
+        return try perform("the batches cannot be read") { db in
+            let sql = "SELECT last, digest FROM batches WHERE first <= ? ORDER BY first DESC LIMIT 1"
+            guard let row = try Row.fetchOne(db, sql: sql, arguments: [turn]), try row.integer(at: 0) == turn else { return [] }
+            return try row.bytes(at: 1)
+        }
+    }
+
+    /// Looks at the numbers of the newest batches, and at where the first one begins, without reading what they hold.
+    ///
+    /// - Returns: a sentence that names the first hole.
+    func hole(inNewest limit: Int) throws(JournalError) -> String? {
+        let anchor = try anchor()
+        var numbers = try perform("the batches cannot be read") { db in
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT first, last FROM batches ORDER BY first DESC LIMIT ?", arguments: [limit])
+            var numbers: [Batch] = []
+            while let row = try rows.next() {
+                numbers.append(Batch(first: try row.integer(at: 0), last: try row.integer(at: 1), bytes: []))
+            }
+            return numbers
+        }
+        numbers.reverse()
+        if let oldest = numbers.first, numbers.count == limit {
+            let begin = try perform("the batches cannot be read") { db in
+                try Row.fetchOne(db, sql: "SELECT first, last FROM batches ORDER BY first LIMIT 1")
+                    .map { Batch(first: try $0.integer(at: 0), last: try $0.integer(at: 1), bytes: []) }
+            }
+            if let begin, let problem = anchor.problem(ofNext: begin) { return try sentence(problem, begin) }
+            return try hole(in: numbers, after: BatchChain(last: oldest.first - 1))
+        }
+        return try hole(in: numbers, after: anchor)
+    }
+
+    private func hole(in numbers: [Batch], after begin: BatchChain) throws(JournalError) -> String? {
+        var chain = begin
+        for batch in numbers {
+            if let problem = chain.problem(ofNext: batch) { return try sentence(problem, batch) }
+            chain.last = batch.last
+        }
+        return nil
+    }
+
+    /// Names a batch by its number among those that are kept, and by its turns.
+    func sentence(_ problem: String, _ batch: Batch) throws(JournalError) -> String {
+        // Counting the batches reads the whole table, which only an error is worth.
+        let number = try perform("the batches cannot be counted") { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM batches WHERE first <= ?", arguments: [batch.first])
+        }
+        return "\(path): batch \((number ?? 0).grouped) (\(batch.turns)): \(problem)."
+    }
+}

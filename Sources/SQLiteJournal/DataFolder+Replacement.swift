@@ -1,0 +1,55 @@
+public import Journal
+
+/// Putting another journal in the place of the one in a folder, after a salvage or an import: the old one goes to the archive,
+/// nothing is deleted, and at no instant is the folder one that a store would begin anew in.
+extension DataFolder {
+    /// Where the new journal has to be, complete.
+    public var replacement: String { file("replacement") }
+
+    /// Whether one waits to be installed, as it does when its installation was cut short.
+    public var hasReplacement: Bool { FileSystem.exists(replacement) }
+
+    func requireNoReplacement() throws(JournalError) {
+        guard hasReplacement else { return }
+        throw JournalError(
+            .damaged,
+            "The journal of \(path) was about to be replaced by \(replacement): run `journal salvage` or `journal import` again, which ends it."
+        )
+    }
+
+    /// Archives the journal and moves the new one in its place. It may be cut short anywhere and called again.
+    ///
+    /// The identity changes last. Until then the folder is refused, for its database is gone, or is not the one that
+    /// `journal.id` names.
+    ///
+    /// - Returns: The folder of the archive; nil if there was no journal.
+    public func installReplacement() throws(JournalError) -> String? {
+        try requireOpen()
+        var archive: String?
+        // As long as the new database has not moved, what is in the folder is old.
+        if FileSystem.exists("\(replacement)/\(Self.database)") { archive = try archiveContent() }
+        for name in Self.content + [Self.identity] where FileSystem.exists("\(replacement)/\(name)") {
+            try FileSystem.move("\(replacement)/\(name)", to: file(name))
+            try FileSystem.synchronizeFolder(path)
+        }
+        // Whoever has opened the draft has left a lock in it.
+        try FileSystem.remove("\(replacement)/lock")
+        try FileSystem.removeFolder(replacement)
+        return archive
+    }
+
+    private func archiveContent() throws(JournalError) -> String? {
+        let names = Self.content.filter { FileSystem.exists(file($0)) }
+        if names.isEmpty { return nil }
+        let destination = try makeArchiveFolder()
+        if let identity = try FileSystem.contents(of: file(Self.identity)) {
+            try FileSystem.replace("\(destination)/\(Self.identity)", with: identity)
+        }
+        for name in names {
+            try FileSystem.move(file(name), to: "\(destination)/\(name)")
+            try FileSystem.synchronizeFolder(destination)
+            try FileSystem.synchronizeFolder(path)
+        }
+        return destination
+    }
+}

@@ -1,0 +1,44 @@
+import SamovarCore
+
+/// Fields of fixed width, big-endian, as the files beside the database have them.
+extension UniqueID {
+    var bytes: [UInt8] { FixedBytes.of(high) + FixedBytes.of(low) }
+}
+
+enum FixedBytes {
+    static func of(_ word: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: word.bigEndian) { Array($0) }
+    }
+
+    static func of(_ number: Int) -> [UInt8] {
+        of(UInt64(bitPattern: Int64(number)))
+    }
+}
+
+/// Reads such fields from the front; nil once there are too few bytes.
+struct FixedReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8]? {
+        guard rest.count >= count else { return nil }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    mutating func word() -> UInt64? {
+        bytes(8)?.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    mutating func number() -> Int? {
+        word().map { Int(Int64(bitPattern: $0)) }
+    }
+
+    mutating func id() -> UniqueID? {
+        guard let high = word(), let low = word() else { return nil }
+        return UniqueID(high: high, low: low)
+    }
+}

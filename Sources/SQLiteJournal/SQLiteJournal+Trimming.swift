@@ -1,0 +1,53 @@
+import GRDB
+public import Journal
+import Synchronization
+
+extension SQLiteJournal {
+    /// What one step of trimming removes at most, unless a single batch is larger. Appends wait for so much and no more.
+    private static let trimSize = 1 << 20
+    private static let trimBatches = 1_000
+
+    public func trim(through turn: Int) throws(JournalError) -> Bool {
+        if state.withLock(\.verifiedSnapshot) < turn {
+            try requireSnapshot(behind: turn)
+            state.withLock { $0.verifiedSnapshot = max($0.verifiedSnapshot, turn) }
+        }
+        var hasMore = false
+        try writing { state throws(JournalError) in
+            let (anchor, more) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
+                try Self.trimStep(db, through: turn)
+            }
+            if let anchor { state.anchor = anchor }
+            hasMore = more
+        }
+        return hasMore
+    }
+
+    /// The file does not shrink, for that would cost as much as writing it again: its pages are used again.
+    private static func trimStep(_ db: Database, through turn: Int) throws -> (BatchChain?, hasMore: Bool) {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT first, last, length(data) FROM batches WHERE last <= ? ORDER BY first LIMIT ?",
+            arguments: [turn, trimBatches])
+        var size = 0
+        var newest: (first: Int, last: Int)?
+        var count = 0
+        var isFull = false
+        while !isFull, let row = try rows.next() {
+            let last = try row.integer(at: 1)
+            newest = (try row.integer(at: 0), last)
+            size += try row.integer(at: 2)
+            count += 1
+            isFull = size >= trimSize || count == trimBatches
+        }
+        guard let newest else { return (nil, false) }
+        var anchor = BatchChain()
+        try db.inTransaction(.immediate) {
+            let row = try Row.fetchOne(db, sql: "SELECT digest FROM batches WHERE first = ?", arguments: [newest.first])
+            anchor = BatchChain(last: newest.last, digest: try row?.bytes(at: 0) ?? [])
+            try db.execute(sql: "DELETE FROM batches WHERE first <= ?", arguments: [newest.first])
+            try Facts.write(anchor.bytes, as: Facts.anchor, to: db)
+            return .commit
+        }
+        return (anchor, isFull)
+    }
+}

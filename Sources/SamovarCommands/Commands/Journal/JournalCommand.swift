@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// What is done with a journal as a whole. None of it needs the program's types, so the generic tool has it, too.
+struct JournalCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "journal",
+            abstract: "Lists, verifies, backs up, restores and salvages a journal.",
+            discussion: """
+                Example: \(executableName) journal list --from 100 --to 120
+                         \(executableName) journal verify
+                         \(executableName) journal export /backup/monday
+                All but export need a store that is not running. To look at a running one, export it and name the copy with --data.
+                """,
+            subcommands: [
+                JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self, JournalExportCommand<Types>.self,
+                JournalImportCommand<Types>.self, JournalSalvageCommand<Types>.self,
+            ])
+    }
+}
+
+/// `turns 1 to 9`, or `turn 9`.
+func turnsText(_ first: Int, _ last: Int) -> String {
+    first == last ? "turn \(first)" : "turns \(first) to \(last)"
+}

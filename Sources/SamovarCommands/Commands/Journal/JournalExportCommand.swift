@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import MessagePack
+import SamovarHost
+
+struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "export",
+            abstract: "Backs a journal up into a new folder, also while its store runs.",
+            discussion: """
+                Example: \(executableName) journal export /backup/monday
+                         \(executableName) replay --data /backup/monday
+                The copy is a data folder of the same timeline. To go on from it, use `journal import`. While the store runs, it is the
+                store that writes the copy, so the folder is one of its machine.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "A folder that is not there yet.") var folder: String
+
+    func run() async throws {
+        let settings = try options.settings()
+        let folder = URL(fileURLWithPath: folder).path
+        guard !FileManager.default.fileExists(atPath: folder) else {
+            throw CommandFailure(.usage, "\(folder) exists already; name a new folder for the backup")
+        }
+        if let data = settings.data ?? (settings.endpoint == nil ? Types.defaultDataFolder : nil),
+            let last = try await JournalBackup.run(data, to: folder)
+        {
+            return printData("Copied the turns up to \(last) to \(folder).")
+        }
+        try await ask(AdminClient(at: settings.endpoint(for: Types.self)), for: folder)
+    }
+
+    /// The same question again, with the same id, is answered with how far the store is.
+    private func ask(_ store: AdminClient, for folder: String) async throws {
+        let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
+        var answer = try await store.ask("export", arguments)
+        while answer["done"] != .bool(true) {
+            try await Task.sleep(for: .milliseconds(100))
+            answer = try await store.ask("export", arguments)
+        }
+        guard case .int(let turn) = answer["turn"] else { throw CommandFailure(.internal, "the store's answer is malformed") }
+        printData("Copied the turns up to \(turn) to \(folder).")
+    }
+}

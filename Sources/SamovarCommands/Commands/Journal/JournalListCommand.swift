@@ -1,0 +1,69 @@
+import ArgumentParser
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: "Prints the turns of a journal: time, kind, origin, content.",
+            discussion: """
+                Example: \(executableName) journal list --from 100 --to 120
+                         \(executableName) journal list --batches
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Option(name: .long, help: "The first turn to print.") var from = 1
+    @Option(name: .long, help: "The last turn to print. Default: the last there is.") var to: Int?
+    @Flag(name: .long, help: "Print the batches in which turns became durable instead of the turns.") var batches = false
+    @Option(name: .long, help: "text, or json for one object per line.") var format = OutputFormat.text
+
+    func validate() throws {
+        if from < 1 { throw ValidationError("turns are numbered from 1") }
+        if let to, to < from { throw ValidationError("--to \(to) is before --from \(from)") }
+    }
+
+    func run() async throws {
+        let folder = try options.settings().dataFolder(for: Types.self)
+        let turns = from...(to ?? .max)
+        let format = format
+        if batches {
+            try await JournalListing.batches(in: folder, turns) { printData(Self.line(of: $0, format)) }
+        } else {
+            try await JournalListing.records(in: folder, turns) { printData(Self.line(of: $0, format)) }
+        }
+    }
+
+    private static func line(of batch: JournalListing.BatchEntry, _ format: OutputFormat) -> String {
+        switch format {
+        case .text: "\(turnsText(batch.first, batch.last))  \(batch.bytes) bytes"
+        case .json:
+            JSONTranscoder.text(
+                of: ["first": .int(Int64(batch.first)), "last": .int(Int64(batch.last)), "bytes": .int(Int64(batch.bytes))])
+        }
+    }
+
+    private static func line(of record: Record, _ format: OutputFormat) -> String {
+        let time = text(of: record.time)
+        switch format {
+        case .text:
+            let detail = record.detail == .nil ? "" : "  " + ViewText.line(of: record.detail)
+            return "\(record.turn)  \(time)  \(record.kind)  \(record.originText)\(detail)"
+        case .json:
+            return JSONTranscoder.text(
+                of: [
+                    "turn": .int(Int64(record.turn)), "time": .string(time), "kind": .string(record.kind),
+                    "origin": .string(record.originText), "root": .int(Int64(record.root)),
+                    "instance": .string(record.instance.key), "detail": record.detail,
+                ])
+        }
+    }
+
+    private static func text(of time: Timestamp) -> String {
+        let (seconds, rest) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let floor = rest < 0 ? (seconds - 1, rest + 1_000_000) : (seconds, rest)
+        return instantText(seconds: floor.0, nanoseconds: UInt32(floor.1 * 1_000)) ?? "\(time.microseconds) µs"
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import SamovarHost
+
+struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "salvage",
+            abstract: "Goes on after damage: keeps what is sound as a new timeline, and archives the rest.",
+            discussion: """
+                Example: \(executableName) journal salvage --upto 1200
+                         \(executableName) journal salvage --upto 1200 --accept-loss
+                Without --accept-loss it only says what would be lost. Nothing is deleted: the old journal goes to the folder archive.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Option(name: .long, help: "The last turn to keep. Default: as much as is sound.") var upto: Int?
+    @Flag(name: .customLong("accept-loss"), help: "Do it.") var acceptLoss = false
+
+    func validate() throws {
+        if let upto, upto < 1 { throw ValidationError("turns are numbered from 1") }
+    }
+
+    func run() async throws {
+        let folder = try options.settings().dataFolder(for: Types.self)
+        let salvage = try await JournalSalvage.run(dataFolder: folder, upTo: upto, accept: acceptLoss)
+        if salvage.wasResumed {
+            printData("Ended a replacement of the journal that was cut short: it has the turns up to \(salvage.kept).")
+        } else {
+            printData(Self.text(of: salvage))
+        }
+        guard let result = salvage.result else {
+            throw CommandFailure(.usage, "nothing was changed; say --accept-loss to do it")
+        }
+        printData("The new timeline is \(result.timeline).")
+        if let archive = result.archive { printData("The old journal is in \(archive).") }
+    }
+
+    private static func text(of salvage: JournalSalvage) -> String {
+        var lines = salvage.problems.map { "problem: \($0)" }
+        let (kept, witnessed, readable) = (salvage.kept, salvage.witnessed, salvage.readable)
+        lines.append("Kept: the turns up to \(kept), as a new timeline.")
+        if witnessed > kept {
+            lines.append("Lost: \(turnsText(kept + 1, witnessed)).")
+        } else {
+            lines.append("Lost: what there may have been after turn \(kept).")
+        }
+        if readable.count > 0 {
+            lines.append(
+                """
+                  Of these, \(turnsText(kept + 1, readable.last)) can still be read: \(readable.applied) inputs applied and \
+                \(readable.refused) refused, of \(readable.clients.count) clients; \(readable.reopened) effects closed.
+                """)
+        }
+        if witnessed > max(kept, readable.last) {
+            lines.append("  Nobody can say what was in \(turnsText(max(kept, readable.last) + 1, witnessed)).")
+        }
+        lines.append(
+            """
+            What follows from it:
+              Inputs of lost turns are not applied, even if their client was told so. A client that waits for an answer, or has not
+              confirmed it, learns that its outcome is unknown; one that has heard it is not told again.
+              Effects that lost turns closed are open again, and run again. Effects that lost turns ordered may have run; what they
+              answer is not taken.
+              Monitors go back to the view of turn \(kept).
+            """)
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,120 @@
+import Journal
+public import SamovarCore
+import SamovarProtocol
+import SQLiteJournal
+
+/// What `journal verify` finds: everything that can be told of a journal without its program.
+///
+/// That the program still does what the journal says is told by a replay.
+public struct JournalExamination: Sendable {
+    public struct SnapshotFinding: Sendable {
+        public let turn: Int
+        /// Nil if it is sound.
+        public let problem: String?
+    }
+
+    public internal(set) var timeline: Timeline?
+    public internal(set) var program: String?
+    /// Which turn of which timeline this one goes on from, if it was salvaged or imported.
+    public internal(set) var ancestor: String?
+    /// The first turn that is kept.
+    public internal(set) var first = 1
+    /// The last turn of the last sound batch.
+    public internal(set) var sound = 0
+    /// The last turn that anything in the folder tells of.
+    public internal(set) var witnessed = 0
+    public internal(set) var batches = 0
+    public internal(set) var bytes = 0
+    public internal(set) var snapshots: [SnapshotFinding] = []
+    /// What makes a store refuse the journal, the first bad batch among it.
+    public internal(set) var problems: [String] = []
+    public internal(set) var warnings: [String] = []
+
+    public var isSound: Bool { problems.isEmpty }
+
+    /// The last turn that a salvage can keep; nil if it can keep nothing. A trimmed journal is of use only with a snapshot from
+    /// which its batches go on.
+    public var salvageable: Int? {
+        guard sound > 0 else { return nil }
+        guard first > 1 else { return sound }
+        return snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= sound } ? sound : nil
+    }
+
+    /// Reads the whole journal of a folder on which no store runs, and changes nothing.
+    ///
+    /// - Throws: `StoreError` if there is nothing to read, or the disk fails. Damage is no error but a finding.
+    public static func run(dataFolder: String) async throws -> JournalExamination {
+        try await onThread("samovar-journal") {
+            do {
+                let journal = try SQLiteJournal(at: dataFolder, access: .examination)
+                return try JournalExamination(of: journal)
+            } catch let error as JournalError {
+                throw StoreError(error)
+            }
+        }
+    }
+
+    /// - Parameter body: gets every sound batch.
+    init(of journal: SQLiteJournal, _ body: (Batch) throws -> Void = { _ in }) throws {
+        problems = journal.findings.map(\.description)
+        warnings = journal.warnings
+        first = journal.first
+        sound = first - 1
+        witnessed = journal.witnessed
+        try readFacts(journal)
+        try readBatches(journal, body)
+        try readSnapshots(journal)
+    }
+
+    private mutating func readFacts(_ journal: SQLiteJournal) throws {
+        do throws(JournalError) {
+            timeline = try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(fact: $0) }
+            program = try journal.fact(OpenedJournal.Fact.program).map { String(decoding: $0, as: UTF8.self) }
+            ancestor = try journal.fact(OpenedJournal.Fact.ancestor).map { String(decoding: $0, as: UTF8.self) }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            problems.append(error.description)
+        }
+    }
+
+    private mutating func readBatches(_ journal: SQLiteJournal, _ body: (Batch) throws -> Void) throws {
+        do {
+            let problem = try journal.examine { batch in
+                batches += 1
+                bytes += batch.bytes.count
+                do {
+                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
+                } catch let error as ReplayError {
+                    let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
+                    throw Unreadable(text: "batch \(batches) (\(turns)): \(error).")
+                }
+                try body(batch)
+                sound = batch.last
+            }
+            if let problem, !problems.contains(problem.description) { problems.append(problem.description) }
+        } catch let unreadable as Unreadable {
+            problems.append(unreadable.text)
+        }
+    }
+
+    private struct Unreadable: Error {
+        let text: String
+    }
+
+    /// A damaged snapshot is no problem of the journal, unless no other one leads into what was kept.
+    private mutating func readSnapshots(_ journal: SQLiteJournal) throws {
+        for turn in try journal.snapshots() {
+            do {
+                try StoreSnapshot.check(try journal.snapshot(at: turn).bytes, turn: turn)
+                snapshots.append(SnapshotFinding(turn: turn, problem: nil))
+            } catch let error as JournalError where error.code == .inputOutput {
+                throw error
+            } catch {
+                snapshots.append(SnapshotFinding(turn: turn, problem: "\(error)"))
+            }
+        }
+        if first > 1, !snapshots.contains(where: { $0.problem == nil && $0.turn >= first - 1 }) {
+            problems.append("The turns before \(first) were trimmed, and no snapshot that stands for them can be read.")
+        }
+    }
+}

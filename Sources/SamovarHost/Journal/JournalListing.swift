@@ -1,0 +1,56 @@
+import Journal
+public import SamovarProtocol
+import SQLiteJournal
+
+/// Reading the records of a journal without its program. Works offline, as `Replay` does.
+public enum JournalListing {
+    /// One row of the journal: the unit in which turns become durable.
+    public struct BatchEntry: Sendable {
+        public let first: Int
+        public let last: Int
+        public let bytes: Int
+    }
+
+    /// Hands over the records of some turns, in order, on a thread of its own.
+    ///
+    /// - Parameter body: what it throws ends the listing and is passed on.
+    /// - Throws: `StoreError` if the journal cannot be read.
+    public static func records(
+        in dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Record) throws -> Void
+    ) async throws {
+        try await read(dataFolder, turns) { batch in
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                if turns.contains(record.turn) { try body(record) }
+            }
+        }
+    }
+
+    /// Likewise the batches that hold some turns.
+    public static func batches(
+        in dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (BatchEntry) throws -> Void
+    ) async throws {
+        try await read(dataFolder, turns) { batch in
+            try body(BatchEntry(first: batch.first, last: batch.last, bytes: batch.bytes.count))
+        }
+    }
+
+    private static func read(
+        _ dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Batch) throws -> Void
+    ) async throws {
+        struct Enough: Error {}
+        try await onThread("samovar-journal") {
+            do {
+                let journal = try SQLiteJournal(at: dataFolder, access: .readOnly)
+                try journal.read(from: max(turns.lowerBound, journal.first)) { batch in
+                    guard batch.first <= turns.upperBound else { throw Enough() }
+                    try body(batch)
+                }
+            } catch is Enough {
+            } catch let error as JournalError {
+                throw StoreError(error)
+            } catch let error as ReplayError {
+                throw StoreError(.damaged, "the journal in \(dataFolder) cannot be read: \(error)")
+            }
+        }
+    }
+}

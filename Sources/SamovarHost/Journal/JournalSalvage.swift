@@ -1,0 +1,150 @@
+import Journal
+public import SamovarCore
+import SamovarProtocol
+import SQLiteJournal
+
+/// Going on after damage: a new timeline of what a journal still holds for certain.
+///
+/// It keeps whole groups up to a turn, archives what was there and deletes nothing. It is the only way on, and never happens by
+/// itself: a shorter history is a loss that a person has to accept.
+public struct JournalSalvage: Sendable {
+    /// The last turn that is kept.
+    public let kept: Int
+    /// The last turn that anything in the folder tells of.
+    public let witnessed: Int
+    /// What is wrong with the journal; empty if it is sound and was only cut.
+    public let problems: [String]
+    /// Of the lost turns, those that can still be read.
+    public let readable: LostTurns
+    /// What was done, once it was.
+    public internal(set) var result: Result?
+
+    public struct Result: Sendable {
+        public let timeline: Timeline
+        /// The folder in which the old journal is.
+        public let archive: String?
+    }
+
+    /// What is in turns that are given up, counted.
+    public struct LostTurns: Sendable {
+        public private(set) var count = 0
+        public private(set) var applied = 0
+        public private(set) var refused = 0
+        public private(set) var clients: Set<SessionID> = []
+        /// Effects that they closed: open again, and run again.
+        public private(set) var reopened = 0
+        public private(set) var last = 0
+
+        mutating func add(_ record: Record) {
+            count += 1
+            last = record.turn
+            if case .client(let session, _) = record.origin {
+                clients.insert(session)
+                if case .refused = record.event { refused += 1 } else { applied += 1 }
+            }
+            switch record.event {
+            case .applied(_, _, closes: true), .done, .dead, .dropped: reopened += 1
+            default: break
+            }
+        }
+    }
+
+    /// Whether it was begun earlier and cut short, and had only to be ended.
+    public internal(set) var wasResumed = false
+
+    /// - Parameters:
+    ///   - turn: the last turn to keep; nil keeps as much as can be kept. A group that it would divide is lost as a whole.
+    ///   - accept: whether to do it; else it only tells what would be lost.
+    /// - Throws: `StoreError` if nothing can be kept, or the disk fails.
+    public static func run(dataFolder: String, upTo turn: Int?, accept: Bool) async throws -> JournalSalvage {
+        try await onThread("samovar-journal") {
+            do {
+                let folder = try DataFolder(at: dataFolder, creating: false)
+                defer { folder.close() }
+                if folder.hasReplacement { return try resume(folder, accept: accept) }
+                let journal = try SQLiteJournal(in: folder, access: .examination)
+                let plan = try Plan(journal, upTo: turn, in: dataFolder)
+                guard accept else { return plan.salvage }
+                return try plan.carryOut(journal, in: folder)
+            } catch let error as JournalError {
+                throw StoreError(error)
+            }
+        }
+    }
+
+    /// It was accepted when it was begun.
+    private static func resume(_ folder: DataFolder, accept: Bool) throws -> JournalSalvage {
+        let archive = try folder.installReplacement()
+        let journal = try SQLiteJournal(in: folder, access: .readOnly)
+        var salvage = JournalSalvage(
+            kept: journal.last, witnessed: journal.last, problems: [], readable: LostTurns(), result: nil)
+        salvage.wasResumed = true
+        salvage.result = Result(timeline: try timeline(of: journal), archive: archive)
+        return salvage
+    }
+
+    static func timeline(of journal: SQLiteJournal) throws -> Timeline {
+        try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(fact: $0) } ?? .zero
+    }
+}
+
+/// What a salvage would keep and lose, found by reading everything once.
+private struct Plan {
+    let salvage: JournalSalvage
+    /// The beginning of the batch in which the cut is; nil if the cut is between two batches.
+    private let part: Batch?
+    /// The last turn of the last batch that is kept whole.
+    private let whole: Int
+
+    init(_ journal: SQLiteJournal, upTo limit: Int?, in dataFolder: String) throws {
+        let limit = limit ?? .max
+        var whole = journal.first - 1
+        var part: Batch?
+        var lost = JournalSalvage.LostTurns()
+        let examination = try JournalExamination(of: journal) { batch in
+            if batch.last <= limit {
+                whole = batch.last
+                return
+            }
+            if batch.first <= limit {
+                let groups = try RecordBatch.groups(through: limit, first: batch.first, last: batch.last, bytes: batch.bytes)
+                if !groups.isEmpty { part = Batch(first: groups.first, last: groups.last, bytes: groups.bytes) }
+            }
+            let kept = part?.last ?? whole
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                if record.turn > kept { lost.add(record) }
+            }
+        }
+        let kept = part?.last ?? whole
+        guard examination.salvageable != nil, kept > 0, examination.hasSnapshot(upTo: kept) else {
+            throw StoreError(
+                .damaged,
+                "nothing of the journal in \(dataFolder) can be kept\(limit == .max ? "" : " up to turn \(limit)"); put a backup back, or archive it with --fresh and begin anew"
+            )
+        }
+        guard kept < examination.witnessed || !examination.isSound else {
+            throw StoreError(
+                .configuration, "the journal in \(dataFolder) is sound up to its last turn \(kept): there is nothing to salvage")
+        }
+        self.whole = whole
+        self.part = part
+        salvage = JournalSalvage(
+            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: lost, result: nil)
+    }
+
+    func carryOut(_ journal: SQLiteJournal, in folder: DataFolder) throws -> JournalSalvage {
+        let timeline = try JournalCopy.newTimeline(of: journal, through: whole, and: part, in: folder)
+        try journal.close()
+        let archive = try folder.installReplacement()
+        var salvage = salvage
+        salvage.result = JournalSalvage.Result(timeline: timeline, archive: archive)
+        return salvage
+    }
+}
+
+extension JournalExamination {
+    /// A trimmed journal needs one to begin with.
+    fileprivate func hasSnapshot(upTo turn: Int) -> Bool {
+        first == 1 || snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= turn }
+    }
+}

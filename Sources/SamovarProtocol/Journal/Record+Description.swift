@@ -1,0 +1,65 @@
+public import MessagePack
+import SamovarCore
+
+/// A record for people and scripts: what `journal list` shows.
+extension Record {
+    /// `started`, `applied` and so on, as docs/journal.md has them.
+    public var kind: String {
+        switch event {
+        case .started: "started"
+        case .applied: "applied"
+        case .streamed: "streamed"
+        case .refused: "refused"
+        case .attemptFailed: "attemptFailed"
+        case .done: "done"
+        case .dead: "dead"
+        case .requeued: "requeued"
+        case .quarantined: "quarantined"
+        case .divergenceAccepted: "divergenceAccepted"
+        case .dropped: "dropped"
+        case .workerJoined: "workerJoined"
+        case .workerLeft: "workerLeft"
+        case .sessionExpired: "sessionExpired"
+        case .drained: "drained"
+        }
+    }
+
+    /// Who caused it, in a few words.
+    public var originText: String {
+        switch origin {
+        case .store: "store"
+        case .client(let session, let sequence): "client \(session) #\(sequence)"
+        case .effect(let effect, let lease, let index): "effect \(effect) lease \(lease.start).\(lease.counter) message \(index)"
+        case .failure(let effect): "failure of effect \(effect)"
+        case .followUp(let turn): "follow-up of \(turn)"
+        case .operator: "operator"
+        case .subscription(let activation, _): "subscription \(activation)"
+        }
+    }
+
+    /// What else it holds; nil if nothing.
+    public var detail: MessagePackValue {
+        switch event {
+        case .started(let number, let build, let schema, _):
+            ["start": .int(Int64(number)), "build": .string(build), "schema": .string("\(schema)")]
+        case .applied(let message, _, _), .streamed(let message, _, _): Self.value(of: message)
+        case .refused(.refused(let refusal)): Self.value(of: refusal)
+        case .refused(.rejected(let text)): .string(text)
+        case .refused(.applied), .drained: .nil
+        case .attemptFailed(let effect, let reason, let text, _):
+            ["effect": .string("\(effect)"), "reason": .string(reason.rawValue), "text": .string(text)]
+        case .dead(let effect, let failure): ["effect": .string("\(effect)"), "failure": .string("\(failure)")]
+        case .done(let effect), .requeued(let effect), .dropped(let effect): ["effect": .string("\(effect)")]
+        case .quarantined(let why): .string(why)
+        case .divergenceAccepted(let turn, _, let build): ["turn": .int(Int64(turn)), "build": .string(build)]
+        case .workerJoined(let id), .workerLeft(let id): ["worker": .string("\(id)")]
+        case .sessionExpired(let id): ["session": .string("\(id)")]
+        }
+    }
+
+    private static func value(of bytes: [UInt8]) -> MessagePackValue {
+        var reader = MessagePackReader(bytes)
+        // What cannot be shown is shown as bytes: it must not hide the rest of the list.
+        return (try? reader.readValue()) ?? .binary(bytes)
+    }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import GRDB
+import ProcessSupport
+import Testing
+
+/// `journal` in all its forms, on real stores.
+@Suite(.serialized) struct JournalCommandTests {
+    /// A stopped store whose snapshots are gone, so that everything hangs on the batches, and the turn of each input.
+    static func stopped(inputs: Int = 3) async throws -> (store: CounterStore, turns: [Int]) {
+        let store = try await CounterStore(workers: 0)
+        var turns: [Int] = []
+        // One by one, so that each is a batch.
+        for _ in 0..<inputs { turns.append(try await store.increment(1)) }
+        try await store.stop()
+        try store.removeSnapshots()
+        return (store, turns)
+    }
+
+    @Test func turnsAreListedAsTextAndAsJSON() async throws {
+        let (store, turns) = try await Self.stopped()
+        let text = try await store.run("journal", "list")
+        #expect(text.end == .exited(0), "\(text.errors)")
+        let lines = text.output.split(separator: "\n").map(String.init)
+        #expect(lines.first?.hasPrefix("1  20") == true)
+        #expect(lines.first?.contains("started  store  start 1") == true, "\(lines)")
+        #expect(
+            lines.contains { $0.hasPrefix("\(turns[1])  ") && $0.contains("  applied  client ") && $0.hasSuffix("incremented {}") })
+        #expect(lines.last?.contains("drained  store") == true)
+
+        let json = try await store.run("journal", "list", "--from", "\(turns[1])", "--to", "\(turns[1])", "--format", "json")
+        #expect(json.output.split(separator: "\n").count == 1)
+        #expect(try json.json["turn"] as? Int == turns[1])
+        #expect(try json.json["kind"] as? String == "applied")
+        let batches = try await store.run("journal", "list", "--batches")
+        #expect(batches.output.hasPrefix("turn 1  "), "\(batches.output)")
+    }
+
+    @Test func aSoundJournalVerifiesAlsoWithTheGenericTool() async throws {
+        let (store, turns) = try await Self.stopped()
+        let verified = try Child(Executable.samovar, ["journal", "verify", "--data", store.data], in: store.scratch)
+        #expect(try await verified.wait() == .exited(0), "\(verified.errors)")
+        #expect(verified.output.hasPrefix("program   Counter version 1\n"), "\(verified.output)")
+        let json = try await store.run("journal", "verify", "--json").json
+        #expect(json["sound"] as? Bool == true)
+        #expect(try #require(json["last"] as? Int) > turns[2])
+    }
+
+    @Test func whileAStoreRunsTheCommandsSayWhoHasTheFolder() async throws {
+        let store = try await CounterStore(workers: 0)
+        for command in [["verify"], ["list"], ["salvage"]] {
+            let child = try store.start(["journal"] + command)
+            #expect(try await child.wait() == .exited(75))
+            #expect(child.errors.contains("\(store.data) is in use by process"), "\(child.errors)")
+        }
+    }
+
+    // MARK: Damage and salvage
+
+    @Test func theFirstBadBatchIsNamedAndWhatCanBeKept() async throws {
+        let (store, turns) = try await Self.stopped()
+        try await store.damage(turns[1])
+        let verified = try await store.run("journal", "verify")
+        #expect(verified.end == .exited(65))
+        #expect(verified.output.contains("(turn \(turns[1])): digest differs."), "\(verified.output)")
+        #expect(verified.errors.contains("turns up to \(turns[1] - 1) can be kept: see `journal salvage`"), "\(verified.errors)")
+        let again = try await store.run("store")
+        #expect(again.end == .exited(65))
+        #expect(again.errors.contains("(turn \(turns[1])): digest differs. `journal verify` tells"), "\(again.errors)")
+    }
+
+    @Test func aSalvageSaysWhatIsLostAndOnlyThenDoesIt() async throws {
+        let (store, turns) = try await Self.stopped()
+        let old = try #require(try await store.run("journal", "verify", "--json").json["timeline"] as? String)
+        try await store.damage(turns[2])
+        let files = try FileManager.default.contentsOfDirectory(atPath: store.data).sorted()
+
+        let plan = try await store.run("journal", "salvage")
+        #expect(plan.end == .exited(64))
+        #expect(
+            plan.output.contains("Kept: the turns up to \(turns[2] - 1), as a new timeline.\nLost: turns \(turns[2]) to "),
+            "\(plan.output)")
+        #expect(plan.output.contains("Nobody can say what was in turns \(turns[2]) to "), "\(plan.output)")
+        #expect(plan.output.contains("What follows from it:"))
+        #expect(plan.errors.contains("--accept-loss"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: store.data).sorted() == files)
+
+        let done = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(done.end == .exited(0), "\(done.errors)")
+        #expect(done.output.contains("The old journal is in \(store.data)/archive/"), "\(done.output)")
+        let verified = try await store.run("journal", "verify", "--json").json
+        #expect(verified["sound"] as? Bool == true)
+        #expect(verified["last"] as? Int == turns[2] - 1)
+        #expect(verified["ancestor"] as? String == "turn \(turns[2] - 1) of timeline \(old)")
+        #expect(verified["timeline"] as? String != old)
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
+
+        let later = try await CounterStore(workers: 0, in: store.scratch)
+        #expect(try await later.run("view").output.contains(#""sync":"2""#))
+        try await later.increment(1)
+        #expect(try await later.run("view").output.contains(#""sync":"3""#))
+        // Everything that was there is still there.
+        let archive = try #require(try FileManager.default.contentsOfDirectory(atPath: store.data + "/archive").first)
+        let kept = try FileManager.default.contentsOfDirectory(atPath: "\(store.data)/archive/\(archive)").sorted()
+        #expect(kept == ["head", "journal.id", "journal.sqlite"])
+    }
+
+    @Test func aSoundJournalCanBeCutAndTheLostTurnsAreCounted() async throws {
+        let (store, turns) = try await Self.stopped()
+        let nothing = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(nothing.end == .exited(78))
+        #expect(nothing.errors.contains("is sound up to its last turn"), "\(nothing.errors)")
+
+        let done = try await store.run("journal", "salvage", "--upto", "\(turns[0])", "--accept-loss")
+        #expect(done.end == .exited(0), "\(done.errors)")
+        #expect(done.output.contains("can still be read: 2 inputs applied and 0 refused, of 2 clients"), "\(done.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":1"#))
+    }
+
+    @Test func aSalvageThatWasCutShortIsEndedByTheNext() async throws {
+        let (store, turns) = try await Self.stopped()
+        #expect(try await store.run("journal", "salvage", "--upto", "\(turns[0])", "--accept-loss").end == .exited(0))
+        // As if the process had died when the new database was in its place and its identity was not.
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: store.data + "/replacement", withIntermediateDirectories: false)
+        try manager.moveItem(atPath: store.data + "/journal.id", toPath: store.data + "/replacement/journal.id")
+        let archive = try #require(try manager.contentsOfDirectory(atPath: store.data + "/archive").first)
+        try manager.copyItem(atPath: "\(store.data)/archive/\(archive)/journal.id", toPath: store.data + "/journal.id")
+        let refused = try await store.run("store")
+        #expect(refused.end == .exited(65))
+        #expect(refused.errors.contains("was about to be replaced by \(store.data)/replacement"), "\(refused.errors)")
+
+        let ended = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(ended.end == .exited(0), "\(ended.errors)")
+        #expect(ended.output.contains("Ended a replacement of the journal that was cut short"), "\(ended.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":1"#))
+    }
+
+    @Test func aLogThatWasCutOffIsNoticedAndBothTurnsAreNamed() async throws {
+        let store = try await CounterStore(workers: 0)
+        try await store.increment(1)
+        try await store.stop()
+        let kept = try #require(try await store.run("journal", "verify", "--json").json["last"] as? Int)
+        let again = try await CounterStore(workers: 0, in: store.scratch)
+        // The end of the client's session is one more turn.
+        let lost = try await again.increment(1) + 1
+        try await eventually("all is on disk") { try await again.status("durable") == lost }
+        try await again.kill()
+        try Data().write(to: URL(fileURLWithPath: store.data + "/journal.sqlite-wal"))
+
+        for command in ["store", "replay"] {
+            let refused = try await store.run(command)
+            #expect(refused.end == .exited(65))
+            let text = "ends at turn \(kept), but \(store.data)/head says that turn \(lost) was on disk"
+            #expect(refused.errors.contains(text) && refused.errors.contains("`journal salvage`"), "\(refused.errors)")
+        }
+        let salvaged = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(salvaged.output.contains("Nobody can say what was in turns \(kept + 1) to \(lost)."), "\(salvaged.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":1"#))
+    }
+
+    // MARK: Backups
+
+    @Test func aBackupOfARunningStoreUnderLoadReplaysAndVerifiesWhileItRuns() async throws {
+        let store = try await CounterStore(workers: 0)
+        let before = try await store.increment(200)
+        let load = try store.start(["send", "-"], input: String(repeating: "increment\n", count: 6_000))
+        for number in 1...3 {
+            let copy = store.scratch.folder("copy-\(number)")
+            let export = try await store.run("journal", "export", copy)
+            #expect(export.end == .exited(0), "\(export.errors)")
+            #expect(export.output.contains("to \(copy)."))
+            let verified = try Child(Executable.counter, ["journal", "verify", "--json", "--data", copy], in: store.scratch)
+            #expect(try await verified.wait() == .exited(0), "\(verified.errors)")
+            let last = try #require(try verified.json["last"] as? Int)
+            #expect(last >= before)
+            let replay = try Child(Executable.counter, ["replay", "--state", "--data", copy], in: store.scratch)
+            #expect(try await replay.wait() == .exited(0), "\(replay.errors)")
+            let list = try Child(Executable.counter, ["journal", "list", "--data", copy], in: store.scratch)
+            #expect(try await list.wait() == .exited(0))
+            let applied = list.output.split(separator: "\n").count { $0.contains("  applied  ") }
+            #expect(replay.output.contains("\"sync\":\(applied)"), "\(replay.output) at \(last)")
+        }
+        #expect(try await load.wait(within: .seconds(120)) == .exited(0), "\(load.errors)")
+        #expect(try await store.status("starts") == 1)
+    }
+
+    @Test func aBackupOfAStoppedStoreNeedsNoStoreAndIsNeverWrittenOverAnything() async throws {
+        let (store, turns) = try await Self.stopped()
+        let copy = store.scratch.folder("copy")
+        #expect(try await store.run("journal", "export", copy).end == .exited(0))
+        #expect(try await store.run("journal", "export", copy).end == .exited(64))
+        let verified = try Child(Executable.counter, ["journal", "verify", "--json", "--data", copy], in: store.scratch)
+        #expect(try await verified.wait() == .exited(0))
+        #expect(try #require(try verified.json["last"] as? Int) > turns[2])
+        try await store.damage(turns[1])
+        let bad = try await store.run("journal", "export", store.scratch.folder("bad"))
+        #expect(bad.end == .exited(65), "\(bad.errors)")
+        #expect(!FileManager.default.fileExists(atPath: store.scratch.folder("bad")))
+        #expect(!FileManager.default.fileExists(atPath: store.scratch.folder("bad.building")))
+    }
+
+    @Test func aRestoredBackupIsANewTimelineAndTheOldJournalIsArchived() async throws {
+        let (store, _) = try await Self.stopped()
+        let copy = store.scratch.folder("copy")
+        #expect(try await store.run("journal", "export", copy).end == .exited(0))
+        let old = try #require(try await store.run("journal", "verify", "--json").json["timeline"] as? String)
+        let later = try await CounterStore(workers: 0, in: store.scratch)
+        try await later.increment(5)
+        try await later.stop()
+
+        let restored = try await store.run("journal", "import", copy)
+        #expect(restored.end == .exited(0), "\(restored.errors)")
+        #expect(restored.output.contains("The journal that was there is in \(store.data)/archive/"), "\(restored.output)")
+        let verified = try await store.run("journal", "verify", "--json").json
+        #expect(verified["timeline"] as? String != old)
+        #expect(verified["sound"] as? Bool == true)
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":3"#))
+    }
+
+    // MARK: Trimming
+
+    @Test func aStoreThatRetainsLittleTrimsBehindItsSnapshotsAndSaysSo() async throws {
+        let store = try await CounterStore(workers: 0)
+        try await store.increment(10)
+        try await store.stop()
+        let trimmed = try #require(try await store.run("journal", "verify", "--json").json["last"] as? Int)
+        let second = try await CounterStore(workers: 0, in: store.scratch)
+        try await second.increment(10)
+        try await second.stop()
+        let third = try await CounterStore(workers: 0, in: store.scratch, arguments: ["--retain", "5"])
+        try await eventually("the journal is trimmed") { third.up.errors.contains("trimmed the journal up to turn \(trimmed)") }
+        let turn = try await third.increment(10)
+        let copy = store.scratch.folder("copy")
+        #expect(try await third.run("journal", "export", copy).end == .exited(0))
+        try await third.kill()
+
+        for data in [store.data, copy] {
+            func run(_ arguments: String...) async throws -> Child {
+                let child = try Child(Executable.counter, arguments + ["--data", data], in: store.scratch)
+                try await child.wait()
+                return child
+            }
+            let verified = try await run("journal", "verify", "--json")
+            #expect(verified.end == .exited(0), "\(verified.errors)")
+            #expect(try verified.json["first"] as? Int == trimmed + 1)
+            #expect(try await run("replay", "--state").output.contains(#""sync":30"#))
+            #expect(try await run("replay", "--state", "--turn", "\(turn - 1)").output.contains(#""sync":29"#))
+            let early = try await run("replay", "--state", "--turn", "5")
+            #expect(early.end == .exited(78))
+            #expect(early.errors.contains("turn 5 is not kept any more"), "\(early.errors)")
+        }
+        let later = try await CounterStore(workers: 0, in: store.scratch)
+        #expect(try await later.run("view").output.contains(#""sync":"30""#))
+        try await later.stop()
+        try later.removeSnapshots()
+        let refused = try await later.run("store")
+        #expect(refused.end == .exited(65))
+        #expect(refused.errors.contains("none of the snapshots"), "\(refused.errors)")
+    }
+}
+
+extension CounterStore {
+    /// Changes the batch that holds a turn, behind the back of a store that has ended.
+    fileprivate func damage(_ turn: Int) async throws {
+        try await DatabaseQueue(path: data + "/journal.sqlite").write { database in
+            try database.execute(
+                sql: "UPDATE batches SET data = CAST(data || x'00' AS BLOB) WHERE first <= ? AND last >= ?",
+                arguments: [turn, turn])
+        }
+    }
+}

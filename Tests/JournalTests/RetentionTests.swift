@@ -1,0 +1,16 @@
+import Journal
+import Testing
+
+@Suite struct RetentionTests {
+    @Test func nothingGoesBeforeTwoSnapshotsWereVerified() {
+        #expect(Retention.limit(last: 1_000, keeping: 10, verified: []) == nil)
+        #expect(Retention.limit(last: 1_000, keeping: 10, verified: [900]) == nil)
+    }
+
+    @Test func whatIsBehindTheOlderOfTwoSnapshotsGoesUnlessItIsToBeKept() {
+        #expect(Retention.limit(last: 1_000, keeping: 10, verified: [900, 600, 300]) == 600)
+        #expect(Retention.limit(last: 1_000, keeping: 500, verified: [900, 600, 300]) == 500)
+        #expect(Retention.limit(last: 1_000, keeping: 1_000, verified: [900, 600]) == nil)
+        #expect(Retention.limit(last: 1_000, keeping: 5_000, verified: [900, 600]) == nil)
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Journal
+import Testing
+
+@testable import SQLiteJournal
+
+/// Whatever is done to the files, the journal has all of its turns as they were, or an error: never a shorter or another history.
+@Suite struct DamageScriptTests {
+    /// A journal as a kill leaves it: some batches in the database, some in the log, two snapshots, facts.
+    final class Specimen {
+        let scratch: Scratch
+        /// The same folder as it was some batches ago.
+        let older: Scratch
+        let batches: [Batch]
+        let snapshots: [Snapshot]
+        static let files = ["journal.sqlite", "journal.sqlite-wal", "head", "journal.id", "snapshots/10", "snapshots/30"]
+
+        init() throws {
+            let source = try Scratch()
+            batches = (1...40).map {
+                Batch(first: $0, last: $0, bytes: (0..<($0 * 37 % 900)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+            }
+            snapshots = [10, 30].map { Snapshot(turn: $0, bytes: Array(repeating: UInt8($0), count: 500)) }
+            var journal = try source.journal()
+            try journal.record([1, 2, 3, 4], as: "secret")
+            for batch in batches.prefix(20) { try journal.append(batch) }
+            try journal.save(snapshots[0])
+            try journal.close()
+            older = try Scratch()
+            try FileManager.default.copyItem(atPath: source.data, toPath: older.data)
+            journal = try source.journal()
+            for batch in batches.dropFirst(20) { try journal.append(batch) }
+            try journal.save(snapshots[1])
+            scratch = try Scratch()
+            try FileManager.default.copyItem(atPath: source.data, toPath: scratch.data)
+        }
+
+        func copy() throws -> Scratch {
+            let copy = try Scratch()
+            try FileManager.default.copyItem(atPath: scratch.data, toPath: copy.data)
+            return copy
+        }
+
+        /// Reads everything back; whether there was an error.
+        func holds(_ damaged: Scratch, _ what: String) throws -> Bool {
+            do {
+                let journal = try damaged.journal(access: .readOnly)
+                let found = try journal.batches()
+                #expect(found == batches, "\(what): \(found.count) batches")
+                #expect(try journal.fact("secret") == [1, 2, 3, 4], "\(what)")
+                for snapshot in snapshots {
+                    do throws(JournalError) {
+                        let found = try journal.snapshot(at: snapshot.turn)
+                        #expect(found == snapshot, "\(what)")
+                    } catch {
+                        #expect([.damaged, .missing].contains(error.code), "\(what): \(error)")
+                    }
+                }
+                return true
+            } catch let error as JournalError {
+                #expect([.damaged, .format].contains(error.code), "\(what): \(error)")
+                #expect(error.message.contains(damaged.data), "\(what): \(error)")
+                // An examination reads it too, and what it hands over is true.
+                try examine(damaged, what)
+                return false
+            }
+        }
+
+        private func examine(_ damaged: Scratch, _ what: String) throws {
+            do {
+                let journal = try damaged.journal(access: .examination)
+                var found: [Batch] = []
+                let problem = try journal.examine { found.append($0) }
+                #expect(found == Array(batches.prefix(found.count)), "\(what)")
+                #expect(problem != nil || !journal.findings.isEmpty, "\(what): the examination finds nothing")
+            } catch let error as JournalError {
+                #expect([.damaged, .format].contains(error.code), "\(what): \(error)")
+            }
+        }
+    }
+
+    @Test(arguments: Specimen.files)
+    func flippedBits(in file: String) throws {
+        let specimen = try Specimen()
+        var random = SplitMix(state: UInt64(file.utf8.count))
+        let size = try Data(contentsOf: URL(filePath: specimen.scratch.data + "/" + file)).count
+        var errors = 0
+        let count = 40
+        for _ in 0..<count {
+            let copy = try specimen.copy()
+            let byte = Int.random(in: 0..<size, using: &random)
+            try copy.flip(byte: byte, of: file, mask: 1 << UInt8.random(in: 0..<8, using: &random))
+            if try !specimen.holds(copy, "bit of byte \(byte) of \(file)") { errors += 1 }
+        }
+        // The fault must have shown: but pages of the database that the log overrides, and its unused end, are nothing.
+        if file.hasPrefix("journal.sqlite") { #expect(errors > 0) }
+    }
+
+    @Test(arguments: Specimen.files)
+    func truncations(of file: String) throws {
+        let specimen = try Specimen()
+        let size = try Data(contentsOf: URL(filePath: specimen.scratch.data + "/" + file)).count
+        var errors = 0
+        for part in 0..<8 {
+            let copy = try specimen.copy()
+            try copy.truncate(file, to: size * part / 8)
+            if try !specimen.holds(copy, "\(file) cut to \(part)/8") { errors += 1 }
+        }
+        if file.hasPrefix("journal.") { #expect(errors > 5) }
+    }
+
+    @Test(arguments: Specimen.files)
+    func lostFiles(_ file: String) throws {
+        let specimen = try Specimen()
+        let copy = try specimen.copy()
+        try FileManager.default.removeItem(atPath: copy.data + "/" + file)
+        let isWhole = try specimen.holds(copy, "\(file) lost")
+        #expect(isWhole == !file.hasPrefix("journal.sqlite"))
+    }
+
+    @Test func olderCopies() throws {
+        let specimen = try Specimen()
+        for files in [["journal.sqlite"], ["journal.sqlite-wal"], ["journal.sqlite", "journal.sqlite-wal"], ["snapshots/10"]] {
+            let copy = try specimen.copy()
+            for file in files {
+                try FileManager.default.removeItem(atPath: copy.data + "/" + file)
+                if FileManager.default.fileExists(atPath: specimen.older.data + "/" + file) {
+                    try FileManager.default.copyItem(
+                        atPath: specimen.older.data + "/" + file, toPath: copy.data + "/" + file)
+                }
+            }
+            let isWhole = try specimen.holds(copy, "older copies of \(files)")
+            // The database is as old as its last checkpoint anyway, so an older copy of it alone may be the very same.
+            if files.contains("journal.sqlite-wal") { #expect(!isWhole, "\(files)") }
+        }
+    }
+}
+
+/// splitmix64, so that a failure repeats.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
+        return word ^ (word >> 31)
+    }
+}

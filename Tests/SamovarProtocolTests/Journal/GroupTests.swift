@@ -1,0 +1,51 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Where a journal may be cut, and that one which was cut elsewhere is noticed.
+@Suite struct GroupTests {
+    /// Turns 1 started, 2 an order, 3 to 5 a chain, 6 a refusal, 7 and 8 the two messages of one answer.
+    private func history() throws -> RecordBatch {
+        let (engine, log) = try TypedEngineTests.started()
+        for input: Shop.Input in [.order([Shop.Job(name: "a")]), .chain(3), .forbidden] {
+            _ = try engine.take(packed(input), now: at(2), origin: TypedEngineTests.origin, log: log)
+        }
+        try engine.take(
+            answer: finished("a", "b"), effect: TypedEngineTests.effect, lease: TypedEngineTests.lease, root: 2, now: at(3),
+            log: log)
+        return log.batch
+    }
+
+    @Test(arguments: [(0, 0), (1, 1), (2, 2), (3, 2), (4, 2), (5, 5), (6, 6), (7, 6), (8, 8), (900, 8)])
+    func wholeGroupsAreKept(_ turn: Int, _ end: Int) throws {
+        let batch = try history()
+        let kept = try RecordBatch.groups(through: turn, first: 1, last: batch.last, bytes: batch.bytes)
+        #expect(kept.last == end)
+        if end == batch.last { #expect(kept.bytes == batch.bytes) }
+        guard end > 0 else { return }
+        let engine = TypedEngineTests.engine()
+        let log = TurnLog(after: 0)
+        try RecordBatch.read(first: 1, last: kept.last, bytes: kept.bytes) { try engine.replay($0, log: log) }
+        try engine.requireEndOfGroup()
+    }
+
+    @Test func aJournalThatEndsInsideAGroupIsNoticed() throws {
+        let batch = try history()
+        var machine = Rig.machine()
+        try machine.replay(first: 1, last: batch.last, bytes: batch.bytes, through: 4)
+        do throws(ReplayError) {
+            try machine.requireEndOfGroup()
+            Issue.record("it was taken")
+        } catch {
+            #expect(error == ReplayError(turn: 4, "the journal ends inside a group: a follow-up of turn 4 is missing after it"))
+        }
+    }
+
+    @Test func aBatchThatCannotBeReadHasNoGroups() throws {
+        let batch = try history()
+        #expect(throws: ReplayError.self) {
+            try RecordBatch.groups(through: 5, first: 1, last: batch.last, bytes: Array(batch.bytes.dropLast()))
+        }
+    }
+}
