@@ -15,8 +15,9 @@ struct FullDiskTests {
         try await eventually("the clients are at work") { clients.allSatisfy { !$0.output.isEmpty } }
 
         try disk.fill()
-        // The others may have been quick.
-        clients.append(try store.start(["send", "-", "--timeout", "60s"], input: input))
+        // The others may have been quick. With an outbox it takes its inputs, whether the store welcomes it now or later.
+        let outbox = scratch.folder("late.outbox")
+        clients.append(try store.start(["send", "-", "--timeout", "60s", "--outbox", outbox], input: input))
         try await eventually("the disk is full", within: .seconds(40)) {
             try await store.run("status", "--json").output.contains(#""phase":"disk full""#)
         }

@@ -40,7 +40,12 @@ public struct JournalSalvage: Sendable {
             last = record.turn
             if case .client(let session, _) = record.origin {
                 clients.insert(session)
-                if case .refused = record.event { refused += 1 } else { applied += 1 }
+                switch record.event {
+                case .refused, .quarantined: refused += 1
+                // A goodbye is no input.
+                case .sessionExpired: break
+                default: applied += 1
+                }
             }
             switch record.event {
             case .applied(_, _, closes: true), .done, .dead, .dropped: reopened += 1

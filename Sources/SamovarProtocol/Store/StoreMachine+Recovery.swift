@@ -73,6 +73,9 @@ extension StoreMachine {
     /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
     public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
         precondition(phase == .recovering, "a store starts once")
+        if let death, death.call == .subscriptions, death.evidence.isProof {
+            throw TrapError(turn: head, "the program ended the store when asked for its subscriptions (\(death.evidence.text))")
+        }
         clockLead = max(.zero, state.time - now)
         let now = time(now)
         startTime = now

@@ -47,7 +47,7 @@ extension StoreMachine {
 
     /// After a restart: the state says anew what it wants.
     mutating func resume(now: Timestamp) {
-        marker.begin(.replay(turn: head), isAlone: true)
+        marker.begin(.subscriptions, isAlone: true)
         state.engine.resubscribe(now: now, log: log)
         marker.end()
         openLogged(now: now)

@@ -17,6 +17,8 @@ public enum ProgramCall: Hashable, Sendable {
     case state
     /// Decoding the state of a snapshot.
     case restore
+    /// `subscriptions` of the state with which a store starts again.
+    case subscriptions
     /// `start` or `update` with a turn of the journal.
     case replay(turn: Int)
 
@@ -31,6 +33,7 @@ public enum ProgramCall: Hashable, Sendable {
         case .view: "made a view"
         case .state: "encoded the state"
         case .restore: "read a snapshot"
+        case .subscriptions: "asked for subscriptions"
         case .replay(let turn): "replayed turn \(turn)"
         }
     }
@@ -71,6 +74,7 @@ extension ProgramCall {
         case .view: (5, 0, 0, 0)
         case .state: (6, 0, 0, 0)
         case .restore: (7, 0, 0, 0)
+        case .subscriptions: (10, 0, 0, 0)
         case .replay(let turn): (8, UInt64(bitPattern: Int64(turn)), 0, 0)
         }
     }
@@ -89,6 +93,7 @@ extension ProgramCall {
         case 7: self = .restore
         case 8: self = .replay(turn: first)
         case 9: self = .firing(EffectID(turn: first, ordinal: second))
+        case 10: self = .subscriptions
         default: return nil
         }
     }

@@ -21,6 +21,8 @@ final class Disk {
     private var batches: [StoredBatch] = []
     private var kept: [StoredSnapshot] = []
     private var facts: [String: [UInt8]] = [:]
+    /// The last turn that was trimmed.
+    private var trimmed = 0
     /// The end of a write that never finished.
     private(set) var isTorn = false
 
@@ -57,6 +59,7 @@ final class Disk {
         batches.removeAll()
         kept.removeAll()
         facts.removeAll()
+        trimmed = 0
         reopen()
     }
 
@@ -85,8 +88,8 @@ final class Disk {
 }
 
 extension Disk: Journal {
-    var first: Int { 1 }
-    var last: Int { batches.last?.batch.last ?? 0 }
+    var first: Int { trimmed + 1 }
+    var last: Int { batches.last?.batch.last ?? trimmed }
 
     func append(_ batch: Batch) throws(JournalError) {
         try requireWritable()
@@ -103,6 +106,7 @@ extension Disk: Journal {
 
     func read(from turn: Int, _ body: (Batch) throws -> Void) throws {
         try requireOpen()
+        try requireKept(turn)
         for stored in batches[firstIndex(holding: turn)...] {
             guard !stored.isRotten else {
                 throw JournalError(.damaged, "The batch of turns \(stored.batch.first) to \(stored.batch.last) is damaged.")
@@ -145,9 +149,13 @@ extension Disk: Journal {
         facts[name] = value
     }
 
-    /// It keeps everything.
     func trim(through turn: Int) throws(JournalError) -> Bool {
+        try requireSnapshot(behind: turn)
         try requireWritable()
+        while let batch = batches.first?.batch, batch.last <= turn {
+            trimmed = batch.last
+            batches.removeFirst()
+        }
         return false
     }
 
