@@ -8,6 +8,7 @@ extension Record {
         switch event {
         case .started: "started"
         case .applied: "applied"
+        case .streamed: "streamed"
         case .refused: "refused"
         case .attemptFailed: "attemptFailed"
         case .done: "done"
@@ -41,7 +42,7 @@ extension Record {
         switch event {
         case .started(let number, let build, let schema, _):
             ["start": .int(Int64(number)), "build": .string(build), "schema": .string("\(schema)")]
-        case .applied(let message, _, _): Self.value(of: message)
+        case .applied(let message, _, _), .streamed(let message, _, _): Self.value(of: message)
         case .refused(.refused(let refusal)): Self.value(of: refusal)
         case .refused(.rejected(let text)): .string(text)
         case .refused(.applied), .drained: .nil

@@ -204,7 +204,7 @@ final class TestBench<P: Program> {
                 committed = last
             case .send(let envelope, _): take(envelope.frame)
             case .stop(let reason): stop = "\(reason)"
-            case .publish, .save, .note: break
+            case .publish, .save, .snapshot, .export, .note: break
             }
         }
         if let committed { machine.committed(through: committed, now: now) }
