@@ -39,8 +39,13 @@ public struct JournalSalvage: Sendable {
             count += 1
             last = record.turn
             if case .client(let session, _) = record.origin {
+                switch record.event {
+                case .applied: applied += 1
+                case .refused: refused += 1
+                // The end of a session is no input.
+                default: return
+                }
                 clients.insert(session)
-                if case .refused = record.event { refused += 1 } else { applied += 1 }
             }
             switch record.event {
             case .applied(_, _, closes: true), .done, .dead, .dropped: reopened += 1
