@@ -39,13 +39,13 @@ public struct JournalSalvage: Sendable {
             count += 1
             last = record.turn
             if case .client(let session, _) = record.origin {
-                clients.insert(session)
                 switch record.event {
+                case .applied: applied += 1
                 case .refused, .quarantined: refused += 1
-                // A goodbye is no input.
-                case .sessionExpired: break
-                default: applied += 1
+                // The end of a session is no input.
+                default: return
                 }
+                clients.insert(session)
             }
             switch record.event {
             case .applied(_, _, closes: true), .done, .dead, .dropped: reopened += 1

@@ -6,7 +6,8 @@ extension Record {
     ///
     /// A record that begins a group may be taken for one that does not, never the other way round.
     var continuesGroup: Bool {
-        switch origin {
+        if case .streamed = event { return false }
+        return switch origin {
         case .followUp: true
         case .effect(_, _, let index): index > 0
         case .store, .client, .failure, .operator, .subscription: false
