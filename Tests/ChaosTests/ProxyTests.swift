@@ -35,7 +35,7 @@ struct ProxyTests {
                 "--losses", "15", "--repeats", "30", "--delays", "60",
             ], in: scratch)
         try await eventually("the proxy listens") { proxy.output.contains("passing") }
-        try await Task.sleep(for: .seconds(ChaosSettings.isLong ? 120 : 12))
+        try await Task.sleep(for: .seconds(ChaosSettings.isLong ? 120 : 20))
         proxy.send(SIGTERM)
         let note = try await eventually("the proxy is honest") {
             proxy.output.split(separator: "\n").first { $0.hasPrefix("lost") }
