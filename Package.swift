@@ -45,6 +45,7 @@ let package = Package(
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
         .executable(name: "dupes", targets: ["DupesExample"]),
+        .executable(name: "tally", targets: ["TallyExample"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -63,6 +64,8 @@ let package = Package(
         .target(name: "SamovarCore", swiftSettings: settings),
         .target(name: "MessagePack", swiftSettings: settings),
         .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
+
+        .target(name: "SamovarTerminal", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
 
         // Adapters: each hides one library.
         .target(name: "CrashPoints", swiftSettings: settings),
@@ -87,7 +90,7 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "Journal", "SQLiteJournal", "SamovarHost",
                 argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
@@ -103,6 +106,8 @@ let package = Package(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
         .executableTarget(
             name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
+        .executableTarget(
+            name: "TallyExample", dependencies: samovar, path: "Examples/Tally", swiftSettings: settings),
 
         .executableTarget(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
@@ -118,6 +123,9 @@ let package = Package(
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarTerminalTests", dependencies: ["SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport"],
+            swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
@@ -164,7 +172,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
+                "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
                 "TurnstileProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
