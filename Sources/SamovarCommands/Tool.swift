@@ -62,14 +62,15 @@ public struct SamovarTool: AsyncParsableCommand {
     public static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "samovar",
-            abstract: "Watches and uses any running Samovar store.",
+            abstract: "Watches and uses any running Samovar store, and begins new programs.",
             discussion: """
                 Programs built on Samovar have these commands, too, and more. Example:
                   samovar monitor --data .samovar/counter
+                  samovar new tea-timer --distributed
                 """,
             subcommands: [
                 MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
-                StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, InspectCommand<AnyProgram>.self,
+                StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, InspectCommand<AnyProgram>.self, NewCommand.self,
             ])
     }
 
