@@ -94,7 +94,9 @@ let package = Package(
                 argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
-        .target(name: "Samovar", dependencies: ["SamovarCore", "SamovarHost", "SamovarCommands"], swiftSettings: settings),
+        .target(
+            name: "Samovar", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"],
+            swiftSettings: settings),
         .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
 
         // Proof.
@@ -119,6 +121,8 @@ let package = Package(
         // A program with gates and observers, for the tests of both.
         .executableTarget(
             name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
+        .executableTarget(
+            name: "VersionedProgram", dependencies: samovar, path: "Tests/VersionedProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
@@ -173,7 +177,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
-                "TurnstileProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
+                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
         .testTarget(

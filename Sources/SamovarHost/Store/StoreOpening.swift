@@ -81,18 +81,41 @@ struct OpenedJournal {
         return UniqueID(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
     }
 
-    /// Another program's journal, or one of another version of its types, would replay to nonsense.
-    func requireProgram(_ schema: Schema) throws(StoreError) {
+    /// Another program's journal would replay to nonsense; so would one of another version of its types, unless there are migrations
+    /// from there.
+    func requireProgram(of engine: any ProgramEngine) throws(StoreError) {
         let known: [UInt8]?
         do {
             known = try journal.fact(Fact.program)
         } catch {
             throw StoreError(error)
         }
+        let schema = engine.schema
         guard let known, known != Array(schema.description.utf8) else { return }
-        throw StoreError(
-            .configuration,
-            "\(folder.path) holds the journal of \(String(decoding: known, as: UTF8.self)); this program is \(schema)")
+        let text = String(decoding: known, as: UTF8.self)
+        let found = "\(folder.path) holds the journal of \(text); this program is \(schema)"
+        let prefix = "\(schema.name) version "
+        guard text.hasPrefix(prefix), let version = Int(text.dropFirst(prefix.count)) else {
+            throw StoreError(.configuration, found)
+        }
+        guard version < schema.version else {
+            throw StoreError(.configuration, "\(found), which is older: run the newer program, or begin anew with --fresh")
+        }
+        guard version >= engine.oldestReadableVersion else {
+            throw StoreError(
+                .configuration,
+                "\(found), and has no migration from version \(version): add one to `migrations`, or begin anew with --fresh")
+        }
+    }
+
+    /// From here on the journal is one of this version, which an older one cannot read.
+    func adopt(_ schema: Schema) throws(StoreError) {
+        do {
+            guard let known = try journal.fact(Fact.program), known != Array(schema.description.utf8) else { return }
+            try journal.record(Array(schema.description.utf8), as: Fact.program)
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Records what a new journal must know of itself, before its first turn.
@@ -116,6 +139,9 @@ struct OpenedJournal {
                 var machine = make()
                 do {
                     try machine.restore(snapshot: try journal.snapshot(at: turn).bytes)
+                } catch let error as MigrationError {
+                    // Without it, turns of the older version would be computed again, which orders what `update` says now.
+                    throw StoreError(.configuration, "the snapshot of turn \(turn) in \(folder.path) cannot be migrated: \(error)")
                 } catch {
                     note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")
                     continue
@@ -130,6 +156,8 @@ struct OpenedJournal {
             throw StoreError(error)
         } catch let error as TrapError {
             throw StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
+        } catch let error as StoreError {
+            throw error
         } catch {
             throw StoreError(
                 .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,
