@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test simulate planted chaos bench fuzz sanitize build format lint clean system python swift
+.PHONY: help run test scaffolds simulate planted chaos bench fuzz sanitize build format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -72,6 +72,23 @@ planted: system swift ## Plants bugs in the machines, one at a time, and demands
 	swift build $(SIMULATE_FLAGS) --scratch-path .build-planted -Xswiftc -DSAMOVAR_PLANTED -j $(JOBS) >&2
 	samovar=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-planted -Xswiftc -DSAMOVAR_PLANTED --show-bin-path)/samovar
 	"$$samovar" simulate --planted all --minutes 1
+
+scaffolds: system swift ## Writes, builds and tests every kind of package that `samovar new` makes; takes long
+	swift build --product samovar -j $(JOBS) $(TEST_FLAGS)
+	samovar=$$(swift build --show-bin-path $(TEST_FLAGS))/samovar
+	folder=$$(mktemp -d)
+	trap 'rm -rf "$$folder"' EXIT
+	choices=(--split --distributed --input-events --output-events --panel)
+	for number in $$(seq 0 $$(((1 << $${#choices[@]}) - 1))); do
+		flags=()
+		for bit in "$${!choices[@]}"; do
+			if ((number >> bit & 1)); then flags+=("$${choices[bit]}"); fi
+		done
+		echo "samovar new kind-$$number $${flags[*]}" >&2
+		"$$samovar" new "kind-$$number" --in "$$folder" "$${flags[@]}" >/dev/null 2>&1
+		# One folder for what all of them build: Samovar itself is built once.
+		swift test -j $(JOBS) --package-path "$$folder/kind-$$number" --scratch-path "$${SCAFFOLDS:-.build-scaffolds}"
+	done
 
 chaos: system swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)

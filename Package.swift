@@ -46,6 +46,7 @@ let package = Package(
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
         .executable(name: "dupes", targets: ["DupesExample"]),
+        .executable(name: "tally", targets: ["TallyExample"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -64,6 +65,8 @@ let package = Package(
         .target(name: "SamovarCore", swiftSettings: settings),
         .target(name: "MessagePack", swiftSettings: settings),
         .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
+
+        .target(name: "SamovarTerminal", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
 
         // Adapters: each hides one library.
         .target(name: "CrashPoints", swiftSettings: settings),
@@ -88,11 +91,14 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost", "SamovarSimulator",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "Journal", "SQLiteJournal", "SamovarHost",
+                "SamovarSimulator",
                 argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
-        .target(name: "Samovar", dependencies: ["SamovarCore", "SamovarHost", "SamovarCommands"], swiftSettings: settings),
+        .target(
+            name: "Samovar", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"],
+            swiftSettings: settings),
         .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
@@ -107,6 +113,8 @@ let package = Package(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
         .executableTarget(
             name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
+        .executableTarget(
+            name: "TallyExample", dependencies: samovar, path: "Examples/Tally", swiftSettings: settings),
 
         .executableTarget(
             name: "JournalBenchmark",
@@ -125,10 +133,15 @@ let package = Package(
         // A program with gates and observers, for the tests of both.
         .executableTarget(
             name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
+        .executableTarget(
+            name: "VersionedProgram", dependencies: samovar, path: "Tests/VersionedProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarTerminalTests", dependencies: ["SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport"],
+            swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
@@ -179,8 +192,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ProcessSupport", "CounterExample", "DupesExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
-                "TurnstileProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
+                "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
+                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
         .testTarget(

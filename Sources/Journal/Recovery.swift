@@ -16,6 +16,8 @@ extension Journal {
             var reader = make()
             do {
                 try restore(&reader, try snapshot(at: turn))
+            } catch let error as any UnmendableError {
+                throw error
             } catch {
                 note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")
                 continue
@@ -43,6 +45,9 @@ extension Journal {
 public struct MissingBeginning: Error, Equatable, Sendable {
     public init() {}
 }
+
+/// An error of a reader that no other snapshot would mend.
+public protocol UnmendableError: Error {}
 
 /// Ends a reading that has come far enough.
 private struct Enough: Error {}

@@ -1,4 +1,7 @@
 /// Everything that a program needs: `import Samovar`.
+@_exported public import enum MessagePack.MessagePackValue
 @_exported public import SamovarCommands
 @_exported public import SamovarCore
 @_exported public import SamovarHost
+@_exported public import protocol SamovarProtocol.Migrating
+@_exported public import struct SamovarProtocol.Migration

@@ -81,7 +81,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppViews<App>>.self,
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppViews<App>>.self, InspectCommand<AppTypes<App>>.self,
                 StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, OutputsCommand<AppTypes<App>>.self,
-                ReplayCommand<App>.self, VerifyCommand<App>.self, JournalCommand<AppTypes<App>>.self,
+                ReplayCommand<App>.self, VerifyCommand<App>.self, JournalCommand<AppTypes<App>>.self, SchemaCommand<App>.self,
             ])
     }
 }

@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: [
         ("counter-1", "ok: 48 turns of timeline 0dc8c9df-26b1-2b85-babb-39888fb81721, ", "48 states and 0 snapshots agree\n"),
         ("counter-2", "ok: 50 turns of timeline e1b7d81c-08aa-6930-29a4-d7998d254311, ", "50 states and 0 snapshots agree\n"),
-        ("counter-3", "ok: 48 turns of timeline d717c375-9cd0-59f8-a38d-a321d32da226, ", "48 states and 2 snapshots agree\n"),
+        ("counter-3", "ok: 48 turns of timeline d717c375-9cd0-59f8-a38d-a321d32da226, ", "48 states and 0 snapshots agree\n"),
     ])
     func `the journal of an earlier build passes`(_ name: String, _ begin: String, _ end: String) async throws {
         let scratch = try Scratch()

@@ -6,6 +6,7 @@ public enum Executable {
     public static var counter: String { path("counter") }
     public static var dupes: String { path("dupes") }
     public static var chaos: String { path("ChaosProgram") }
+    public static var tally: String { path("tally") }
     public static var samovar: String { path("samovar") }
 
     public static func path(_ name: String) -> String { "\(folder)/\(name)" }

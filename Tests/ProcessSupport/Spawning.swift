@@ -4,9 +4,17 @@ public struct SpawnError: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// Starts a process whose standard streams are these files, in a process group of its own.
+#if canImport(Darwin)
+private let newSession = Int(POSIX_SPAWN_SETSID)
+#else
+/// `POSIX_SPAWN_SETSID`, which glibc hides from Swift.
+private let newSession = 0x80
+#endif
+
+/// Starts a process whose standard streams are these files, in a process group or a session of its own.
 func spawn(
-    _ executable: String, _ arguments: [String], _ environment: [String: String], files: [(path: String, flags: Int32)]
+    _ executable: String, _ arguments: [String], _ environment: [String: String], files: [(path: String, flags: Int32)],
+    ownSession: Bool = false
 ) throws -> pid_t {
     #if canImport(Darwin)
     var actions: posix_spawn_file_actions_t?
@@ -30,7 +38,8 @@ func spawn(
     sigfillset(&all)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    let place = ownSession ? newSession : Int(POSIX_SPAWN_SETPGROUP)
+    posix_spawnattr_setflags(&attributes, Int16(place | Int(POSIX_SPAWN_SETSIGMASK) | Int(POSIX_SPAWN_SETSIGDEF)))
 
     var list: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]

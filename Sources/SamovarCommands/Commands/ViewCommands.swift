@@ -2,6 +2,7 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
+import SamovarTerminal
 import Synchronization
 
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
@@ -18,10 +19,11 @@ func viewJSON(_ view: StoreClient.View) throws -> String {
 struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "monitor", abstract: "Watches the view and prints each one.",
+            commandName: "monitor", abstract: "Watches the view and prints each one; draws a panel, whose buttons can be pressed.",
             discussion: """
                 Example: \(executableName) monitor --format json
                 JSON is one line per view: {"turn":…,"instance":…,"view":…}. A store that is away is waited for.
+                In a terminal a panel is drawn: Tab and arrows move, Enter presses, digits press a button, q leaves.
                 """)
     }
 
@@ -42,12 +44,19 @@ struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
             let screen = LiveScreen()
             for await event in client.views() {
                 switch event {
-                case .view(let view): try show(view, on: screen)
+                case .view(let view):
+                    if format == .text, RawTerminal.isThere, hasPanel(view) { return try await PanelScreen(client: client).run() }
+                    try show(view, on: screen)
                 case .stale: if format == .text { printError("no sign of the store; the last view may be old") }
                 case .live, .resyncing, .idle: break
                 }
             }
         }
+    }
+
+    /// A view that cannot be read has none; showing it says why.
+    private func hasPanel(_ view: StoreClient.View) -> Bool {
+        (try? MessagePackValue(encoded: view.bytes)).flatMap { PanelReader.panel(in: $0) } != nil
     }
 
     private func show(_ view: StoreClient.View, on screen: LiveScreen? = nil) throws {

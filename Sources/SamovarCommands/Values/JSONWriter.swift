@@ -1,4 +1,5 @@
 import MessagePack
+import SamovarTerminal
 
 /// Writes a value as JSON text; see ``JSONTranscoder`` for what becomes of the values that JSON does not have.
 struct JSONWriter {

@@ -1,3 +1,5 @@
+import SamovarTerminal
+
 /// A text that is safe to print: whatever could move the cursor, change colours or reorder the line is shown as its number.
 ///
 /// Control characters (C0, DEL and C1, so every escape sequence, too), the separators of lines and paragraphs, and the
@@ -13,18 +15,6 @@ public func escapeForTerminal(_ text: String) -> String {
         }
     }
     return escaped
-}
-
-extension Unicode.Scalar {
-    var controlsTerminal: Bool {
-        switch value {
-        case 0x00...0x1f, 0x7f...0x9f: true
-        case 0x2028, 0x2029: true
-        // Marks, embeddings and overrides, and isolates of direction.
-        case 0x061c, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069: true
-        default: false
-        }
-    }
 }
 
 /// An escaped text of at most `limit` Unicode scalars, the last one being “…” if something was cut.

@@ -1,4 +1,5 @@
 public import MessagePack
+import SamovarTerminal
 
 extension ViewText {
     static let maximumLine = 200
@@ -8,7 +9,12 @@ extension ViewText {
     static let maximumParts = 3
 
     /// One line of at most 200 characters: `count 3, users {ada admin, grace guest}, last [1, 2, 3, …]`.
+    ///
+    /// Of a panel these are its first lines, without frames.
     public static func line(of value: MessagePackValue) -> String {
+        if let panel = PanelReader.panel(in: value) {
+            return shortened(PanelText.words(of: panel).joined(separator: " · "), to: maximumLine)
+        }
         let parts: [String] =
             switch value {
             // No part is empty, so more parts than this cannot be seen.

@@ -1,8 +1,9 @@
 public import MessagePack
+import SamovarTerminal
 
 /// A view of any program as text for people.
 ///
-/// It knows nothing of the program's types: maps become rows, arrays bullets. Every text of the view is escaped with
+/// It knows nothing of the program's types: maps become rows, arrays bullets, a panel is drawn. Every text of the view is escaped with
 /// ``escapeForTerminal(_:)``, for a view shows what strangers have typed.
 public enum ViewText {
     /// Elements of one array that are shown.
@@ -27,7 +28,8 @@ public enum ViewText {
     ///   … and 4 more
     /// ```
     public static func lines(of value: MessagePackValue) -> [String] {
-        block(value, depth: 0)
+        if let panel = PanelReader.panel(in: value) { return PanelText.lines(of: panel) }
+        return block(value, depth: 0)
     }
 
     private static func block(_ value: MessagePackValue, depth: Int) -> [String] {

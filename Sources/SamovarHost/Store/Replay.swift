@@ -21,7 +21,7 @@ public struct Replay<P: Program>: Sendable {
         try await onThread("samovar-replay") {
             let opened = try OpenedJournal(reading: dataFolder)
             defer { opened.folder.close() }
-            try opened.requireProgram(P.schema)
+            try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             for warning in opened.journal.warnings { logger.warning("\(warning)") }
             guard turn ?? 0 <= opened.journal.last else {
                 throw StoreError(.configuration, "the journal in \(dataFolder) ends at turn \(opened.journal.last)")

@@ -36,7 +36,7 @@ final class StoreLoop: Sendable {
     /// Runs the store on this thread until it has stopped.
     func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine) throws {
         let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh)
-        try opened.requireProgram(schema)
+        try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
         if let seed, let known = opened.seed, seed != known {
             throw StoreError(
                 .configuration,
@@ -111,7 +111,7 @@ final class StoreLoop: Sendable {
             let hint = configuration.seed == nil ? "; give a seed with --seed" : ""
             throw StoreError(.configuration, "cannot begin: \(error)\(hint)")
         }
-        if isNew { try opened.establish(machine.schema, seed: seed) }
+        if isNew { try opened.establish(machine.schema, seed: seed) } else { try opened.adopt(machine.schema) }
     }
 
     // MARK: Service

@@ -88,18 +88,41 @@ struct OpenedJournal: Sendable {
         return id
     }
 
-    /// Another program's journal, or one of another version of its types, would replay to nonsense.
-    func requireProgram(_ schema: Schema) throws(StoreError) {
+    /// Another program's journal would replay to nonsense; so would one of another version of its types, unless there are migrations
+    /// from there.
+    func requireProgram(of engine: any ProgramEngine) throws(StoreError) {
         let known: [UInt8]?
         do {
             known = try journal.fact(Fact.program)
         } catch {
             throw StoreError(error)
         }
+        let schema = engine.schema
         guard let known, known != Array(schema.description.utf8) else { return }
-        throw StoreError(
-            .configuration,
-            "\(folder.path) holds the journal of \(String(decoding: known, as: UTF8.self)); this program is \(schema)")
+        let text = String(decoding: known, as: UTF8.self)
+        let found = "\(folder.path) holds the journal of \(text); this program is \(schema)"
+        let prefix = "\(schema.name) version "
+        guard text.hasPrefix(prefix), let version = Int(text.dropFirst(prefix.count)) else {
+            throw StoreError(.configuration, found)
+        }
+        guard version < schema.version else {
+            throw StoreError(.configuration, "\(found), which is older: run the newer program, or begin anew with --fresh")
+        }
+        guard version >= engine.oldestReadableVersion else {
+            throw StoreError(
+                .configuration,
+                "\(found), and has no migration from version \(version): add one to `migrations`, or begin anew with --fresh")
+        }
+    }
+
+    /// From here on the journal is one of this version, which an older one cannot read.
+    func adopt(_ schema: Schema) throws(StoreError) {
+        do {
+            guard let known = try journal.fact(Fact.program), known != Array(schema.description.utf8) else { return }
+            try journal.record(Array(schema.description.utf8), as: Fact.program)
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Records what a new journal must know of itself, before its first turn.
@@ -124,7 +147,14 @@ struct OpenedJournal: Sendable {
         do {
             if journal.first > 1, last < journal.first - 1 { throw trimmed(before: last) }
             let machine = try journal.recover(through: last, make) { (machine: inout StoreMachine, snapshot) in
-                try machine.restore(snapshot: snapshot.bytes)
+                do {
+                    try machine.restore(snapshot: snapshot.bytes)
+                } catch let error as MigrationError {
+                    // Without it, turns of the older version would be computed again, which orders what `update` says now.
+                    throw Refused(
+                        error: StoreError(
+                            .configuration, "the snapshot of turn \(snapshot.turn) in \(folder.path) cannot be migrated: \(error)"))
+                }
             } replay: { (machine: inout StoreMachine, batch) in
                 try proceed()
                 try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
@@ -134,6 +164,8 @@ struct OpenedJournal: Sendable {
             }
             if last >= journal.last { try machine.requireEndOfGroup() }
             return machine
+        } catch let refused as Refused {
+            throw refused.error
         } catch is MissingBeginning {
             throw StoreError(
                 .damaged,
@@ -171,6 +203,11 @@ extension UniqueID {
         func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         self.init(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
     }
+}
+
+/// What ends a recovery, whatever other snapshots there are.
+private struct Refused: UnmendableError {
+    let error: StoreError
 }
 
 extension StoreError {

@@ -64,7 +64,7 @@ public enum VerificationPass<P: Program> {
         try await onThread("samovar-verify") {
             let opened = try OpenedJournal(reading: dataFolder)
             defer { opened.folder.close() }
-            try opened.requireProgram(P.schema)
+            try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             return VerificationSubject(timeline: "\(opened.timeline)", last: opened.journal.last)
         }
     }
@@ -74,7 +74,7 @@ public enum VerificationPass<P: Program> {
         try await onThread("samovar-verify") {
             let opened = try OpenedJournal(reading: dataFolder)
             defer { opened.folder.close() }
-            try opened.requireProgram(P.schema)
+            try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             let replay = VerifyingReplay(opened: opened, plan: plan) {
                 StoreMachine(
                     settings: StoreSettings(), engine: TypedEngine(P.self, secret: opened.secret), timeline: opened.timeline,

@@ -8,7 +8,7 @@ public struct OpenEffect: Equatable, Sendable {
     public let instance: Instance
     public let options: RunOptions
     /// The effect in MessagePack.
-    public let payload: [UInt8]
+    public private(set) var payload: [UInt8]
     /// Attempts that failed, deaths of workers not counted.
     public var failures = 0
     /// Workers that died while they ran it.
@@ -41,5 +41,12 @@ public struct OpenEffect: Equatable, Sendable {
         self.payload = payload
         notBefore = max(now + options.delay, options.at ?? now)
         expiry = options.limits.total.map { [notBefore] in notBefore + $0 }
+    }
+
+    /// The same effect in another encoding.
+    func with(payload: [UInt8]) -> OpenEffect {
+        var effect = self
+        effect.payload = payload
+        return effect
     }
 }

@@ -58,14 +58,24 @@ public protocol ProgramEngine: AnyObject {
     func view() throws -> [UInt8]
     /// The current state, in MessagePack.
     func state() throws -> [UInt8]
-    /// Sets state and head from a snapshot.
-    func restore(state: [UInt8], head: Int) throws
+    /// Sets state and head from a snapshot that a version of the program wrote.
+    ///
+    /// - Throws: `MigrationError` for a version that this one cannot read; what reading throws.
+    func restore(state: [UInt8], head: Int, writtenBy version: Int) throws
+
+    /// The oldest version of the program whose journal can be read.
+    var oldestReadableVersion: Int { get }
+
+    /// An effect that a version of the program ordered, as this one encodes it.
+    func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8]
 
     /// The journal holds every turn up to this one: observers may be told.
     func committed(through turn: Int)
 }
 
 extension ProgramEngine {
+    public var oldestReadableVersion: Int { schema.version }
+    public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] { effect }
     public func committed(through turn: Int) {}
 }
 

@@ -26,6 +26,11 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     private let observers: [TurnObserver<P>]
     /// What observers made of turns that are not on disk yet: as much as the batches that wait for it.
     private var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
+    let migrations = Migrations(P.self)
+    /// While replaying: the version of the program that wrote the records; a number that none has before it is known.
+    private var author = Int.max
+    /// While replaying records of an older version: the end of a chain after which the state was not asked what it wants to hear of.
+    private var unasked: (turn: Int, time: Timestamp)?
 
     /// - Parameters:
     ///   - gates: asked about each input before `accept`, in this order.
@@ -219,13 +224,19 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     public func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
         guard record.turn == head + 1 else { throw ReplayError(turn: record.turn, "turn \(head + 1) is missing before it") }
+        if case .started(_, _, let schema, _) = record.event { try hear(of: schema, turn: record.turn) }
         switch record.event {
         case .started(let number, _, _, let seed) where number == 1: try replayStart(record, seed: seed, log: log)
+        case .applied(let message, let hash, let closes) where author < schema.version:
+            try replayOlder(record, message: message, hash: hash, role: closes ? .closes : .open, log: log)
+        case .streamed(let message, let hash, let checkpoint) where author < schema.version:
+            try replayOlder(record, message: message, hash: hash, role: .streamed(checkpoint: checkpoint), log: log)
         case .applied(let message, let hash, let closes):
             try replay(record, message: message, hash: hash, role: closes ? .closes : .open, log: log)
         case .streamed(let message, let hash, let checkpoint):
             try replay(record, message: message, hash: hash, role: .streamed(checkpoint: checkpoint), log: log)
         default:
+            askBelatedly(log)
             try expectNothingAnnounced(before: record)
             log.batch.append(record)
             _ = skip()
@@ -235,6 +246,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 
     public func resubscribe(now: Timestamp, log: TurnLog) {
+        askBelatedly(log)
         guard let state = turns?.state else { return }
         wanted = P.subscriptions(state)
         log.orders.append(.want(wanted.map(logged), turn: head, now: now))
@@ -262,13 +274,17 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: secret)
         let next: Next<P>
         do {
-            next = try begin(seed: seed, turn: turn)
+            next = try begin(seed: try migrations.migrated(seed, .seed, from: author), turn: turn)
         } catch {
             throw ReplayError(turn: record.turn, "\(error)")
         }
         log.batch.append(record)
         var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root)
         sink.take(orders: next.command, of: turn)
+        guard author == schema.version else {
+            unasked = (head, record.time)
+            return
+        }
         let command = sink.divergence(next.command, of: turn, message: seed, recorded: nil)
         if terms.shown == turn.number { throw ReplayError(turn: turn.number, "the replay was to end here", command) }
         if terms.accepts(command.hash, at: turn.number) {
@@ -278,6 +294,55 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             opening = command
         }
         announce(sink.followUps, root: record.root, now: record.time, log: log)
+    }
+
+    private func hear(of author: Schema, turn: Int) throws(ReplayError) {
+        guard author.version <= schema.version else {
+            throw ReplayError(turn: turn, "it was written by \(author), which is newer than this program, \(schema)")
+        }
+        self.author = author.version
+    }
+
+    /// Applies a message of an older version to what `update` is now.
+    ///
+    /// What it orders can be another thing than it was, so there is nothing to compare. Follow-ups are taken as they are recorded.
+    /// Where nothing was ordered then, nothing is ordered now: no effect runs that belongs to a turn which had none.
+    private func replayOlder(
+        _ record: Record, message old: [UInt8], hash: UInt64, role: MessageRole, log: TurnLog
+    ) throws(ReplayError) {
+        if case .followUp = record.origin {} else { askBelatedly(log) }
+        let bytes: [UInt8]
+        let message: P.Message
+        do {
+            bytes = try migrations.migrated(old, .message, from: author)
+            message = try decoder.decode(P.Message.self, from: bytes)
+        } catch let error as MigrationError {
+            throw ReplayError(turn: record.turn, "the message cannot be read: \(error)")
+        } catch {
+            throw ReplayError(
+                turn: record.turn,
+                "the message of version \(author) cannot be read, migrated or not: \(describe(decodingFailure: error, of: P.Message.self))"
+            )
+        }
+        guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
+            throw ReplayError(turn: record.turn, "a message before the program has started")
+        }
+        var sink = GroupSink<P>(log: log, encoder: encoder, root: record.root)
+        sink.role = role
+        // The record has its message, also where it is a follow-up.
+        sink.given = bytes
+        sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
+        unasked = (head, record.time)
+    }
+
+    /// Asks what the state wanted to hear of after the newest chain of an older version, whose end is known only by what follows it.
+    private func askBelatedly(_ log: TurnLog) {
+        guard let unasked, let state = turns?.state else { return }
+        self.unasked = nil
+        let events = P.subscriptions(state)
+        guard events != wanted else { return }
+        wanted = events
+        log.orders.append(.want(events.map(logged), turn: unasked.turn, now: unasked.time))
     }
 
     /// Notes the follow-ups of a replayed turn; a chain that has come to its end may want other subscriptions.
@@ -347,8 +412,33 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         return try encoder.encode(state)
     }
 
-    public func restore(state: [UInt8], head: Int) throws {
-        let value = try decoder.decode(P.State.self, from: state)
+    public var oldestReadableVersion: Int { migrations.oldest }
+
+    public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] {
+        guard version < schema.version else { return effect }
+        let bytes = try migrations.migrated(effect, .effect, from: version)
+        do {
+            _ = try decoder.decode(P.Effect.self, from: bytes)
+        } catch {
+            let reason = describe(decodingFailure: error, of: P.Effect.self)
+            throw MigrationError(text: "an effect of version \(version) cannot be read, migrated or not: \(reason)")
+        }
+        return bytes
+    }
+
+    public func restore(state: [UInt8], head: Int, writtenBy version: Int) throws {
+        guard version <= schema.version else {
+            throw MigrationError(text: "it is of version \(version) of \(schema.name); this program is version \(schema.version)")
+        }
+        let bytes = try migrations.migrated(state, .state, from: version)
+        let value: P.State
+        do {
+            value = try decoder.decode(P.State.self, from: bytes)
+        } catch  where version < schema.version {
+            let reason = describe(decodingFailure: error, of: P.State.self)
+            throw MigrationError(text: "the state of version \(version) cannot be read, migrated or not: \(reason)")
+        }
+        author = version
         wanted = P.subscriptions(value)
         turns = TurnEngine(state: value, head: head, secret: secret, limits: limits)
     }

@@ -5,12 +5,13 @@ import SamovarCore
 /// journal is the truth.
 extension StoreState {
     /// Another format is no error of the journal: an older snapshot, or the whole journal, will do.
-    static let snapshotVersion = 5
+    static let snapshotVersion = 6
 
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
-        writer.writeArrayHeader(15)
+        writer.writeArrayHeader(16)
         writer.write(Self.snapshotVersion)
+        writer.write(engine.schema.version)
         writer.write(head)
         writer.write(time.microseconds)
         writer.write(starts)
@@ -51,22 +52,25 @@ extension StoreState {
 
     mutating func restore(_ bytes: [UInt8]) throws {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        try reader.readFields(15, of: "a snapshot")
+        try reader.readFields(16, of: "a snapshot")
         let version = try reader.readInt()
         guard version == Self.snapshotVersion else {
             throw WireError.malformed("a snapshot of format \(version); this build reads \(Self.snapshotVersion)")
         }
+        let author = try reader.readCount()
         let head = try reader.readCount()
         time = Timestamp(microseconds: try reader.readInt64())
         starts = try reader.readCount()
         seed = try reader.readBinary()
-        try engine.restore(state: try reader.readBinary(), head: head)
-        for effect in try reader.readList({ try OpenEffect(from: &$0) }) { ledger.open(effect) }
+        try engine.restore(state: try reader.readBinary(), head: head, writtenBy: author)
+        for effect in try reader.readList({ try OpenEffect(from: &$0) }) {
+            ledger.open(effect.with(payload: try engine.migrated(effect: effect.payload, from: author)))
+        }
         _ = try reader.readList { reader in
             try reader.readFields(4, of: "a dead effect")
             let effect = try OpenEffect(from: &reader)
             let failure = try Failure(from: &reader)
-            ledger.open(effect)
+            ledger.open(effect.with(payload: try engine.migrated(effect: effect.payload, from: author)))
             ledger.bury(effect.id, failure)
         }
         _ = try reader.readList { reader in
@@ -113,9 +117,11 @@ public enum StoreSnapshot {
         guard version == StoreState.snapshotVersion else {
             throw WireError.malformed("a snapshot of format \(version); this build reads \(StoreState.snapshotVersion)")
         }
+        // The version of the program's types.
+        _ = try reader.readCount()
         let head = try reader.readCount()
         guard head == turn else { throw WireError.malformed("a snapshot of turn \(head)") }
-        for _ in 2..<max(2, fields) { _ = try reader.readValue() }
+        for _ in 3..<max(3, fields) { _ = try reader.readValue() }
         guard reader.isAtEnd else { throw WireError.malformed("bytes after the end of a snapshot") }
     }
 }

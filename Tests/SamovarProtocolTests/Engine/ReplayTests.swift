@@ -153,7 +153,7 @@ import Testing
     @Test func aRestoredStateGoesOnAsTheReplayedOne() throws {
         let (live, log) = try Self.history()
         let restored = TypedEngineTests.engine()
-        try restored.restore(state: live.state(), head: live.head)
+        try restored.restore(state: live.state(), head: live.head, writtenBy: 1)
         let more = TurnLog(after: restored.head)
         for (engine, log) in [(live, log), (restored, more)] {
             _ = try engine.take(packed(Shop.Input.order([])), now: at(4), origin: TypedEngineTests.origin, log: log)

@@ -103,7 +103,9 @@ final class TrapEngine: ProgramEngine {
         return try base.state()
     }
 
-    func restore(state: [UInt8], head: Int) throws { try base.restore(state: state, head: head) }
+    func restore(state: [UInt8], head: Int, writtenBy version: Int) throws {
+        try base.restore(state: state, head: head, writtenBy: version)
+    }
 }
 
 /// A store over its deaths: each start has the journal and the marker's page that the one before has left.

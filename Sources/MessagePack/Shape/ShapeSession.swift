@@ -1,0 +1,151 @@
+/// One search for the shape of a type: what was found, and values that were made up on the way.
+final class ShapeSession {
+    private(set) var types: [String: Shape.Definition] = [:]
+    /// A value of each type that was made, to make others of it.
+    private var made: [ObjectIdentifier: Any] = [:]
+    private var names: [ObjectIdentifier: String] = [:]
+    private var underWay: Set<ObjectIdentifier> = []
+    private var depth = 0
+
+    /// Types inside each other, far more than a program has; a type that makes ever new types of itself ends here.
+    private static let largestDepth = 64
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// What stands where a value of this type is, which becomes known with all its parts.
+    func place<T: Decodable>(of type: T.Type) -> String {
+        do {
+            return try make(type).place
+        } catch {
+            // Nothing could be made, but what was asked for until then is known.
+            return names[ObjectIdentifier(type)] ?? "\(type)"
+        }
+    }
+
+    /// Makes a value up, and says what stands in its place.
+    func make<T: Decodable>(_ type: T.Type) throws -> (value: T, place: String) {
+        if let simple = Self.simple[ObjectIdentifier(type)], let value = simple.value as? T { return (value, simple.place) }
+        if let type = type as? any ShapedContainer.Type, let shaped = try type.shaped(by: self) as? (value: T, place: String) {
+            return shaped
+        }
+        let id = ObjectIdentifier(type)
+        let name = self.name(of: type)
+        if let value = made[id] as? T { return (value, name) }
+        guard depth < Self.largestDepth else { throw Failure(description: "types are nested too deep") }
+        depth += 1
+        defer { depth -= 1 }
+        let isFirst = underWay.insert(id).inserted
+        defer { if isFirst { underWay.remove(id) } }
+        let value = try isEnum(type) ? makeEnum(type, name, isFirst: isFirst) : makeOther(type, name, isFirst: isFirst)
+        made[id] = value
+        return (value, name)
+    }
+
+    /// Tries each case, and notes all of them. Inside itself it tries only until one works.
+    private func makeEnum<T: Decodable>(_ type: T.Type, _ name: String, isFirst: Bool) throws -> T {
+        if let raw = allowedRawValues(of: type), let first = raw.first {
+            types[name] = .names(raw.sorted())
+            return try T(from: ShapeDecoder(self, raw: first))
+        }
+        let probe = ShapeDecoder(self)
+        // Without a key to choose from, synthesised coding fails after it has told which there are.
+        _ = try? T(from: probe)
+        guard let keys = probe.caseNames, !keys.isEmpty else { return try makeOther(type, name, isFirst: isFirst) }
+        var cases: [String: [String: Shape.Place]] = [:]
+        var value: T?
+        for key in keys {
+            let decoder = ShapeDecoder(self, chosen: key)
+            do {
+                let result = try T(from: decoder)
+                value = value ?? result
+                made[ObjectIdentifier(type)] = value
+                if !isFirst { return result }
+            } catch {
+                // Another case may do; what this one asked for is noted.
+            }
+            cases[key] = decoder.fields
+        }
+        if isFirst { types[name] = .cases(cases) }
+        guard let value else { throw Failure(description: "no case of \(name) can be made up") }
+        return value
+    }
+
+    private func makeOther<T: Decodable>(_ type: T.Type, _ name: String, isFirst: Bool) throws -> T {
+        // It contains itself, with nothing in between that may be left out.
+        guard isFirst else { throw Failure(description: "\(name) is inside itself") }
+        let decoder = ShapeDecoder(self)
+        do {
+            let value = try T(from: decoder)
+            types[name] = decoder.single.map { .alias($0) } ?? .fields(decoder.fields)
+            return value
+        } catch {
+            types[name] = .unknown("\(error)")
+            throw error
+        }
+    }
+
+    /// The type's own name, made longer where two have the same.
+    private func name<T>(of type: T.Type) -> String {
+        if let name = names[ObjectIdentifier(type)] { return name }
+        let short = "\(type)"
+        let name = names.values.contains(short) ? String(reflecting: type) : short
+        names[ObjectIdentifier(type)] = name
+        return name
+    }
+
+    /// The widths of numbers are no part of the form.
+    private static let simple: [ObjectIdentifier: (value: any Sendable, place: String)] = {
+        var simple: [ObjectIdentifier: (value: any Sendable, place: String)] = [:]
+        func add<T: Sendable>(_ value: T, _ place: String) { simple[ObjectIdentifier(T.self)] = (value, place) }
+        add(false, "Bool")
+        add("", "String")
+        add(0.0, "Double")
+        add(Float(0), "Double")
+        add(0, "Int")
+        add(Int8(0), "Int")
+        add(Int16(0), "Int")
+        add(Int32(0), "Int")
+        add(Int64(0), "Int")
+        add(UInt(0), "Int")
+        add(UInt8(0), "Int")
+        add(UInt16(0), "Int")
+        add(UInt32(0), "Int")
+        add(UInt64(0), "Int")
+        add([UInt8](), "Bytes")
+        add(MessagePackValue.nil, "Value")
+        return simple
+    }()
+}
+
+/// A container of the standard library, which may be empty.
+protocol ShapedContainer {
+    /// A value of this type and its place.
+    static func shaped(by session: ShapeSession) throws -> Any
+}
+
+extension Optional: ShapedContainer where Wrapped: Decodable {
+    static func shaped(by session: ShapeSession) -> Any {
+        (value: Self.none, place: session.place(of: Wrapped.self) + "?") as (value: Self, place: String)
+    }
+}
+
+extension Array: ShapedContainer where Element: Decodable {
+    static func shaped(by session: ShapeSession) -> Any {
+        (value: [], place: "[\(session.place(of: Element.self))]") as (value: Self, place: String)
+    }
+}
+
+extension Set: ShapedContainer where Element: Decodable {
+    static func shaped(by session: ShapeSession) -> Any {
+        (value: [], place: "[\(session.place(of: Element.self))]") as (value: Self, place: String)
+    }
+}
+
+extension Dictionary: ShapedContainer where Key: Decodable, Value: Decodable {
+    static func shaped(by session: ShapeSession) -> Any {
+        let place = "[\(session.place(of: Key.self)): \(session.place(of: Value.self))]"
+        return (value: [:], place: place) as (value: Self, place: String)
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+
+struct NewCommand: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "new", abstract: "Writes a package with a program, a worker and tests, to begin with.",
+            discussion: """
+                Example: samovar new tea-timer --split --distributed --panel
+                The program is a counter that has one example of everything that was chosen. It builds and passes its tests.
+                """)
+    }
+
+    @Argument(help: "The name of the package, its folder and its executable: letters, digits and hyphens.")
+    var name: String
+
+    @Flag(name: .long, help: "Inputs of outsiders are another type than messages, and may be refused.")
+    var split = false
+
+    @Flag(name: .long, help: "An effect, and a worker that executes it in another process.")
+    var distributed = false
+
+    @Flag(name: .customLong("input-events"), help: "Events from outside that the state subscribes to: a timer.")
+    var inputEvents = false
+
+    @Flag(name: .customLong("output-events"), help: "Events for other programs.")
+    var outputEvents = false
+
+    @Flag(name: .long, help: "The view is a panel, which `monitor` draws, with buttons to press.")
+    var panel = false
+
+    @Option(name: .long, help: "The folder in which the package's folder is made. Default: this one.")
+    var `in` = "."
+
+    @Option(
+        name: .long, help: "A checkout of Samovar to depend on. Default: the one in which this tool was built.")
+    var path: String?
+
+    @Option(name: .long, help: "A repository of Samovar to depend on, instead of a checkout; needs --from.")
+    var url: String?
+
+    @Option(name: .long, help: "The least version of that repository.")
+    var from: String?
+
+    func run() throws {
+        let name: ScaffoldName
+        do throws(ScaffoldName.Unfit) {
+            name = try ScaffoldName(self.name)
+        } catch {
+            throw CommandFailure(.usage, error.description)
+        }
+        let choices = ScaffoldChoices(
+            split: split, distributed: distributed, inputEvents: inputEvents, outputEvents: outputEvents, panel: panel)
+        let files = PackageTemplate(name: name, choices: choices, source: try source()).files
+        let folder = URL(fileURLWithPath: self.in).appending(path: name.package)
+        try ScaffoldWriting.write(files, to: folder)
+        for file in files { printData("\(`in` == "." ? "" : `in` + "/")\(name.package)/\(file.path)") }
+        printError(
+            """
+            Next:
+              cd \(escapeForTerminal(folder.relativePath))
+              swift test
+              swift run \(name.package) up --config config/local.yaml
+            README.md says more.
+            """)
+    }
+
+    private func source() throws(CommandFailure) -> SamovarSource {
+        switch (path, url, from) {
+        case (let path?, nil, nil):
+            let folder = URL(fileURLWithPath: path).standardizedFileURL.path
+            guard ScaffoldWriting.isCheckout(folder) else {
+                throw CommandFailure(
+                    .usage, "\(escapeForTerminal(folder)) is no checkout of Samovar: it has no Package.swift of that name")
+            }
+            return .path(folder)
+        case (nil, let url?, let from?): return .repository(url: url, from: from)
+        case (nil, nil, nil):
+            guard let folder = ScaffoldWriting.checkout(of: try ownExecutable()) else {
+                throw CommandFailure(
+                    .usage, "where is Samovar? name a checkout with --path DIR, or a repository with --url URL and --from VERSION")
+            }
+            return .path(folder)
+        default:
+            throw CommandFailure(.usage, "use --path DIR alone, or --url URL and --from VERSION together")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarTerminal
+
+/// The loop between a terminal and a panel's machine. It runs on a thread of its own: reading keys and writing to a slow terminal block.
+struct PanelLoop: ~Copyable {
+    private let terminal: RawTerminal
+    private let signals: TerminalSignals
+    private let inbox: PanelInbox
+    private let send: @Sendable (Int, MessagePackValue) -> Void
+    private var machine: PanelMachine
+    private let started = ContinuousClock.now
+
+    /// A terminal that tells no size is taken for one of the usual size.
+    private static let usualSize = (columns: 80, rows: 24)
+    /// How long a lone ESC may wait for the rest of a key, in milliseconds.
+    private static let escapePause: Int32 = 50
+
+    init(
+        _ terminal: consuming RawTerminal, _ signals: consuming TerminalSignals, _ inbox: PanelInbox,
+        send: @escaping @Sendable (Int, MessagePackValue) -> Void
+    ) {
+        let size = terminal.size ?? Self.usualSize
+        self.terminal = terminal
+        self.signals = signals
+        self.inbox = inbox
+        self.send = send
+        // https://no-color.org
+        let hasColours = ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        machine = PanelMachine(
+            size: GridSize(columns: size.columns, rows: size.rows), theme: Theme(hasColours: hasColours))
+    }
+
+    /// Returns when the person leaves, the terminal is gone, or the inbox says so.
+    mutating func run() throws {
+        var goesOn = perform(machine.redraw()) && hearNews()
+        while goesOn {
+            var waits = [
+                pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: signals.readEnd, events: Int16(POLLIN), revents: 0),
+            ]
+            let count = poll(&waits, 2, machine.awaitsPause ? Self.escapePause : -1)
+            if count == 0 { goesOn = perform(machine.paused(now: now)) }
+            if waits[1].revents != 0 { goesOn = try goesOn && hearSignals() && hearNews() }
+            if goesOn, waits[0].revents != 0 {
+                guard let bytes = terminal.read() else { return }
+                goesOn = perform(machine.typed(bytes, now: now))
+            }
+        }
+    }
+
+    private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - started).microseconds) }
+
+    /// False when it is time to leave.
+    private mutating func perform(_ actions: [PanelMachine.Action]) -> Bool {
+        for action in actions {
+            switch action {
+            case .write(let bytes): if !terminal.write(bytes) { return false }
+            case .send(let number, let input): send(number, input)
+            case .leave: return false
+            }
+        }
+        return true
+    }
+
+    private mutating func hearNews() -> Bool {
+        let news = inbox.take()
+        var actions: [PanelMachine.Action] = []
+        if let view = news.view { actions += machine.shown(Self.panel(of: view), turn: view.turn, now: now) }
+        if let isStale = news.isStale { actions += isStale ? machine.stale() : machine.live() }
+        for (number, answer) in news.answers { actions += machine.answered(number, answer) }
+        return perform(actions) && !news.hasEnded
+    }
+
+    private mutating func hearSignals() throws -> Bool {
+        for number in signals.take() {
+            switch number {
+            case SIGWINCH: if !perform(machine.resized(to: size)) { return false }
+            case SIGTSTP:
+                terminal.leave()
+                kill(getpid(), SIGSTOP)
+                // The process goes on here; the terminal may have another size by then.
+                try terminal.enter()
+                if !perform(machine.resized(to: size)) { return false }
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private var size: GridSize {
+        let size = terminal.size ?? Self.usualSize
+        return GridSize(columns: size.columns, rows: size.rows)
+    }
+
+    /// The panel of a view. A view that has none, or cannot be read, is shown as text: the next one may be a panel again.
+    private static func panel(of view: StoreClient.View) -> AnyPanel {
+        do {
+            let value = try MessagePackValue(encoded: view.bytes)
+            return PanelReader.panel(in: value) ?? AnyPanel("", ViewText.lines(of: value).map { .text($0) })
+        } catch {
+            return AnyPanel("", [.text("the view of turn \(view.turn) cannot be read: \(error)", .bad)])
+        }
+    }
+}

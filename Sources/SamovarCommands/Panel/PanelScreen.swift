@@ -1,0 +1,68 @@
+import MessagePack
+import SamovarHost
+import SamovarProtocol
+import SamovarTerminal
+
+/// Shows the panels of a store in the terminal, and sends what a person presses.
+struct PanelScreen: Sendable {
+    let client: StoreClient
+
+    /// Returns when the person leaves. The client is closed then.
+    func run() async throws {
+        let inbox = PanelInbox()
+        // The machine sends no more than it may have unanswered.
+        let (orders, order) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferingOldest(PanelLimits().unanswered))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await event in client.views() { inbox.heard(event) }
+                inbox.end()
+            }
+            group.addTask { await send(orders, inbox) }
+            defer {
+                order.finish()
+                // What waits for a receipt ends with the client.
+                client.close()
+                group.cancelAll()
+            }
+            try await withTaskCancellationHandler {
+                try await onThread("samovar-panel") {
+                    // First, so that no signal comes between the terminal's change and the way back.
+                    let signals = try TerminalSignals()
+                    var loop = PanelLoop(try RawTerminal(), signals, inbox) { order.yield(Order(number: $0, input: $1)) }
+                    try loop.run()
+                }
+            } onCancel: {
+                inbox.end()
+            }
+        }
+    }
+
+    private struct Order: Sendable {
+        let number: Int
+        let input: MessagePackValue
+    }
+
+    private func send(_ orders: AsyncStream<Order>, _ inbox: PanelInbox) async {
+        await withDiscardingTaskGroup { group in
+            for await order in orders {
+                group.addTask { inbox.answered(order.number, answer(to: await client.send(order.input.encoded))) }
+            }
+        }
+    }
+
+    private func answer(to result: StoreClient.Result) -> PanelMachine.Answer {
+        switch result {
+        case .rejected(let reason): return .failed(reason)
+        case .unknown(let reason): return .failed("nobody can tell whether it was applied: \(reason)")
+        case .answered(let outcome):
+            switch outcome.verdict {
+            case .applied: return .applied(turn: outcome.turn)
+            case .rejected(let reason): return .failed(reason)
+            case .refused(let refusal):
+                // A refusal that cannot be read is a refusal still.
+                return .refused(
+                    (try? MessagePackValue(encoded: refusal)).map { JSONTranscoder.text(of: $0) } ?? "without a readable reason")
+            }
+        }
+    }
+}

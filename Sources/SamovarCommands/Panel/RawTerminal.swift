@@ -1,0 +1,119 @@
+import Foundation
+import Synchronization
+
+/// Takes the terminal for a whole-screen picture, and gives it back as it was: at the end, when the process is stopped, and when it
+/// dies of anything but SIGKILL. One at a time.
+///
+/// The settings that signal handlers need are globals, for a handler has no other way to them.
+struct RawTerminal: ~Copyable {
+    /// Whether both ends are a terminal: keys come from there, and a picture can go there.
+    static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init() throws(Failure) {
+        guard tcgetattr(STDIN_FILENO, &savedSettings) == 0 else {
+            throw Failure(description: "the terminal does not tell its settings: \(String(cString: strerror(errno)))")
+        }
+        try enter()
+        for signal in crashes { install(signal, restoreAndDie) }
+    }
+
+    deinit {
+        leave()
+        for number in crashes { signal(number, SIG_DFL) }
+    }
+
+    /// Keys one by one and unechoed; a screen of its own without wrapping, and pastes marked as such. Control-C and control-Z stay
+    /// signals, so that they work whatever this process does.
+    func enter() throws(Failure) {
+        var raw = savedSettings
+        raw.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
+        raw.c_iflag &= ~tcflag_t(IXON | ICRNL)
+        let error = retrying { tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) }
+        guard error == 0 else {
+            throw Failure(description: "the terminal does not take settings: \(String(cString: strerror(errno)))")
+        }
+        isEntered.store(true, ordering: .sequentiallyConsistent)
+        guard write(Array("\u{1b}[?1049h\u{1b}[?7l\u{1b}[?2004h\u{1b}[?25l".utf8)) else {
+            throw Failure(description: "the terminal cannot be written to")
+        }
+    }
+
+    func leave() {
+        restoreTerminal()
+    }
+
+    /// Nil if it does not tell, or is a terminal without a size.
+    var size: (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// What was typed, as much as is there; nil at the end of the terminal.
+    func read() -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 1_024)
+        let count = retrying { Foundation.read(STDIN_FILENO, &buffer, buffer.count) }
+        return count > 0 ? Array(buffer[..<count]) : nil
+    }
+
+    /// False if nobody reads any more.
+    func write(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { bytes in
+                retrying { Foundation.write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
+            }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
+
+/// Calls again when a signal came in between.
+func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
+    }
+}
+
+/// Sets what a signal does. A call that it interrupts returns, so that loops see it.
+func install(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
+    var action = sigaction()
+    #if canImport(Darwin)
+    action.__sigaction_u.__sa_handler = handler
+    #else
+    action.__sigaction_handler.sa_handler = handler
+    #endif
+    sigemptyset(&action.sa_mask)
+    sigaction(number, &action, nil)
+}
+
+/// Signals of which a process dies without asking.
+private let crashes: [Int32] = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGQUIT, SIGSYS]
+
+/// Written before any handler is installed, and from then on only read.
+nonisolated(unsafe) private var savedSettings = termios()
+private let isEntered = Atomic<Bool>(false)
+/// Everything that `enter` asked for, back to what is usual.
+private let farewell: StaticString = "\u{1b}[0m\u{1b}[?25h\u{1b}[?2004l\u{1b}[?7h\u{1b}[?1049l"
+
+/// Calls only what a signal handler may call.
+private func restoreTerminal() {
+    guard isEntered.exchange(false, ordering: .sequentiallyConsistent) else { return }
+    // Nothing can be done about an error here.
+    _ = write(STDOUT_FILENO, farewell.utf8Start, farewell.utf8CodeUnitCount)
+    tcsetattr(STDIN_FILENO, TCSANOW, &savedSettings)
+}
+
+private func restoreAndDie(_ number: Int32) {
+    restoreTerminal()
+    // The signal is held back until this returns, and then does what it always does.
+    signal(number, SIG_DFL)
+    raise(number)
+}

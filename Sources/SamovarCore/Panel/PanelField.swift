@@ -1,0 +1,63 @@
+/// A labelled place for typing, which makes an input of what is typed.
+///
+/// A view is data and cannot hold a function from text to input. So a field holds two inputs instead, made of two known values: where
+/// they differ is the place for the typed value. The inputs are made by a closure, which the compiler checks; a renderer checks that
+/// they differ by the known values and nothing else, that is, that the closure hands its value on unchanged.
+public struct PanelField<Input: Equatable & Sendable>: Equatable, Sendable {
+    public var label: String
+    public var kind: PanelFieldKind
+    /// What is shown before somebody types, such as the present value.
+    public var holds: String
+    /// The input for the first known value of its kind: `a`, 1 or 0.5.
+    public var first: Input
+    /// The input for the second known value: `b`, 2 or 1.5.
+    public var second: Input
+
+    public init(label: String, kind: PanelFieldKind, holds: String, first: Input, second: Input) {
+        self.label = label
+        self.kind = kind
+        self.holds = holds
+        self.first = first
+        self.second = second
+    }
+}
+
+/// What may be typed into a field.
+public enum PanelFieldKind: String, Portable, CaseIterable {
+    case text
+    /// A whole number of 64 bits.
+    case integer
+    /// A finite floating-point number.
+    case number
+}
+
+/// The known values of which the two inputs of a ``PanelField`` are made.
+public enum PanelExample {
+    public static let text = ("a", "b")
+    public static let integer = (1, 2)
+    public static let number = (0.5, 1.5)
+}
+
+extension PanelNode {
+    /// A field for text. The closure must hand the text on as it is: `{ .rename(to: $0) }`; `accept` is the place to refuse it.
+    public static func field(_ label: String, holds: String = "", send: (String) -> Input) -> PanelNode {
+        .field(
+            PanelField(
+                label: label, kind: .text, holds: holds, first: send(PanelExample.text.0), second: send(PanelExample.text.1)))
+    }
+
+    /// A field for a whole number. The closure must hand the number on as it is.
+    public static func integerField(_ label: String, holds: String = "", send: (Int) -> Input) -> PanelNode {
+        .field(
+            PanelField(
+                label: label, kind: .integer, holds: holds, first: send(PanelExample.integer.0),
+                second: send(PanelExample.integer.1)))
+    }
+
+    /// A field for a finite number. The closure must hand the number on as it is.
+    public static func numberField(_ label: String, holds: String = "", send: (Double) -> Input) -> PanelNode {
+        .field(
+            PanelField(
+                label: label, kind: .number, holds: holds, first: send(PanelExample.number.0), second: send(PanelExample.number.1)))
+    }
+}

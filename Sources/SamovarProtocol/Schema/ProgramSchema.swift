@@ -1,0 +1,44 @@
+public import MessagePack
+public import SamovarCore
+
+/// The encoded form of a program's types, to be kept beside its source: a later build is compared with it, and learns which journals
+/// it could not read.
+public struct ProgramSchema: Equatable, Codable, Sendable {
+    public var name: String
+    public var version: Int
+    /// By role: `message`, `state`, `effect` and `seed` are in journals, `input` and `view` are what peers of the same version see.
+    public var shapes: [String: Shape]
+
+    public init<P: Program>(_ program: P.Type) {
+        name = P.schema.name
+        version = P.schema.version
+        shapes = [
+            "message": Shape(of: P.Message.self), "state": Shape(of: P.State.self), "effect": Shape(of: P.Effect.self),
+            "seed": Shape(of: P.Seed.self), "input": Shape(of: P.Input.self), "view": Shape(of: P.ViewState.self),
+        ]
+    }
+
+    /// What a program could not read of what another build of it wrote, in sentences; empty if it can read everything.
+    ///
+    /// What migrations do is not looked at: an older version with a migration counts as readable.
+    ///
+    /// - Parameter older: as it was written then.
+    public static func problems<P: Program>(of program: P.Type, reading older: ProgramSchema) -> [String] {
+        ProgramSchema(P.self).problems(reading: older, oldestReadable: Migrations(P.self).oldest)
+    }
+
+    func problems(reading older: ProgramSchema, oldestReadable oldest: Int) -> [String] {
+        guard name == older.name else { return ["the file is of \(older.name), this program is \(name)"] }
+        guard older.version <= version else {
+            return ["the file is of version \(older.version), which is newer than this program's, \(version)"]
+        }
+        guard older.version == version else {
+            return older.version >= oldest
+                ? [] : ["there is no migration from version \(older.version): add one to `migrations`"]
+        }
+        return older.shapes.keys.sorted().flatMap { role in
+            guard let before = older.shapes[role], let after = shapes[role] else { return [String]() }
+            return ShapeComparison(before, after).problems(role)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import MessagePack
+
+/// What a type cannot read of what it wrote when it had another shape.
+struct ShapeComparison {
+    private let before: Shape
+    private let after: Shape
+
+    init(_ before: Shape, _ after: Shape) {
+        self.before = before
+        self.after = after
+    }
+
+    func problems(_ role: String) -> [String] {
+        var seen: Set<String> = []
+        var problems: [String] = []
+        compare(before.root, after.root, at: role.prefix(1).uppercased() + role.dropFirst(), &seen, &problems)
+        return problems
+    }
+
+    private static let remedy = "give it a migration and the schema a new version"
+
+    private func compare(_ old: String, _ new: String, at path: String, _ seen: inout Set<String>, _ problems: inout [String]) {
+        let (old, new) = (Place(old), Place(new))
+        switch (old, new) {
+        case (.optional(let old), .optional(let new)), (.list(let old), .list(let new)):
+            compare(old, new, at: path, &seen, &problems)
+        // What was always there may be left out from now on.
+        case (.plain(let old), .optional(let new)): compare(old, new, at: path, &seen, &problems)
+        case (.dictionary(let oldKey, let oldValue), .dictionary(let newKey, let newValue)):
+            compare(oldKey, newKey, at: path, &seen, &problems)
+            compare(oldValue, newValue, at: path, &seen, &problems)
+        case (.optional(let name), _):
+            problems.append(
+                "\(path) was optional and is required: old records without it cannot be read; \(Self.remedy), or let it be \(name)?"
+            )
+        case (.plain(let old), .plain(let new)): compareTypes(old, new, at: path, &seen, &problems)
+        default: problems.append("\(path) was \(old.text) and is \(new.text): \(Self.remedy)")
+        }
+    }
+
+    private func compareTypes(_ old: String, _ new: String, at path: String, _ seen: inout Set<String>, _ problems: inout [String])
+    {
+        guard seen.insert("\(old) → \(new)").inserted else { return }
+        switch (before.types[old], after.types[new]) {
+        case (nil, nil):
+            // The decoder takes an integer for a float.
+            if old != new, (old, new) != ("Int", "Double"), new != "Value" {
+                problems.append("\(path) was \(old) and is \(new): \(Self.remedy)")
+            }
+        case (.alias(let old), .alias(let new)): compare(old, new, at: path, &seen, &problems)
+        case (.alias(let old), nil): compare(old, new, at: path, &seen, &problems)
+        case (nil, .alias(let new)): compare(old, new, at: path, &seen, &problems)
+        case (.fields(let old), .fields(let new)): compareFields(old, new, at: path, &seen, &problems)
+        case (.cases(let old), .cases(let new)):
+            for name in old.keys.sorted() {
+                guard let fields = new[name] else {
+                    problems.append("\(path).\(name) is gone: old records with it cannot be read; keep it, or \(Self.remedy)")
+                    continue
+                }
+                compareFields(old[name] ?? [:], fields, at: "\(path).\(name)", &seen, &problems)
+            }
+        case (.names(let old), .names(let new)):
+            for name in old where !new.contains(name) {
+                problems.append("\(path): \(name) is gone: old records with it cannot be read; keep it, or \(Self.remedy)")
+            }
+        case (.unknown, .unknown): break
+        default: problems.append("\(path) was \(old) and is \(new), which has another form: \(Self.remedy)")
+        }
+    }
+
+    private func compareFields(
+        _ old: [String: String], _ new: [String: String], at path: String, _ seen: inout Set<String>, _ problems: inout [String]
+    ) {
+        for name in new.keys.sorted() {
+            guard let place = new[name] else { continue }
+            if let before = old[name] {
+                compare(before, place, at: "\(path): field \(name)", &seen, &problems)
+            } else if !place.hasSuffix("?") {
+                problems.append(
+                    "\(path): field \(name) is new and required: old records cannot be read; \(Self.remedy), or make it optional")
+            }
+        }
+    }
+}
+
+/// What stands in one place of a form.
+private enum Place {
+    case plain(String)
+    case optional(String)
+    case list(String)
+    case dictionary(String, String)
+
+    init(_ text: String) {
+        if text.hasSuffix("?") {
+            self = .optional(String(text.dropLast()))
+        } else if text.hasPrefix("["), text.hasSuffix("]") {
+            let inner = text.dropFirst().dropLast()
+            if let colon = Self.colon(in: inner) {
+                self = .dictionary(String(inner[..<colon]), String(inner[inner.index(colon, offsetBy: 2)...]))
+            } else {
+                self = .list(String(inner))
+            }
+        } else {
+            self = .plain(text)
+        }
+    }
+
+    /// The one between key and value, not one of a dictionary inside.
+    private static func colon(in text: Substring) -> String.Index? {
+        var depth = 0
+        for index in text.indices {
+            switch text[index] {
+            case "[", "<": depth += 1
+            case "]", ">": depth -= 1
+            case ":" where depth == 0 && text[index...].hasPrefix(": "): return index
+            default: break
+            }
+        }
+        return nil
+    }
+
+    var text: String {
+        switch self {
+        case .plain(let name): name
+        case .optional(let name): name + "?"
+        case .list(let name): "[\(name)]"
+        case .dictionary(let key, let value): "[\(key): \(value)]"
+        }
+    }
+}

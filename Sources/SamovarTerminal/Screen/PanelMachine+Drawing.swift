@@ -1,0 +1,63 @@
+import SamovarCore
+
+extension PanelMachine {
+    /// Rows for the panel; the last row of a screen is the status.
+    var pageRows: Int { max(size.rows - 1, 1) }
+
+    mutating func draw() -> [Action] {
+        let controls = slots.map(\.control)
+        var layout = PanelLayout(controls, limits)
+        layout.focus = focus?.index
+        for (index, control) in controls.enumerated() { layout.entries[index] = entries[control.identity] }
+        block = layout.block(of: panel, width: size.columns)
+        settleScroll()
+
+        var grid = Grid(size: size)
+        for row in 0..<pageRows where scroll + row < block.rows.count { grid.set(row, block.rows[scroll + row]) }
+        grid.cursor = cursor
+        if size.rows > 1 { grid.set(size.rows - 1, statusLine(layout)) }
+        let bytes = grid.bytes(from: drawn, theme)
+        drawn = grid
+        return bytes.isEmpty ? [] : [.write(bytes)]
+    }
+
+    private mutating func settleScroll() {
+        if followsFocus, let place = block.places.first(where: { $0.control == focus?.index }) {
+            if place.row < scroll { scroll = place.row }
+            if place.row >= scroll + pageRows { scroll = place.row - pageRows + 1 }
+        }
+        scroll = min(max(scroll, 0), max(0, block.rows.count - pageRows))
+    }
+
+    private var cursor: Grid.Place? {
+        guard let place = block.places.first(where: { $0.control == focus?.index }), let cursor = place.cursor else { return nil }
+        let row = place.row - scroll
+        guard (0..<pageRows).contains(row), place.column + cursor < size.columns else { return nil }
+        return Grid.Place(row: row, column: place.column + cursor)
+    }
+
+    /// What happened last, and at the right what can be done, if there is room.
+    private func statusLine(_ layout: PanelLayout) -> [Cell] {
+        let news = isStale ? Status("no sign of the store; what is shown may be old", .warning) : status
+        let text = String(news.text.unicodeScalars.prefix(limits.statusScalars))
+        let left = [Cell](layout.glyphs(text).cut(to: size.columns), news.style)
+        let right = [Cell](layout.glyphs(help), .status)
+        guard left.count + 2 + right.count <= size.columns else { return left }
+        return left.padded(to: size.columns - right.count) + right
+    }
+
+    private var help: String {
+        var parts: [String] = []
+        if block.rows.count > pageRows {
+            parts.append("lines \(scroll + 1)–\(min(scroll + pageRows, block.rows.count)) of \(block.rows.count)")
+        }
+        let isTyping = focus.map { $0.index < slots.count && slots[$0.index].control.isField } ?? false
+        if isTyping {
+            parts += ["enter send", "esc back", "ctrl-c leave"]
+        } else {
+            if !slots.isEmpty { parts += ["tab next", "enter press"] }
+            parts.append("q leave")
+        }
+        return parts.joined(separator: " · ")
+    }
+}

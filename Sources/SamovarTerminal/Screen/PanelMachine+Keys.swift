@@ -1,0 +1,158 @@
+import MessagePack
+import SamovarCore
+
+extension PanelMachine {
+    mutating func pressed(_ keys: [Key], _ now: Timestamp) -> [Action] {
+        guard !keys.isEmpty else { return [] }
+        var actions: [Action] = []
+        for key in keys {
+            let more = pressed(key, now)
+            actions += more
+            if more.contains(.leave) { return actions }
+        }
+        return actions + draw()
+    }
+
+    private mutating func pressed(_ key: Key, _ now: Timestamp) -> [Action] {
+        switch key {
+        case .control("c"), .control("d"): return [.leave]
+        case .control("l"):
+            drawn = nil
+            return []
+        case .tab: moveFocus(by: 1)
+        case .backTab: moveFocus(by: -1)
+        case .up: if !moveFocus(vertically: -1) { scroll(by: -1) }
+        case .down: if !moveFocus(vertically: 1) { scroll(by: 1) }
+        case .pageUp: scroll(by: -pageRows)
+        case .pageDown: scroll(by: pageRows)
+        case .enter: return press(now)
+        default:
+            if let identity = focusedField { return edit(identity, key) }
+            return command(key, now)
+        }
+        return []
+    }
+
+    /// A key that is no text, because no field has the focus.
+    private mutating func command(_ key: Key, _ now: Timestamp) -> [Action] {
+        switch key {
+        case .character("q"): return [.leave]
+        case .character(" "): return press(now)
+        case .character(let character):
+            guard let digit = character.wholeNumberValue, character.isASCII, digit > 0 else { return [] }
+            let buttons = slots.indices.filter { !slots[$0].control.isField }
+            guard digit <= buttons.count else { return [] }
+            let index = buttons[digit - 1]
+            guard hasSettled(slots[index].since, now) else { return hesitate() }
+            focus = Focus(index: index)
+            followsFocus = true
+            return press(now)
+        case .left: moveFocus(by: -1)
+        case .right: moveFocus(by: 1)
+        case .home: scroll(by: -limits.lines)
+        case .end: scroll(by: limits.lines)
+        case .escape: focus = nil
+        default: break
+        }
+        return []
+    }
+
+    private mutating func edit(_ identity: Control.Identity, _ key: Key) -> [Action] {
+        var entry = entries[identity] ?? FieldEntry()
+        switch key {
+        case .character(let character): entry.insert(String(character), limits)
+        case .paste(let text): entry.insert(text, limits)
+        case .backspace: entry.deleteBackward()
+        case .delete: entry.deleteForward()
+        case .left: entry.move(by: -1)
+        case .right: entry.move(by: 1)
+        case .home: entry.moveToStart()
+        case .end: entry.moveToEnd()
+        case .escape where entry.isEmpty: focus = nil
+        case .escape: entry.clear()
+        default: return []
+        }
+        entries[identity] = entry.isEmpty ? nil : entry
+        return []
+    }
+
+    // MARK: Sending
+
+    private mutating func press(_ now: Timestamp) -> [Action] {
+        guard let focus, focus.index < slots.count else { return [] }
+        guard hasSettled(focus.inherited, now) else { return hesitate() }
+        let control = slots[focus.index].control
+        switch control.role {
+        case .button(let input): return send(input, Sent(label: control.identity.label))
+        case .field(let field):
+            guard let template = FieldTemplate(field) else { return [] }
+            let text = entries[control.identity]?.text ?? ""
+            do throws(FieldTemplate.Problem) {
+                return send(try template.filled(with: text), Sent(label: field.label, entry: (control.identity, text)))
+            } catch {
+                switch error {
+                case .noInteger(let text): status = Status("\(field.label): “\(text)” is no whole number", .bad)
+                case .noNumber(let text): status = Status("\(field.label): “\(text)” is no number", .bad)
+                }
+                return []
+            }
+        }
+    }
+
+    private mutating func send(_ input: MessagePackValue, _ sent: Sent) -> [Action] {
+        guard unanswered.count < limits.unanswered else {
+            status = Status("\(sent.label): not sent, for \(unanswered.count) inputs have no receipt yet", .bad)
+            return []
+        }
+        lastSend += 1
+        unanswered[lastSend] = sent
+        status = Status("\(sent.label): sent …", .status)
+        return [.send(lastSend, input)]
+    }
+
+    private func hasSettled(_ since: Timestamp?, _ now: Timestamp) -> Bool {
+        guard let since else { return true }
+        return now - since >= limits.settling
+    }
+
+    private mutating func hesitate() -> [Action] {
+        status = Status("the panel has just changed here: press again", .warning)
+        return []
+    }
+
+    // MARK: Focus
+
+    private var focusedField: Control.Identity? {
+        guard let focus, focus.index < slots.count, slots[focus.index].control.isField else { return nil }
+        return slots[focus.index].control.identity
+    }
+
+    /// In the order of reading, and around its ends.
+    private mutating func moveFocus(by steps: Int) {
+        guard !slots.isEmpty else { return }
+        let count = slots.count
+        let index = focus.map { ($0.index + steps + count) % count } ?? (steps > 0 ? 0 : count - 1)
+        focus = Focus(index: index)
+        followsFocus = true
+    }
+
+    /// To the nearest control above or below; false if there is none.
+    private mutating func moveFocus(vertically direction: Int) -> Bool {
+        guard let focus, let place = block.places.first(where: { $0.control == focus.index }) else {
+            guard !block.places.isEmpty else { return false }
+            moveFocus(by: direction)
+            return true
+        }
+        let distance = { (other: Block.Place) in ((other.row - place.row) * direction, abs(other.column - place.column)) }
+        let next = block.places.filter { distance($0).0 > 0 }.min { distance($0) < distance($1) }
+        guard let next else { return false }
+        self.focus = Focus(index: next.control)
+        followsFocus = true
+        return true
+    }
+
+    private mutating func scroll(by lines: Int) {
+        scroll += lines
+        followsFocus = false
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// A journal that outlives the version of the program that began it, with real processes.
+@Suite struct MigrationCommandTests {
+    private func start(_ version: Int, _ arguments: [String], in scratch: Scratch) throws -> Child {
+        try Child(
+            Executable.path("VersionedProgram"), arguments + ["--data", scratch.folder("data")], in: scratch,
+            variables: ["VERSIONED_PROGRAM": "\(version)"])
+    }
+
+    private func run(_ version: Int, _ arguments: String..., in scratch: Scratch) async throws -> Child {
+        let child = try start(version, arguments, in: scratch)
+        try await child.wait()
+        return child
+    }
+
+    /// Runs a store for a while.
+    private func serve(_ version: Int, in scratch: Scratch, _ body: () async throws -> Void) async throws {
+        let up = try start(version, ["up", "--workers", "0"], in: scratch)
+        try await eventually("the store serves") { up.errors.contains("serving") }
+        try await body()
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0))
+    }
+
+    private func send(_ version: Int, _ count: Int, in scratch: Scratch) async throws -> Child {
+        try await run(version, "send", #"{"add":{"count":\#(count)}}"#, in: scratch)
+    }
+
+    @Test func `a newer version reads the journal of an older one, which cannot read it from then on`() async throws {
+        let scratch = try Scratch()
+        try await serve(1, in: scratch) {
+            let sent = try await send(1, 3, in: scratch)
+            #expect(sent.end == .exited(0))
+        }
+        #expect(try await run(2, "replay", "--state", in: scratch).output.contains(#""total":6"#))
+        try await serve(2, in: scratch) {
+            #expect(try await run(2, "view", in: scratch).output.contains(#""total":6"#))
+            #expect(try await send(2, 1, in: scratch).end == .exited(0))
+            let old = try await send(1, 1, in: scratch)
+            #expect(old.end == .exited(78))
+        }
+        try await serve(2, in: scratch) {
+            let view = try await run(2, "view", in: scratch)
+            #expect(view.output.contains(#""total":7"#))
+        }
+        let old = try await run(1, "store", in: scratch)
+        #expect(old.end == .exited(78))
+        #expect(
+            old.errors.hasSuffix(
+                "holds the journal of Versioned version 2; this program is Versioned version 1, which is older: run the newer "
+                    + "program, or begin anew with --fresh\n"))
+    }
+
+    @Test func `a version that no migration leads from is refused`() async throws {
+        let scratch = try Scratch()
+        try await serve(1, in: scratch) {}
+        let newer = try await run(3, "store", in: scratch)
+        #expect(newer.end == .exited(78))
+        #expect(
+            newer.errors.hasSuffix(
+                "holds the journal of Versioned version 1; this program is Versioned version 3, and has no migration from "
+                    + "version 1: add one to `migrations`, or begin anew with --fresh\n"))
+    }
+
+    @Test func `a schema file is written and checked`() async throws {
+        let scratch = try Scratch()
+        let file = scratch.folder("schema.json")
+        let schema = { (arguments: String...) in
+            let child = try Child(Executable.counter, ["schema"] + arguments, in: scratch)
+            try await child.wait()
+            return child
+        }
+        #expect(try await schema("--write", file).end == .exited(0))
+        #expect(try await schema("--check", file).end == .exited(0))
+
+        let golden = try String(contentsOfFile: file, encoding: .utf8)
+        let older = golden.replacing(#""increment" : {"#, with: #""jump" : {}, "increment" : {"#)
+        #expect(older != golden)
+        try scratch.write(older, to: "schema.json")
+        let broken = try await schema("--check", file)
+        #expect(broken.end == .exited(65))
+        #expect(
+            broken.output
+                == "Input.jump is gone: old records with it cannot be read; keep it, or give it a migration and the schema a new version\n"
+        )
+
+        try scratch.write("{}", to: "schema.json")
+        #expect(try await schema("--check", file).errors == "error: \(file) is no schema file: write one with --write\n")
+    }
+}

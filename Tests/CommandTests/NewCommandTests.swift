@@ -1,0 +1,110 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// What `samovar new` writes, and what the compiler says to it.
+@Suite struct NewCommandTests {
+    private func new(_ arguments: [String], in scratch: Scratch) async throws -> Child {
+        let child = try Child(Executable.samovar, ["new"] + arguments + ["--in", scratch.path], in: scratch)
+        try await child.wait()
+        return child
+    }
+
+    private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `it names what it wrote and what to do next, and depends on the checkout in which it was built`() async throws {
+        let scratch = try Scratch()
+        let child = try await new(["tea-timer"], in: scratch)
+        #expect(child.end == .exited(0))
+        let written = child.output.split(separator: "\n")
+        #expect(written.count == 7)
+        #expect(written.allSatisfy { FileManager.default.fileExists(atPath: String($0)) })
+        #expect(child.errors.contains("swift test\n"))
+        let manifest = try String(contentsOfFile: scratch.folder("tea-timer/Package.swift"), encoding: .utf8)
+        #expect(manifest.contains("path: \"\(root.standardizedFileURL.path)\""))
+    }
+
+    @Test func `it overwrites nothing`() async throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(atPath: scratch.folder("tea"), withIntermediateDirectories: false)
+        let child = try await new(["tea"], in: scratch)
+        #expect(child.end == .exited(74))
+        #expect(
+            child.errors
+                == "error: \(scratch.folder("tea")) exists already; nothing was written. Take another name or move it away\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tea")).isEmpty)
+    }
+
+    @Test func `a folder that cannot be written leaves nothing behind`() async throws {
+        let scratch = try Scratch()
+        try scratch.write("", to: "file")
+        let child = try Child(Executable.samovar, ["new", "tea", "--in", scratch.folder("file")], in: scratch)
+        #expect(try await child.wait() == .exited(74))
+        #expect(child.errors.hasPrefix("error: cannot write \(scratch.folder("file"))/tea: "))
+    }
+
+    @Test(arguments: [
+        (["--path", "/"], "error: / is no checkout of Samovar: it has no Package.swift of that name\n"),
+        (["--url", "x"], "error: use --path DIR alone, or --url URL and --from VERSION together\n"),
+        (["--path", ".", "--from", "1.0.0"], "error: use --path DIR alone, or --url URL and --from VERSION together\n"),
+    ])
+    func `where Samovar comes from is said in one way`(flags: [String], error: String) async throws {
+        let scratch = try Scratch()
+        let child = try await new(["tea"] + flags, in: scratch)
+        #expect(child.end == .exited(64))
+        #expect(child.errors == error)
+        #expect(!FileManager.default.fileExists(atPath: scratch.folder("tea")))
+    }
+
+    @Test func `a tool that was moved away from its checkout asks where Samovar is`() async throws {
+        let scratch = try Scratch()
+        // By another process: a file that this one had open for writing might not be started yet.
+        #expect(try await Child("cp", [Executable.samovar, scratch.folder("samovar")], in: scratch).wait() == .exited(0))
+        let child = try Child(scratch.folder("samovar"), ["new", "tea", "--in", scratch.path], in: scratch)
+        #expect(try await child.wait() == .exited(64))
+        #expect(
+            child.errors
+                == "error: where is Samovar? name a checkout with --path DIR, or a repository with --url URL and --from VERSION\n")
+    }
+
+    @Test(arguments: [
+        [], ["--split"], ["--distributed", "--input-events", "--output-events", "--panel"],
+        ["--split", "--distributed", "--input-events", "--output-events"],
+        ["--split", "--distributed", "--input-events", "--output-events", "--panel"],
+    ])
+    func `the compiler takes the program and its tests`(flags: [String]) async throws {
+        let scratch = try Scratch()
+        #expect(try await new(["tea"] + flags, in: scratch).end == .exited(0))
+        let sources = ["Tea", "TeaApp"].map { scratch.folder("tea/Sources/TeaProgram/\($0).swift") }
+        try await compile(
+            ["-emit-module", "-enable-testing", "-emit-module-path", scratch.folder("TeaProgram.swiftmodule")], "TeaProgram",
+            sources,
+            in: scratch)
+        try await compile(["-typecheck"], "TeaTests", [scratch.folder("tea/Tests/TeaTests/TeaTests.swift")], in: scratch)
+    }
+
+    /// Compiles against the modules that this package's build has left.
+    private func compile(_ mode: [String], _ module: String, _ sources: [String], in scratch: Scratch) async throws {
+        let options =
+            mode + ["-swift-version", "6", "-parse-as-library", "-warnings-as-errors", "-module-name", module]
+            + ["-I", scratch.path, "-I", Executable.path("Modules")] + moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+        let compiler = try Child("swiftc", options + sources, in: scratch)
+        #expect(try await compiler.wait(within: .seconds(120)) == .exited(0), "\(compiler.errors)\(compiler.output)")
+    }
+
+    /// The C modules below ours, which a client's compiler must find, too.
+    private var moduleMaps: [String] {
+        let build = URL(fileURLWithPath: Executable.path("")).resolvingSymlinksInPath()
+        // DIR/.build/TRIPLE/debug
+        let checkouts = build.deletingLastPathComponent().deletingLastPathComponent().appending(path: "checkouts")
+        let folders = packages(in: checkouts).map { $0.appending(path: "Sources") } + [root.appending(path: "Sources")]
+        return folders.flatMap(packages).flatMap { target in
+            ["module.modulemap", "include/module.modulemap"].map { target.appending(path: $0).path }
+        }.filter { FileManager.default.fileExists(atPath: $0) }
+    }
+
+    private func packages(in folder: URL) -> [URL] {
+        // A package without this folder has no C modules there.
+        (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+    }
+}

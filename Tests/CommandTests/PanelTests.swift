@@ -1,0 +1,141 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// A program with a panel and no user interface of its own, with real processes and a pseudo-terminal.
+@Suite struct PanelTests {
+    private struct Store {
+        let scratch: Scratch
+        let data: String
+        let up: Child
+
+        init() async throws {
+            let scratch = try Scratch()
+            self.scratch = scratch
+            data = scratch.folder("data")
+            up = try Child(Executable.tally, ["up", "--workers", "0", "--data", data], in: scratch)
+            try await eventually("the store serves") { [up] in up.errors.contains("serving") }
+        }
+
+        func run(_ arguments: String...) async throws -> Child {
+            let child = try Child(Executable.tally, arguments + ["--data", data], in: scratch)
+            try await child.wait()
+            return child
+        }
+
+        func monitor(_ executable: String = Executable.tally, _ arguments: String...) throws -> PseudoTerminal {
+            try PseudoTerminal(executable, ["monitor", "--data", data] + arguments, in: scratch)
+        }
+    }
+
+    private func see(_ text: String, in terminal: PseudoTerminal) async throws {
+        do {
+            try await eventually("the screen shows \(text)") { terminal.text.contains(text) }
+        } catch let error as TimedOut {
+            throw TimedOut("\(error)\n\(terminal.text)")
+        }
+    }
+
+    private func expectRestored(_ terminal: PseudoTerminal) {
+        #expect(terminal.isCooked)
+        #expect(terminal.modes[1049] == false)
+        #expect(terminal.modes[25] == true)
+        #expect(terminal.modes[7] == true)
+        #expect(terminal.modes[2004] == false)
+    }
+
+    @Test(arguments: [Executable.tally, Executable.samovar])
+    func `a person adds a name, presses its button and sees the count change, with the program's tool and with the generic one`(
+        executable: String
+    ) async throws {
+        let store = try await Store()
+        let terminal = try store.monitor(executable)
+        try await see("0 of 10", in: terminal)
+        #expect(!terminal.isCooked)
+        terminal.type("\tapples\r")
+        try await see("[remove]", in: terminal)
+        try await see("Add: applied in turn", in: terminal)
+        // Up from the field to the first button of the row.
+        terminal.type("\u{1b}[A\r")
+        try await see("1 of 10", in: terminal)
+        terminal.type("\r")
+        try await see("2 of 10", in: terminal)
+        #expect(try await store.run("view").output.contains(#""done":2"#))
+        terminal.type("q")
+        #expect(try await eventually("the monitor ends") { terminal.end() } == .exited(0))
+        expectRestored(terminal)
+    }
+
+    @Test func `a refusal is shown, and a resized screen is drawn anew`() async throws {
+        let store = try await Store()
+        let terminal = try store.monitor()
+        try await see("0 of 10", in: terminal)
+        terminal.type("\t\t-5\r")
+        try await see(#"Goal: refused: {"goalNotPositive":{}}"#, in: terminal)
+        terminal.resize(columns: 30, rows: 8)
+        try await see("Goal  -5", in: terminal)
+    }
+
+    @Test func `control-Z gives the terminal back, and going on takes it again`() async throws {
+        let store = try await Store()
+        let terminal = try store.monitor()
+        try await see("0 of 10", in: terminal)
+        terminal.type("\u{1a}")
+        try await eventually("the monitor stops") { terminal.hasStopped() }
+        expectRestored(terminal)
+        #expect(
+            try await Child(Executable.tally, ["send", #"{"setGoal":{"to":77}}"#, "--data", store.data], in: store.scratch).wait()
+                == .exited(0))
+        terminal.send(SIGCONT)
+        try await see("0 of 77", in: terminal)
+        #expect(!terminal.isCooked)
+    }
+
+    @Test(arguments: [(SIGINT, nil), (SIGTERM, nil), (SIGHUP, nil), (SIGABRT, SIGABRT), (SIGSEGV, SIGSEGV)] as [(Int32, Int32?)])
+    func `the terminal is given back, whatever signal ends the monitor`(signal: Int32, death: Int32?) async throws {
+        let store = try await Store()
+        let terminal = try store.monitor()
+        try await see("0 of 10", in: terminal)
+        terminal.send(signal)
+        let end = try await eventually("the monitor ends") { terminal.end() } as Child.End
+        #expect(end == death.map { .killed($0) } ?? .exited(0))
+        expectRestored(terminal)
+    }
+
+    @Test func `a store that is away is told of, and the panel goes on when it is back`() async throws {
+        let store = try await Store()
+        let terminal = try store.monitor()
+        try await see("0 of 10", in: terminal)
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        process.send(SIGKILL)
+        try await eventually("the store is back") {
+            try await store.run("send", #"{"add":{"name":"pears"}}"#).end == .exited(0)
+        }
+        try await see("pears", in: terminal)
+    }
+
+    @Test func `without a terminal a panel is printed as text or JSON`() async throws {
+        let store = try await Store()
+        #expect(try await store.run("send", #"{"add":{"name":"\u001b[2Jx\u202e"}}"#).end == .exited(0))
+        let text = try await store.run("monitor", "--once")
+        #expect(
+            text.output == """
+                Tally
+
+                total  ░░░░░░░░░░░░░░░░░░░░ 0 of 10
+
+                name                count
+                \\u{1b}[2Jx\\u{202e}      0  [+1]  [−1]  [remove]
+
+                ╭─ Change ────────────────────────────────────╮
+                │ Add                                         │
+                │ Goal  10                                    │
+                ╰─────────────────────────────────────────────╯
+
+                """)
+        let json = try await store.run("monitor", "--once", "--format", "json")
+        let view = try #require(try json.json["view"] as? [String: Any])
+        #expect(view["panel"] as? Int == 1)
+        #expect(view["title"] as? String == "Tally")
+    }
+}

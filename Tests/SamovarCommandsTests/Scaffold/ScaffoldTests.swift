@@ -1,0 +1,74 @@
+import Testing
+
+@testable import SamovarCommands
+
+/// Every combination of what may be chosen: the 16 of Keemun's templates, and each with a panel.
+private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
+    ScaffoldChoices(
+        split: bits & 1 != 0, distributed: bits & 2 != 0, inputEvents: bits & 4 != 0, outputEvents: bits & 8 != 0,
+        panel: bits & 16 != 0)
+}
+
+@Suite struct ScaffoldTests {
+    private func files(_ choices: ScaffoldChoices, _ source: SamovarSource = .path("/here")) throws -> [String: String] {
+        let files = PackageTemplate(name: try ScaffoldName("tea-timer"), choices: choices, source: source).files
+        return Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0.text) })
+    }
+
+    @Test(arguments: combinations)
+    func `each combination has its files, and in them what was chosen and nothing else`(choices: ScaffoldChoices) throws {
+        let files = try files(choices)
+        #expect(
+            Set(files.keys) == [
+                "Package.swift", "README.md", ".gitignore", "config/local.yaml", "Sources/TeaTimerProgram/TeaTimer.swift",
+                "Sources/TeaTimerProgram/TeaTimerApp.swift", "Tests/TeaTimerTests/TeaTimerTests.swift",
+            ])
+        let program = try #require(files["Sources/TeaTimerProgram/TeaTimer.swift"])
+        #expect(program.contains("enum Input:") == choices.split)
+        #expect(program.contains("enum Refusal:") == choices.split)
+        #expect(program.contains("enum TeaTimer: OpenProgram") == (!choices.split && !choices.panel))
+        #expect(program.contains("enum Effect:") == choices.distributed)
+        #expect(program.contains("func failed(") == choices.distributed)
+        #expect(program.contains("func subscriptions(") == choices.inputEvents)
+        #expect(program.contains("enum Output:") == choices.outputEvents)
+        #expect(program.contains("Panel<Input>") == choices.panel)
+        let app = try #require(files["Sources/TeaTimerProgram/TeaTimerApp.swift"])
+        #expect(app.contains("try await") == choices.distributed)
+        for text in files.values {
+            #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"))
+            #expect(!text.contains(" \n"))
+            #expect(text.split(separator: "\n").allSatisfy { $0.count <= 132 })
+        }
+    }
+
+    @Test func `the manifest names a checkout or a repository, whatever characters these have`() throws {
+        let path = try #require(try files(ScaffoldChoices(), .path("/a \"b\"\\c"))["Package.swift"])
+        #expect(path.contains(#".package(name: "samovar", path: "/a \"b\"\\c")"#))
+        let url = try #require(
+            try files(ScaffoldChoices(), .repository(url: "https://example.org/samovar", from: "1.2.0"))["Package.swift"])
+        #expect(url.contains(#".package(url: "https://example.org/samovar", from: "1.2.0")"#))
+    }
+
+    @Test(arguments: [("tea", "Tea"), ("tea-timer", "TeaTimer"), ("TeaTimer", "TeaTimer"), ("a1-b2-c", "A1B2C")])
+    func `a name makes a type`(name: String, type: String) throws {
+        #expect(try ScaffoldName(name).type == type)
+    }
+
+    @Test(arguments: ["", "-", "a--b", "a-", "1a", "a b", "a/b", "../a", "é", "_a", "a_b", "a\n", "\u{1b}[2J"])
+    func `what is no name is refused with an example of one`(name: String) {
+        let error = #expect(throws: ScaffoldName.Unfit.self) { try ScaffoldName(name) }
+        #expect(
+            error?.description.hasSuffix("use letters A to Z, digits and single hyphens, a letter first, as in tea-timer") == true)
+        #expect(error?.description == error.map { escapeForTerminal($0.description) })
+    }
+
+    @Test func `a name that means something else or is too long is refused`() {
+        #expect(
+            throws: ScaffoldName.Unfit(
+                description: "\"program\" would make the type Program, which means something else already: take another name")
+        ) {
+            try ScaffoldName("program")
+        }
+        #expect(throws: ScaffoldName.Unfit.self) { try ScaffoldName(String(repeating: "a", count: 51)) }
+    }
+}
