@@ -39,7 +39,7 @@ let package = Package(
     products: [
         .library(
             name: "Samovar",
-            targets: ["Samovar", "SamovarCore", "SamovarProtocol", "SamovarHost", "SamovarCommands"]),
+            targets: ["Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
@@ -193,7 +193,8 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
-                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", grdb,
+                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ",
+                grdb,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -80,7 +80,8 @@ struct PanelLoop: ~Copyable {
             case SIGWINCH: if !perform(machine.resized(to: size)) { return false }
             case SIGTSTP:
                 terminal.leave()
-                kill(getpid(), SIGSTOP)
+                // To this thread: sent to the process, another thread might take it, and this one take the terminal again before it stops.
+                raise(SIGSTOP)
                 // The process goes on here; the terminal may have another size by then.
                 try terminal.enter()
                 if !perform(machine.resized(to: size)) { return false }

@@ -1,4 +1,4 @@
-/// The source of the tests: the program's functions are called, with no process and no clock.
+/// The source of the tests: the program in the store machine of production, with no process and a clock that the test moves.
 struct TestTemplate {
     let name: ScaffoldName
     let choices: ScaffoldChoices
@@ -8,25 +8,23 @@ struct TestTemplate {
     var text: String {
         code(
             "import Samovar",
+            "import SamovarTesting",
             "import Testing",
             "",
             "@testable import \(name.module)",
             "",
             "struct \(name.type)Tests {",
-            "    /// What the store would hand to each function.",
-            "    private let turn = Turn(",
-            "        number: 1, now: Timestamp(microseconds: 0), origin: .store, secret: Secret(high: 1, low: 2))",
-            "",
-            "    @Test func `adding and resetting change the count`() {",
-            "        var state = \(name.type).State()",
-            "        #expect(\(name.type).update(&state, .\(program.add)(by: 3), turn) == .none)",
-            "        #expect(state.count == 3)",
-            "        #expect(\(name.type).update(&state, .\(program.reset), turn) == .none)",
-            "        #expect(state.count == 0)",
+            "    @Test func `adding and resetting change the count`() throws {",
+            "        let store = try TestStore(\(name.type).self)",
+            "        store.send(.add(by: 3)) { $0.count = 3 }",
+            "        store.send(.reset) { $0.count = 0 }",
+            choices.outputEvents.then("        store.expectOutputs([.reached(count: 0)])"),
+            "        store.finish()",
             "    }",
             "",
             "    @Test func `counting past the largest number does not trap`() {",
             "        var state = \(name.type).State(count: .max)",
+            "        let turn = Turn(number: 1, now: Timestamp(microseconds: 0), origin: .store, secret: Secret(high: 1, low: 2))",
             "        _ = \(name.type).update(&state, .\(program.add)(by: 1), turn)",
             "        #expect(state.count == .min)",
             "    }",
@@ -42,57 +40,62 @@ struct TestTemplate {
     private var split: String {
         code(
             "",
-            "    @Test func `an input becomes a message, or is refused`() throws {",
-            "        let state = \(name.type).State()",
-            "        #expect(try \(name.type).accept(.add(by: 2), state, turn) == .added(by: 2))",
-            "        #expect(throws: \(name.type).Refusal.tooMuch(most: \(name.type).mostAtOnce)) {",
-            "            try \(name.type).accept(.add(by: .min), state, turn)",
-            "        }",
+            "    @Test func `too much at once is refused`() throws {",
+            "        let store = try TestStore(\(name.type).self)",
+            "        store.expectRefusal(of: .add(by: .min), .tooMuch(most: \(name.type).mostAtOnce))",
+            "        store.finish()",
             "    }")
     }
 
     private var distributed: String {
         code(
             "",
-            "    @Test func `doubling is work for a worker, and its answer or failure ends it`() {",
-            "        var state = \(name.type).State(count: 4)",
-            "        let command = \(name.type).update(&state, .\(program.double), turn)",
-            "        #expect(command == .run(.double(count: 4), retry: .times(3), timeout: .seconds(10)))",
-            "        #expect(state.isBusy)",
+            "    @Test func `doubling is work for a worker, and its answer ends it`() throws {",
+            "        let store = try TestStore(\(name.type).self)",
+            "        store.send(.add(by: 4)) { $0.count = 4 }",
+            "        store.send(.double) { $0.isBusy = true }",
+            choices.split.then("        store.expectRefusal(of: .double, .busy)"),
+            "        store.expectEffects([.double(count: 4)])",
+            "        store.complete(.double(count: 4), with: .doubled(count: 8)) {",
+            "            $0.isBusy = false",
+            "            $0.count = 8",
+            "        }",
+            "        store.finish()",
+            "    }",
             "",
-            "        _ = \(name.type).update(&state, .doubled(count: 8), turn)",
-            "        #expect(state == \(name.type).State(count: 8))",
-            "",
-            "        let failure = Failure(reason: .timedOut, text: \"\", attempts: 4)",
-            "        #expect(\(name.type).failed(.double(count: 8), failure) == .gaveUp(reason: failure.description))",
-            "        _ = \(name.type).update(&state, .gaveUp(reason: \"no\"), turn)",
-            "        #expect(!state.isBusy)",
-            "        #expect(state.problem == \"no\")",
+            "    @Test func `a doubling that fails for good says why`() throws {",
+            "        let store = try TestStore(\(name.type).self)",
+            "        store.send(.double) { $0.isBusy = true }",
+            "        store.fail(.double(count: 0), .threw, \"no luck\") {",
+            "            $0.isBusy = false",
+            "            $0.problem = Failure(reason: .threw, text: \"no luck\", attempts: 1).description",
+            "        }",
+            "        store.finish()",
             "    }")
     }
 
     private var inputEvents: String {
         code(
             "",
-            "    @Test func `the timer is wanted only while it runs`() {",
-            "        var state = \(name.type).State()",
-            "        #expect(\(name.type).subscriptions(state).isEmpty)",
-            "        _ = \(name.type).update(&state, .\(program.start), turn)",
-            "        #expect(\(name.type).subscriptions(state) == [.every(.seconds(1), id: \"tick\", send: .ticked)])",
-            "        _ = \(name.type).update(&state, .ticked, turn)",
-            "        #expect(state.count == 1)",
-            "        _ = \(name.type).update(&state, .\(program.stop), turn)",
-            "        #expect(\(name.type).subscriptions(state).isEmpty)",
+            "    @Test func `the count grows by itself while the timer is wanted`() throws {",
+            "        let store = try TestStore(\(name.type).self)",
+            "        store.send(.start) { $0.isRunning = true }",
+            "        store.advance(by: .seconds(2)) { $0.count = 2 }",
+            "        store.send(.stop) { $0.isRunning = false }",
+            "        store.advance(by: .seconds(2))",
+            "        store.finish()",
             "    }")
     }
 
     private var outputEvents: String {
         code(
             "",
-            "    @Test func `reaching a ten is told to other programs`() {",
-            "        var state = \(name.type).State(count: 8)",
-            "        #expect(\(name.type).update(&state, .\(program.add)(by: 1), turn) == .none)",
-            "        #expect(\(name.type).update(&state, .\(program.add)(by: 1), turn) == .emit(.reached(count: 10)))",
+            "    @Test func `reaching a ten is told to other programs`() throws {",
+            "        let store = try TestStore(\(name.type).self)",
+            "        store.send(.add(by: 9)) { $0.count = 9 }",
+            "        store.send(.add(by: 1)) { $0.count = 10 }",
+            "        store.expectOutputs([.reached(count: 10)])",
+            "        store.finish()",
             "    }")
     }
 
