@@ -52,6 +52,7 @@ struct ChurnRole {
         case "work":
             let offer = WorkerOffer(id: id, slots: 1, queues: ["nobody"])
             return try greet(endpoint.work, .worker(offer), number, context)
+        case "misplaced": return try greet(endpoint.work, .client(session: id), number, context)
         default:
             return try greet(endpoint.front, .client(session: id), number, context)
         }

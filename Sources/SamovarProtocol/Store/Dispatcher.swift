@@ -70,7 +70,7 @@ struct Dispatcher {
     /// Tasks with a timeout that wait for the disk: their time begins when they leave.
     private var atGate: Deque<(floor: Int, effect: EffectID, lease: Lease, limit: Duration)> = []
     /// The order in which workers are served next.
-    private var rotation: Deque<WorkerID> = []
+    private var rotation = Rotation<WorkerID>()
     private let start: Int
     private var leases = 0
     private let suspectDeaths: Int
@@ -178,7 +178,7 @@ struct Dispatcher {
 
     mutating func join(_ offer: WorkerOffer, route: Route, now: Timestamp) {
         let id = offer.id
-        if workers[id] == nil { rotation.append(id) }
+        if workers[id] == nil { rotation.add(id) }
         let before = workers[id]
         workers[id] = WorkerDesk(
             route: route, slots: offer.slots, queues: offer.queues, jobs: before?.jobs ?? [], held: before?.held ?? [:],
@@ -205,7 +205,7 @@ struct Dispatcher {
     /// Removes a worker; returns its jobs in the order in which it was given them.
     mutating func leave(_ id: WorkerID) -> [EffectID] {
         guard let desk = workers.removeValue(forKey: id) else { return [] }
-        rotation.removeAll { $0 == id }
+        rotation.remove(id)
         let jobs = desk.jobs.sorted { (assignments[$0]?.order ?? 0) < (assignments[$1]?.order ?? 0) }
         for job in jobs { assignments[job] = nil }
         return jobs
@@ -249,8 +249,7 @@ struct Dispatcher {
         var tasks: [(worker: WorkerID, task: JobTask)] = []
         isolateSuspects(ledger, floor: floor, grace: grace, token: token, into: &tasks)
         var passes = rotation.count
-        while passes > 0, let id = rotation.popFirst() {
-            rotation.append(id)
+        while passes > 0, let id = rotation.next() {
             passes -= 1
             guard let effect = nextReady(for: id, in: ledger) else { continue }
             tasks.append((id, give(effect, to: id, floor: floor, grace: grace, token: token)))

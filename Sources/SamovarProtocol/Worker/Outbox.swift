@@ -120,3 +120,19 @@ extension Array {
         return groups
     }
 }
+
+extension JobResult.Answer {
+    /// An answer that the store can take.
+    func bounded(to limit: Int) -> Self {
+        switch self {
+        case .done(let messages):
+            let bytes = messages.reduce(0) { $0 + $1.count }
+            guard bytes > limit else { return self }
+            return .failed(.unhandled, "an answer of \(bytes) bytes; \(limit) at most", permanent: true)
+        case .failed(let reason, let text, let permanent):
+            return .failed(reason, String(text.prefix(1_000)), permanent: permanent)
+        case .returned, .streamed:
+            return self
+        }
+    }
+}

@@ -126,7 +126,7 @@ extension WorkerMachine {
     public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
         var actions: [Action] = []
         checkpointed.remove(lease)
-        if let claim = held.finish(lease) { outbox.add(claim, bounded(answer)) }
+        if let claim = held.finish(lease) { outbox.add(claim, answer.bounded(to: settings.answerBytes)) }
         startWaiting(now, &actions)
         stopIfDone(now, &actions)
         return actions
@@ -310,21 +310,6 @@ extension WorkerMachine {
         for claim in held.stopOverdue(now: now) {
             actions.append(.cancel(claim.lease))
             outbox.add(claim, .failed(.timedOut, "the attempt ran out of time", permanent: false))
-        }
-    }
-
-    /// An answer that the store can take.
-    private func bounded(_ answer: JobResult.Answer) -> JobResult.Answer {
-        switch answer {
-        case .done(let messages):
-            let bytes = messages.reduce(0) { $0 + $1.count }
-            guard bytes > settings.answerBytes else { return answer }
-            return .failed(
-                .unhandled, "an answer of \(bytes) bytes; \(settings.answerBytes) at most", permanent: true)
-        case .failed(let reason, let text, let permanent):
-            return .failed(reason, String(text.prefix(1_000)), permanent: permanent)
-        case .returned, .streamed:
-            return answer
         }
     }
 

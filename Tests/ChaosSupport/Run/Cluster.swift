@@ -164,7 +164,7 @@ public final class Cluster {
     }
 
     /// Waits until every client has written its lines, and starts again whoever dies meanwhile.
-    public func work(within limit: Duration = .seconds(60)) async throws {
+    public func work(within limit: Duration = .seconds(240)) async throws {
         try await eventually("all clients have written their lines; up says \(errors.suffix(2_000))", within: limit) {
             try self.revive()
             return self.members.allSatisfy { $0.role != .client || $0.child.end == .exited(0) }
