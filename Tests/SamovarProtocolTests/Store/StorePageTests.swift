@@ -161,6 +161,20 @@ import Testing
         #expect(next.exchange(.viewsRequest(instance: .main, after: 1), from: client(1)).views?.isMissingSome == true)
     }
 
+    @Test func `A death in a reader's view is the fault of the view, and one after it that of the message`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        let marker = TrapMarker(page)
+        _ = marker.take(timeline: home, build: 1)
+        let call = ProgramCall.answer(EffectID(turn: 2, ordinal: 0))
+        marker.begin(call, isAlone: false)
+        #expect(marker.during(.view) { TrapMarker(page).take(timeline: home, build: 1).death?.call } == .view)
+        marker.begin(call, isAlone: false)
+        marker.during(.view) {}
+        #expect(TrapMarker(page).take(timeline: home, build: 1).death?.call == call)
+    }
+
     @Test func `Only so many may read every view`() throws {
         let rig = try Self.rig { $0.feedReaders = 1 }
         rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))

@@ -160,7 +160,9 @@ import Testing
                 streams += numbers.count
             }
         }
-        #expect(turns > 25 * 40 && streams > 25 * 4, "the worlds do too little to show anything: \(turns) turns, \(streams) streamed messages")
+        #expect(
+            turns > 25 * 40 && streams > 25 * 4,
+            "the worlds do too little to show anything: \(turns) turns, \(streams) streamed messages")
     }
 
     /// Confirmations are no records, so only what is not confirmed is compared.

@@ -122,6 +122,25 @@ import Testing
         #expect(try rig.state().done == [])
     }
 
+    @Test func `A message that traps leaves its effect dead after three deaths alone, and what came before it stays`() throws {
+        let store = try TrappedStore { $0 == .answer("poison") }
+        store.rig.connectClient()
+        store.rig.connectWorker()
+        store.rig.order(job("a", diesSilently: true))
+        let task = try #require(store.rig.takeTasks(worker(1)).first)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        for _ in 0..<9 where store.rig.durable.ledger.dead.isEmpty {
+            store.rig.exchange(.result([task.streamed(1, "one"), task.streamed(2, "poison")], credit: 2), from: worker(1))
+            guard store.hasTrapped else { break }
+            try store.restart()
+            store.rig.connectWorker(claims: [claim], credit: 2, attempt: store.starts)
+        }
+        #expect(store.starts == 4 || store.starts == 5)
+        #expect(try store.rig.state().done == ["one"])
+        #expect(store.rig.durable.ledger.dead[task.effect]?.failure.text.contains("a trap, signal 4") == true)
+        #expect(store.rig.take(worker(1)).contains(.cancel([task.lease])) || store.rig.machine.dispatcher.assignments.isEmpty)
+    }
+
     @Test func `While too many effects are open, streams are not acknowledged, so their windows stop them`() throws {
         let (rig, task) = try Self.running { $0.openEffects = 5 }
         let more = task.result(
