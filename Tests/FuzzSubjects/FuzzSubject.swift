@@ -16,7 +16,7 @@ public struct FuzzSubject: Sendable, CustomStringConvertible {
     public var description: String { name }
 
     public static let all = [
-        frames, values, programTypes, lenientTypes, json, arguments, settings, records, replays, snapshots,
+        frames, values, programTypes, lenientTypes, json, arguments, settings, records, replays, snapshots, outboxes,
     ]
 
     public static func named(_ name: String) -> FuzzSubject? { all.first { $0.name == name } }

@@ -124,12 +124,15 @@ extension FuzzSubject {
     private static func kinds() -> [RecordBatch] {
         let effect = EffectID(turn: 2, ordinal: 0)
         let id = UniqueID(high: 7, low: 8)
+        // {"finished": {"_0": "x"}}
+        let finished = [0x81, 0xa8] + Array("finished".utf8) + [0x81, 0xa2] + Array("_0".utf8) + [0xa1, 0x78]
         let events: [Record.Event] = [
             .started(number: 2, build: "b", schema: Errands.schema, seed: []), .refused(.rejected("no")),
             .refused(.refused([0xc0])),
             .attemptFailed(effect, .timedOut, "slow", notBefore: Timestamp(microseconds: 9)), .done(effect),
             .dead(effect, Failure(reason: .threw, text: "t", attempts: 1)), .requeued(effect), .dropped(effect), .workerJoined(id),
-            .workerLeft(id), .sessionExpired(id), .drained, .divergenceAccepted(turn: 2, hash: 9, build: "c"),
+            .workerLeft(id), .sessionExpired(id), .drained, .quarantined("why"),
+            .streamed(message: finished, hash: 0, checkpoint: [1]), .divergenceAccepted(turn: 2, hash: 9, build: "c"),
         ]
         return events.map { event in
             var batch = RecordBatch(after: 0)

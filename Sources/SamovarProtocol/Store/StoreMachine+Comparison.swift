@@ -28,6 +28,8 @@ extension StoreMachine {
         compare("subscriptions", mine.subscriptions == other.subscriptions)
         compare("outputs", mine.outputs == other.outputs)
         compare("sessions", mine.sessions.sessions.mapValues(\.last) == other.sessions.sessions.mapValues(\.last))
+        let isEqual = mine.sessions.expired == other.sessions.expired && mine.sessions.forgottenTurn == other.sessions.forgottenTurn
+        compare("expired sessions", isEqual)
         compare("workers", mine.joined == other.joined)
         return parts
     }
