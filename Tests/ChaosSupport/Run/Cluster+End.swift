@@ -47,7 +47,8 @@ extension Cluster {
         try revive()
         var unfinished: [String] = []
         try await rest(&unfinished)
-        let live = try await liveView()
+        var live: Slate.ViewState?
+        do { live = try await liveView() } catch { unfinished.append("\(error)") }
         let subscribers = members.filter { $0.role == .subscriber }
         await note(in: &unfinished) {
             try await eventually("all subscribers show the head", within: Self.patience) {

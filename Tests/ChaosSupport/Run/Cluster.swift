@@ -204,23 +204,28 @@ public final class Cluster {
     }
 
     /// The view that the store has at its head.
-    public func liveView() async throws -> Slate.ViewState? {
-        try await view(["view", "--data", data, "--endpoint", endpoint])
+    public func liveView() async throws -> Slate.ViewState {
+        try await eventually("the store shows its view", within: .seconds(120)) {
+            let child = try start(["view", "--data", data, "--endpoint", endpoint])
+            // On a machine with other things to do, it may give up before the store answers.
+            guard try await child.wait(within: .seconds(60)) == .exited(0) else { return nil }
+            return try Self.view(child)
+        }
     }
 
     /// The view that a replay of the journal gives, in a process with a hash seed of its own.
     func replayedView() async throws -> Slate.ViewState? {
-        try await view(["replay", "--data", data])
+        let child = try start(["replay", "--data", data])
+        guard try await child.wait(within: .seconds(120)) == .exited(0) else {
+            unexpectedEnds.append("replay: \(child.errors.suffix(1_000))")
+            return nil
+        }
+        return try Self.view(child)
     }
 
-    private func view(_ arguments: [String]) async throws -> Slate.ViewState? {
+    private static func view(_ child: Child) throws -> Slate.ViewState {
         struct Line: Decodable {
             let view: Slate.ViewState
-        }
-        let child = try start(arguments)
-        guard try await child.wait(within: .seconds(120)) == .exited(0) else {
-            unexpectedEnds.append("\(arguments[0]): \(child.errors.suffix(1_000))")
-            return nil
         }
         return try JSONDecoder().decode(Line.self, from: child.outputBytes).view.bare
     }
