@@ -64,7 +64,7 @@ import Testing
             let number = UInt8.random(in: 1...3, using: &random)
             switch Int.random(in: 0..<18, using: &random) {
             case 0...3: submit()
-            case 4...6: if Bool.random(using: &random) { answer(number) } else { stream(number) }
+            case 4...6: if Int.random(in: 0..<3, using: &random) == 0 { answer(number) } else { stream(number) }
             case 7...9: rig.commit()
             case 10: rig.now = rig.now + .milliseconds(Int.random(in: 0...2_000, using: &random))
             case 11: rig.deliver(.ping(rig.machine.state.sessions.last(of: session(1)) - 3), from: client(1))
