@@ -114,7 +114,7 @@ fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODE
 	for decoder in $${decoders:-$$("$$fuzz")}; do
 		echo "== $$decoder" >&2
 		mkdir -p ".build-fuzz/corpus/$$decoder"
-		"$$fuzz" "$$decoder" ".build-fuzz/corpus/$$decoder" "Tests/FuzzTests/Corpus/$$decoder" -max_len=512 -max_total_time=$(SECONDS) \
+		"$$fuzz" "$$decoder" ".build-fuzz/corpus/$$decoder" -max_len=512 -max_total_time=$(SECONDS) \
 			-malloc_limit_mb=64 -rss_limit_mb=1024 -timeout=5 -verbosity=0 -print_final_stats=1 \
 			-artifact_prefix=".build-fuzz/found/$$decoder-"
 	done

@@ -159,9 +159,9 @@ let package = Package(
         // Decoders, and what tries them.
         .target(
             name: "FuzzSubjects", dependencies: ["SamovarCore", "SamovarProtocol", "SamovarCommands", "MessagePack"],
-            path: "Tests/FuzzSubjects", swiftSettings: settings),
+            path: "Tests/FuzzSubjects", exclude: ["Corpus"], swiftSettings: settings),
         .testTarget(
-            name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], exclude: ["Corpus"], swiftSettings: settings),
+            name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
         .testTarget(name: "SamovarHostTests", dependencies: ["SamovarHost"], swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),

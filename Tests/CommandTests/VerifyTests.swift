@@ -2,6 +2,9 @@ import Foundation
 import ProcessSupport
 import Testing
 
+/// For machines that do much else meanwhile.
+private let patience = Duration.seconds(60)
+
 /// `verify`, and stores that meet a journal which tells another story than their program.
 @Suite struct VerifyTests {
     private static let fickle = Executable.path("FickleProgram")
@@ -21,7 +24,7 @@ import Testing
         _ executable: String, _ arguments: [String], _ data: String, in scratch: Scratch, order: String? = nil
     ) async throws -> Child {
         let child = try start(executable, arguments, data, in: scratch, order: order)
-        try await child.wait(within: .seconds(30))
+        try await child.wait(within: patience)
         return child
     }
 
@@ -36,10 +39,10 @@ import Testing
     private static func folder(_ inputs: [String], order: String?, in scratch: Scratch) async throws -> String {
         let data = scratch.folder("data")
         let store = try start(fickle, ["store"], data, in: scratch, order: order)
-        try await eventually("the store serves") { store.errors.contains("serving") }
+        try await eventually("the store serves", within: patience) { store.errors.contains("serving") }
         let sent = try Child(
             fickle, ["send", "-", "--data", data], in: scratch, input: ([names] + inputs).joined(separator: "\n"))
-        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        #expect(try await sent.wait(within: patience) == .exited(0), "\(sent.errors)")
         store.send(SIGKILL)
         try await store.wait()
         return data
@@ -53,7 +56,7 @@ import Testing
         ("counter-2", "ok: 50 turns of timeline e1b7d81c-08aa-6930-29a4-d7998d254311, ", "50 states and 0 snapshots agree\n"),
         ("counter-3", "ok: 48 turns of timeline d717c375-9cd0-59f8-a38d-a321d32da226, ", "48 states and 0 snapshots agree\n"),
     ])
-    func `the journal of an earlier build passes`(_ name: String, _ begin: String, _ end: String) async throws {
+    func `the journal of an earlier build passes`(_ name: String, _ begin: String, _ end: String, _ count: Int) async throws {
         let scratch = try Scratch()
         let data = try await Self.fixture(name, in: scratch)
         let verify = try await Self.run(Executable.counter, ["verify"], data, in: scratch)
@@ -113,9 +116,9 @@ import Testing
         let data = try await Self.folder([#"{"look":{}}"#], order: "forward", in: scratch)
         // A stop in order takes a snapshot.
         let store = try Self.start(Self.fickle, ["store"], data, in: scratch, order: "forward")
-        try await eventually("the store serves") { store.errors.contains("serving") }
+        try await eventually("the store serves", within: patience) { store.errors.contains("serving") }
         store.send(SIGTERM)
-        #expect(try await store.wait() == .exited(0))
+        #expect(try await store.wait(within: patience) == .exited(0))
         #expect(try await Self.run(Self.fickle, ["verify"], data, in: scratch, order: "forward").end == .exited(0))
         let verify = try await Self.run(Self.fickle, ["verify"], data, in: scratch, order: "backward")
         #expect(verify.end == .exited(65))
@@ -147,7 +150,7 @@ import Testing
         let up = try Self.start(
             Self.fickle, ["up", "--workers", "0", "--accept-divergence", "3", "--accept-divergence", "4"], data, in: scratch,
             order: "backward")
-        try await eventually("the store serves") { up.errors.contains("serving") }
+        try await eventually("the store serves", within: patience) { up.errors.contains("serving") }
         let effects = try await Self.run(Self.fickle, ["effects"], data, in: scratch)
         #expect(effects.output.contains("turn 3 orders something else since FickleProgram"), "\(effects.output)")
         let requeued = try await Self.run(Self.fickle, ["effects", "--requeue", "3/0"], data, in: scratch)
@@ -155,9 +158,9 @@ import Testing
         // The store alone is killed, and starts again with the same flags.
         let store = try #require(ProcessTable.all(naming: data).first { $0.command == "store" })
         store.send(SIGKILL)
-        try await eventually("another store serves") { up.errors.components(separatedBy: "serving").count > 2 }
+        try await eventually("another store serves", within: patience) { up.errors.components(separatedBy: "serving").count > 2 }
         up.send(SIGINT)
-        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        #expect(try await up.wait(within: patience) == .exited(0), "\(up.errors)")
 
         // It is in the journal: nobody has to accept it again, here or in any replay.
         let verify = try await Self.run(Self.fickle, ["verify"], data, in: scratch, order: "backward")
@@ -178,7 +181,7 @@ import Testing
         let data = try await Self.folder([#"{"visit":{}}"#], order: "forward", in: scratch)
         let store = try Self.start(
             Self.fickle, ["store", "--accept-divergence", "3"], data, in: scratch, order: "forward")
-        try await eventually("the store serves") { store.errors.contains("serving") }
+        try await eventually("the store serves", within: patience) { store.errors.contains("serving") }
         #expect(store.errors.contains("there is nothing to accept at turn 3"))
     }
 
@@ -189,7 +192,7 @@ import Testing
         let data = try await Self.folder([#"{"look":{}}"#], order: nil, in: scratch)
         let verify = try Child(
             Self.fickle, ["verify", "--data", data], in: scratch, variables: ["SWIFT_DETERMINISTIC_HASHING": "1"])
-        #expect(try await verify.wait() == .exited(65))
+        #expect(try await verify.wait(within: patience) == .exited(65))
         #expect(verify.errors.contains("another state in each process"), "\(verify.errors)")
     }
 

@@ -2,8 +2,8 @@ import CFuzzer
 import Foundation
 import FuzzSubjects
 
-/// Lets libFuzzer try one decoder: `FuzzDecoders SUBJECT CORPUS… [-max_total_time=60]`. It writes what it finds into the first of
-/// the folders, which begins with the subject's own examples. Built by `make fuzz` and by nothing else.
+/// Lets libFuzzer try one decoder: `FuzzDecoders SUBJECT FOLDER [-max_total_time=60]`. It writes what it finds into the folder, which
+/// begins with the subject's examples and corpus. Without arguments it lists the subjects. Built by `make fuzz` and by nothing else.
 @main
 struct FuzzDecoders {
     nonisolated(unsafe) private static var subject = FuzzSubject.all[0]
@@ -14,8 +14,8 @@ struct FuzzDecoders {
             return
         }
         subject = chosen
-        for (index, example) in try chosen.examples().enumerated() {
-            try Data(example).write(to: URL(filePath: "\(CommandLine.arguments[2])/example-\(index)"))
+        for (index, input) in try (chosen.examples() + chosen.corpus()).enumerated() {
+            try Data(input).write(to: URL(filePath: "\(CommandLine.arguments[2])/kept-\(index)"))
         }
         var arguments = ([CommandLine.arguments[0]] + CommandLine.arguments.dropFirst(2)).map { strdup($0) } + [nil]
         var count = CInt(arguments.count - 1)

@@ -16,7 +16,8 @@ extension FuzzSubject {
         } catch {
             return false
         }
-        try require(try Envelope(parts: envelope.parts) == envelope, "\(envelope) is not read as it was written")
+        // Bytes, since a value may hold a NaN, which equals nothing.
+        try require(try Envelope(parts: envelope.parts).parts == envelope.parts, "\(envelope) is not read as it was written")
         return true
     }
 

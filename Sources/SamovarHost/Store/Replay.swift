@@ -34,6 +34,9 @@ public struct Replay<P: Program>: Sendable {
             } note: {
                 logger.warning("\($0)")
             }
+            guard machine.head > 0 else {
+                throw StoreError(.configuration, "the journal in \(dataFolder) has no turn yet: its store never came to serve")
+            }
             return Replay(
                 timeline: opened.timeline, turn: machine.head, state: try machine.stateBytes(), view: try machine.viewBytes())
         }
