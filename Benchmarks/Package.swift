@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
 ]
 
+/// SwiftPM does not rebuild through an umbrella module, so its users name the parts too.
+let samovar: [Target.Dependency] = ["Samovar", "MessagePack"].map { .product(name: $0, package: "samovar") }
+
 /// Programs that measure. A package of its own, so that nobody who uses Samovar builds them.
 let package = Package(
     name: "benchmarks",
@@ -20,5 +23,6 @@ let package = Package(
         .executableTarget(
             name: "Turns", dependencies: ["CountedAllocations", "Elementary", .product(name: "SamovarCore", package: "samovar")],
             swiftSettings: settings),
+        .executableTarget(name: "RoundTrip", dependencies: samovar, swiftSettings: settings),
     ]
 )

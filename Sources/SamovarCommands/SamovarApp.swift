@@ -2,6 +2,7 @@ import ArgumentParser
 import MessagePack
 public import SamovarCore
 public import SamovarHost
+public import SamovarProtocol
 
 /// Makes an executable of a program, with every command of Samovar.
 ///
@@ -32,6 +33,10 @@ public protocol SamovarApp: Sendable {
     /// Who hears of each turn, in this order. Default: nobody. The store process asks for it once, when it starts.
     static var observers: [TurnObserver<Program>] { get }
 
+    /// The engine of a store. Leave it as it is: the default is compiled together with the program, which makes its turns several
+    /// times as fast as they would be in here.
+    static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine
+
     /// A view in one line, for logs and pipes.
     static func line(of view: Program.ViewState) -> String
     /// A view in several lines, for a screen and for the summary at the end. What comes from outside must be escaped.
@@ -43,6 +48,11 @@ extension SamovarApp {
     public static var readAhead: Int { 0 }
     public static var gates: [InputGate<Program>] { [] }
     public static var observers: [TurnObserver<Program>] { [] }
+
+    @inlinable
+    public static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine {
+        TypedEngine(Program.self, secret: secret, limits: limits, gates: gates, observers: observers).bound()
+    }
 
     public static func line(of view: Program.ViewState) -> String { ViewText.line(of: value(of: view)) }
 

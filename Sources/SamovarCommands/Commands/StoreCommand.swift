@@ -63,7 +63,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
             acceptedDivergences: Set(acceptance.acceptDivergence), retain: settings.retain, settings: settings.store)
-        let store = try Store<App.Program>(configuration, gates: App.gates, observers: App.observers, logger: logger)
+        let store = try Store<App.Program>(configuration, logger: logger, engine: App.engine)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.
             let words = line.split(separator: " ", maxSplits: 2).map(String.init)

@@ -1,7 +1,7 @@
 public import Logging
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+public import SamovarProtocol
 public import ServiceLifecycle
 
 /// The store process of a program: owns its state, its journal and the sockets through which everybody reaches it.
@@ -16,18 +16,27 @@ public import ServiceLifecycle
 public struct Store<P: Program>: Service {
     private let configuration: StoreConfiguration
     private let loop: StoreLoop
-    private let gates: [InputGate<P>]
-    private let observers: [TurnObserver<P>]
+    private let engine: @Sendable (Secret, GroupLimits) -> any ProgramEngine
 
     /// - Parameters:
     ///   - gates: asked about each input before `accept`, in this order.
     ///   - observers: told of each turn after `update`, in this order.
+    @inlinable
     public init(
         _ configuration: StoreConfiguration, gates: [InputGate<P>] = [], observers: [TurnObserver<P>] = [], logger: Logger
     ) throws {
+        try self.init(configuration, logger: logger) { secret, limits in
+            TypedEngine(P.self, secret: secret, limits: limits, gates: gates, observers: observers).bound()
+        }
+    }
+
+    /// - Parameter engine: makes the engine, and again for each snapshot that is made from the journal.
+    public init(
+        _ configuration: StoreConfiguration, logger: Logger,
+        engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine
+    ) throws {
         self.configuration = configuration
-        self.gates = gates
-        self.observers = observers
+        self.engine = engine
         loop = try StoreLoop(configuration, logger: logger)
     }
 
@@ -35,11 +44,7 @@ public struct Store<P: Program>: Service {
     public func run() async throws {
         let seed = try Self.canonicalSeed(configuration.seed)
         try await withGracefulShutdownHandler {
-            try await onThread("samovar-loop") { [loop, gates, observers] in
-                try loop.run(P.schema, seed: seed) { secret, limits in
-                    TypedEngine(P.self, secret: secret, limits: limits, gates: gates, observers: observers)
-                }
-            }
+            try await onThread("samovar-loop") { [loop, engine] in try loop.run(P.schema, seed: seed, engine: engine) }
         } onGracefulShutdown: {
             loop.drain(within: configuration.settings.drain)
         }

@@ -88,5 +88,11 @@ public struct SeedError: Error, Equatable, Sendable, CustomStringConvertible {
 /// A worker's answer that is not a message of this program.
 public struct UnreadableAnswer: Error, Equatable, Sendable, CustomStringConvertible {
     public let text: String
+
+    @usableFromInline
+    init(text: String) {
+        self.text = text
+    }
+
     public var description: String { text }
 }

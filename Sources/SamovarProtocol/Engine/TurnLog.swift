@@ -9,6 +9,7 @@ public final class TurnLog {
     public var orders: [LoggedOrder] = []
     /// Takes the view after each turn, while somebody watches every one; else nil.
     var tap: ViewTap?
+    @usableFromInline var isTapped: Bool { tap != nil }
 
     public init(after turn: Int) {
         batch = RecordBatch(after: turn)

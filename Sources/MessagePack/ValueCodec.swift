@@ -1,0 +1,80 @@
+/// How values of one type become MessagePack and come back, found out once for all values.
+///
+/// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. Any other goes through `Codable`'s containers.
+/// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
+public struct ValueCodec<Value: Codable> {
+    @usableFromInline let write: (Value, inout MessagePackWriter) throws -> Void
+    @usableFromInline let read: (ArraySlice<UInt8>) throws -> Value
+
+    /// What `encoder` writes and `decoder` reads.
+    public init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
+        if let packable = Value.self as? any (MessagePackable & Codable).Type {
+            self = Self.packable(packable, encoder, decoder)
+        } else {
+            write = { try encoder.encode($0, into: &$1) }
+            read = { try decoder.decode(Value.self, from: $0) }
+        }
+    }
+
+    private init(
+        write: @escaping (Value, inout MessagePackWriter) throws -> Void,
+        read: @escaping (ArraySlice<UInt8>) throws -> Value
+    ) {
+        self.write = write
+        self.read = read
+    }
+
+    /// Opens the type, which is `Value` under another name. Whatever goes wrong goes wrong again in encoder or decoder, which say how.
+    private static func packable<Packable: MessagePackable & Codable>(
+        _ type: Packable.Type, _ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder
+    ) -> Self {
+        let codec = ValueCodec<Packable> { value, writer in
+            let start = writer.count
+            value.write(to: &writer)
+            guard writer.count - start > encoder.limits.maximumBytes else { return }
+            writer.storage.removeSubrange(start...)
+            try encoder.encode(value, into: &writer)
+        } read: { bytes in
+            if let value = Packable(directlyFrom: bytes, decoder) { return value }
+            return try decoder.decode(Packable.self, from: bytes)
+        }
+        // The same type, as `init` has just seen.
+        return unsafeBitCast(codec, to: Self.self)
+    }
+
+    /// Encodes one value.
+    ///
+    /// - Throws: as ``MessagePackEncoder/encode(_:)``.
+    @inlinable
+    public func encode(_ value: Value) throws -> [UInt8] {
+        // Most messages and effects are small; one allocation does for them.
+        var writer = MessagePackWriter(reserving: 96)
+        try write(value, &writer)
+        return writer.storage
+    }
+
+    /// Decodes one value from all the bytes.
+    ///
+    /// - Throws: as ``MessagePackDecoder/decode(_:from:)``.
+    @inlinable
+    public func decode(_ bytes: [UInt8]) throws -> Value {
+        try read(bytes[...])
+    }
+}
+
+extension MessagePackable {
+    /// Nil if the bytes are not exactly one value of this type.
+    fileprivate init?(directlyFrom bytes: ArraySlice<UInt8>, _ decoder: MessagePackDecoder) {
+        var reader = MessagePackReader(bytes, limits: decoder.limits, lenient: decoder.isLenient)
+        do throws(MessagePackError) {
+            // Holds off bytes that are too deep from a type which does not count the depth.
+            try reader.skip()
+            guard reader.isAtEnd else { return nil }
+            reader.next = bytes.startIndex
+            self = try Self(from: &reader)
+        } catch {
+            return nil
+        }
+        guard reader.isAtEnd else { return nil }
+    }
+}
