@@ -42,7 +42,7 @@ import Testing
             sent.withLock { $0 += (try? MessagePackDecoder().decode(Parent.Message.self, from: bytes)).map { [$0] } ?? [] }
         }
         let prepared = try await worker.prepare()
-        let handled = try await prepared.handle(effect, Job<Parent>(task, key: "key", desk: desk))
+        let handled = try await prepared.handle(effect, Job<Parent>(task, in: .zero, desk: desk))
         await prepared.tearDown()
         guard case .answered(let last) = handled else { throw Unhandled() }
         let collected = try desk.close().map { try MessagePackDecoder().decode(Parent.Message.self, from: $0) }
@@ -95,7 +95,7 @@ import Testing
         #expect(worker.queues == ["child"] && worker.limits == ["child": 2])
         #expect(
             try await Self.run(worker, .child(.do("x"))) == [
-                .child(.did("streamed x")), .child(.did("collected x")), .child(.did("env x key")),
+                .child(.did("streamed x")), .child(.did("collected x")), .child(.did("env x \(Timeline.zero)/1/0")),
             ])
         #expect(try await Self.run(worker, .say("x")) == [.said("mailed x")])
     }

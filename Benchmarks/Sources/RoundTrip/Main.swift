@@ -24,7 +24,7 @@ struct Packable: SamovarApp {
         Worker { effect, job in .answer(number: effect.number) }
     }
 
-    static var slots: Int { 16 }
+    static var slots: Int { 1 }
     static var readAhead: Int { 4_096 }
 }
 
@@ -33,6 +33,6 @@ struct Plain: SamovarApp {
         Worker { effect, job in .answer(number: effect.number) }
     }
 
-    static var slots: Int { 16 }
+    static var slots: Int { 1 }
     static var readAhead: Int { 4_096 }
 }

@@ -5,7 +5,9 @@ import SamovarProtocol
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
-    public let key: String
+    public var key: String { "\(timeline)/\(effect)" }
+    private let timeline: Timeline
+    private let effect: EffectID
     /// From 1.
     public let attempt: Int
     public let instance: Instance
@@ -19,8 +21,9 @@ public struct Job<P: Program>: Sendable {
     private let desk: JobDesk
     private let encode: @Sendable (P.Message) throws -> [UInt8]
 
-    init(_ task: JobTask, key: String, desk: JobDesk) {
-        self.key = key
+    init(_ task: JobTask, in timeline: Timeline, desk: JobDesk) {
+        self.timeline = timeline
+        effect = task.effect
         attempt = task.attempt
         instance = task.instance
         queue = task.queue
@@ -39,7 +42,8 @@ public struct Job<P: Program>: Sendable {
     }
 
     private init<Parent: Program>(of job: Job<Parent>, encode: @escaping @Sendable (P.Message) throws -> [UInt8]) {
-        key = job.key
+        timeline = job.timeline
+        effect = job.effect
         attempt = job.attempt
         instance = job.instance
         queue = job.queue

@@ -12,7 +12,7 @@ final class JobDesk: Sendable {
         var waiterCount = 0
     }
 
-    private let lease: Lease
+    let lease: Lease
     private let state: Mutex<State>
     private let told = ProgressCell()
     private let report: @Sendable (JobNews) -> Void
@@ -92,11 +92,10 @@ final class JobDesk: Sendable {
     }
 }
 
-/// What a job tells its worker's loop before its end, and then.
+/// What a job tells its worker before its end.
 enum JobNews: Sendable {
     case streamed(Lease, index: Int, message: [UInt8], checkpoint: [UInt8]?)
     case progressed(Lease, ProgressCell)
-    case finished(Lease, JobResult.Answer)
 }
 
 /// The newest progress of a job. However often it is set, the loop hears of it once until it looks.

@@ -1,79 +1,132 @@
-import CrashPoints
-import MessagePack
 import SamovarCore
 import SamovarProtocol
+import Synchronization
 
 /// One slot of a worker: a long-lived task that runs one job after the other.
-struct Slot<P: Program>: Sendable {
-    enum Event: Sendable {
-        case run(JobTask, timeline: Timeline)
-        case cancel(Lease)
-        case acknowledged(StreamMark)
-        /// The handler of the running job has ended.
+///
+/// A job runs in the slot's task and not in one of its own, which would cost more than a small job does. So the task of a job that was
+/// cancelled is a cancelled task: it runs no other, and the slot goes on with a new one.
+final class Slot: Sendable {
+    typealias Answer = @Sendable (WorkerDesk.Assignment, JobDesk) async -> JobResult.Answer
+
+    private struct State {
+        /// What the running job says.
+        var running: JobDesk?
+        /// The running job was told to stop.
+        var isInterrupted = false
+        /// A job that nobody has come for.
+        var next: WorkerDesk.Assignment?
+        var isClosed = false
+        /// The slot's task while it has no job.
+        var idle: CheckedContinuation<WorkerDesk.Assignment?, Never>?
+    }
+
+    private enum Interruption {
+        /// The job under way shall stop.
+        case cancel
+        /// The slot's task has ended, after a job that was told to stop or for good.
         case ended
     }
 
-    let events: AsyncStream<Event>
-    let continuation: AsyncStream<Event>.Continuation
+    private let number: Int
+    private let desk: WorkerDesk
+    private let state = Mutex(State())
+    private let interruptions: AsyncStream<Interruption>
+    private let interrupt: AsyncStream<Interruption>.Continuation
 
-    init() {
-        (events, continuation) = AsyncStream.makeStream()
+    init(_ number: Int, of desk: WorkerDesk) {
+        self.number = number
+        self.desk = desk
+        (interruptions, interrupt) = AsyncStream.makeStream()
     }
 
-    /// Runs jobs until the stream of events ends.
-    func run(
-        _ handler: @escaping Worker<P>.Handle, on executor: SlotExecutor,
-        report: @escaping @Sendable (JobNews) -> Void
-    ) async {
-        var iterator = events.makeAsyncIterator()
-        while let event = await iterator.next() {
-            // A cancellation may arrive after its job has ended.
-            guard case .run(let task, let timeline) = event else { continue }
-            let desk = JobDesk(task, report: report)
-            await withTaskGroup(of: Void.self) { group in
-                // Only the handler, which may block its thread; a cancellation must get through meanwhile.
-                group.addTask(executorPreference: executor) {
-                    let answer = await Self.answer(task, timeline, desk, handler)
-                    // First this: after the report, the next `.run` may come at any time.
-                    continuation.yield(.ended)
-                    report(.finished(task.lease, answer))
+    /// Runs jobs until the slot is closed.
+    func run(on executor: SlotExecutor, _ answer: @escaping Answer) async {
+        var interruptions = interruptions.makeAsyncIterator()
+        var first: WorkerDesk.Assignment?
+        repeat {
+            first = await withTaskGroup(of: WorkerDesk.Assignment?.self) { group in
+                // Only this one runs handlers, which may block its thread; a cancellation must get through meanwhile.
+                group.addTask(executorPreference: executor) { [first] in
+                    let left = await self.work(first, answer)
+                    self.interrupt.yield(.ended)
+                    return left
                 }
-                while let event = await iterator.next() {
-                    if case .ended = event { break }
-                    if case .acknowledged(let mark) = event { desk.acknowledged(mark) }
-                    if case .cancel(task.lease) = event { group.cancelAll() }
-                }
+                while let interruption = await interruptions.next(), interruption == .cancel { group.cancelAll() }
+                return await group.next() ?? nil
             }
+        } while first != nil || !isClosed
+    }
+
+    /// Ends with the job that a task shall run which is not cancelled, if there is one already.
+    private func work(_ first: WorkerDesk.Assignment?, _ answer: Answer) async -> WorkerDesk.Assignment? {
+        var assignment = first
+        while true {
+            if assignment == nil { assignment = await nextJob() }
+            guard let job = assignment else { return nil }
+            let said = JobDesk(job.task) { [desk] in desk.take($0) }
+            state.withLock { $0.running = said }
+            let result = await answer(job, said)
+            let isInterrupted = state.withLock { state in
+                state.running = nil
+                defer { state.isInterrupted = false }
+                return state.isInterrupted
+            }
+            assignment = desk.finished(job.task.lease, result, in: number)
+            if isInterrupted { return assignment }
         }
     }
 
-    private static func answer(
-        _ task: JobTask, _ timeline: Timeline, _ desk: JobDesk, _ handler: Worker<P>.Handle
-    ) async -> JobResult.Answer {
-        let effect: P.Effect
-        do {
-            effect = try MessagePackDecoder(lenient: true).decode(P.Effect.self, from: task.payload)
-        } catch {
-            let text = describe(decodingFailure: error, of: P.Effect.self)
-            return .failed(.unhandled, "this worker cannot read the effect: \(text)", permanent: true)
-        }
-        do {
-            CrashPoint.pass(.workerBeforeEffect)
-            let handled = try await handler(effect, Job<P>(task, key: "\(timeline)/\(task.effect)", desk: desk))
-            CrashPoint.pass(.workerAfterEffect)
-            var messages = desk.close()
-            switch handled {
-            case .passed:
-                let name = String("\(effect)".prefix(200))
-                return .failed(
-                    .unhandled, "no handler of this worker takes \(name) from queue \(task.queue)", permanent: true)
-            case .answered(let last):
-                if let last { messages.append(try MessagePackEncoder().encode(last)) }
-                return .done(messages)
+    /// Waits for the loop to bring a job; nil when the slot is closed.
+    private func nextJob() async -> WorkerDesk.Assignment? {
+        await withCheckedContinuation { continuation in
+            let (job, isReady) = state.withLock { state -> (WorkerDesk.Assignment?, Bool) in
+                if let job = state.next {
+                    state.next = nil
+                    return (job, true)
+                }
+                if state.isClosed { return (nil, true) }
+                state.idle = continuation
+                return (nil, false)
             }
-        } catch {
-            _ = desk.close()
-            return .failed(.threw, "\(error)", permanent: error is Permanent)
+            if isReady { continuation.resume(returning: job) }
         }
+    }
+
+    private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    // MARK: The loop
+
+    func give(_ job: WorkerDesk.Assignment) {
+        let idle = state.withLock { state in
+            defer { state.idle = nil }
+            if state.idle == nil { state.next = job }
+            return state.idle
+        }
+        idle?.resume(returning: job)
+    }
+
+    /// Tells a job to stop. It may have ended.
+    func cancel(_ lease: Lease) {
+        state.withLock { state in
+            guard state.running?.lease == lease else { return }
+            state.isInterrupted = true
+            // Under the lock: before the end of the job's task, or it would reach the next one.
+            interrupt.yield(.cancel)
+        }
+    }
+
+    func acknowledged(_ mark: StreamMark) {
+        state.withLock { $0.running }?.acknowledged(mark)
+    }
+
+    /// No more jobs.
+    func close() {
+        let idle = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = nil }
+            return state.idle
+        }
+        idle?.resume(returning: nil)
     }
 }

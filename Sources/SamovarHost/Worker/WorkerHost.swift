@@ -37,18 +37,27 @@ public struct WorkerHost<P: Program>: Service {
     private let worker: Worker<P>
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    private let mailbox: Mailbox<WorkerLoop.News>
-    private let slots: [Slot<P>]
+    private let desk: WorkerDesk
+    private let slots: [Slot]
 
     /// Threads for handlers; more slots share them.
     private static var maximumThreads: Int { 64 }
+    /// What is left of the 5 s that a supervisor gives is for giving jobs back and saying goodbye.
+    private static var drain: Duration { .seconds(3) }
 
     public init(_ worker: Worker<P>, _ configuration: WorkerConfiguration, logger: Logger) throws {
         self.worker = worker
         self.configuration = configuration
         self.logger = logger
-        mailbox = try Mailbox()
-        slots = (0..<max(1, configuration.slots)).map { _ in Slot() }
+        let slots = max(1, configuration.slots)
+        let offer = WorkerOffer(id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits)
+        let desk = try WorkerDesk(
+            WorkerMachine(
+                offer, schema: P.schema, readAhead: configuration.readAhead,
+                settings: WorkerMachine.Settings(drain: Self.drain), random: Random(seed: .random(in: .min ... .max))),
+            slots: slots)
+        self.desk = desk
+        self.slots = (0..<slots).map { Slot($0, of: desk) }
     }
 
     public func run() async throws {
@@ -62,21 +71,22 @@ public struct WorkerHost<P: Program>: Service {
         await prepared.tearDown()
     }
 
-    private func run(_ handler: @escaping Worker<P>.Handle) async throws {
+    private func run(_ handle: @escaping Worker<P>.Handle) async throws {
         let executors = (0..<min(slots.count, Self.maximumThreads)).map { SlotExecutor($0) }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
-                    group.addTask {
-                        await slot.run(handler, on: executor) { [mailbox] in mailbox.post(.job($0)) }
-                    }
+                    group.addTask { await slot.run(on: executor) { await Worker<P>.answer($0, $1, handle) } }
                 }
                 defer {
-                    for slot in slots { slot.continuation.finish() }
+                    for slot in slots { slot.close() }
                     group.cancelAll()
                 }
-                try await onThread("samovar-loop") { try runLoop() }
+                try await onThread("samovar-loop") { [configuration, logger, desk, slots] in
+                    var loop = WorkerLoop(configuration.endpoint, desk, slots, logger: logger)
+                    try loop.run()
+                }
             }
         } onGracefulShutdown: {
             drain()
@@ -85,21 +95,7 @@ public struct WorkerHost<P: Program>: Service {
 
     /// Takes no more jobs, finishes or gives back those it has, and ends.
     public func drain() {
-        mailbox.post(.drain)
-    }
-
-    private func runLoop() throws {
-        let continuations = slots.map(\.continuation)
-        var loop = WorkerLoop(
-            configuration, schema: P.schema, logger: logger, mailbox: mailbox, slots: continuations.count
-        ) { slot, order in
-            switch order {
-            case .run(let task, let timeline): continuations[slot].yield(.run(task, timeline: timeline))
-            case .cancel(let lease): continuations[slot].yield(.cancel(lease))
-            case .acknowledged(let mark): continuations[slot].yield(.acknowledged(mark))
-            }
-        }
-        try loop.run()
+        desk.drain()
     }
 }
 

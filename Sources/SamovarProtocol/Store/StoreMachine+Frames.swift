@@ -90,9 +90,9 @@ extension StoreMachine {
     }
 
     /// A peer that saw turns which the journal does not hold proves that its end is lost: going on would use their numbers again.
-    mutating func hasLostTail(_ witness: Int, of seen: Timeline, what: String) -> Bool {
+    mutating func hasLostTail(_ witness: Int, of seen: Timeline, what: @autoclosure () -> String) -> Bool {
         guard seen == timeline, witness > gate.durable else { return false }
-        stop(.lostTail("\(what) has seen turn \(witness), the journal ends at \(gate.durable)"))
+        stop(.lostTail("\(what()) has seen turn \(witness), the journal ends at \(gate.durable)"))
         return true
     }
 }
