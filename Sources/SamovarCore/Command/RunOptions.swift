@@ -27,6 +27,9 @@ public struct RunOptions: Sendable {
     /// Nil if all is as by default.
     private var box: Box?
 
+    /// Whether all is as by default.
+    package var isDefault: Bool { box == nil }
+
     private var fields: Fields {
         get { box?.fields ?? .default }
         set { box = newValue == .default ? nil : Box(newValue) }
@@ -38,7 +41,7 @@ public struct RunOptions: Sendable {
         set { fields.id = newValue }
     }
     public var queue: Queue {
-        get { fields.queue }
+        get { box?.fields.queue ?? .default }
         set { fields.queue = newValue }
     }
     public var policy: Policy {
@@ -46,7 +49,7 @@ public struct RunOptions: Sendable {
         set { fields.policy = newValue }
     }
     public var retry: Retry {
-        get { fields.retry }
+        get { box?.fields.retry ?? .never }
         set { fields.retry = newValue }
     }
     /// Within a queue, the greater goes first; equal ones in the order in which they were ordered.

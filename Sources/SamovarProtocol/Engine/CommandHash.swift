@@ -3,22 +3,30 @@ public import SamovarCore
 extension KeyedHash {
     @usableFromInline
     mutating func combine(_ options: RunOptions) {
-        combine(Array(options.queue.name.utf8))
-        combine(options.retry.attempts)
-        combine(UInt64(bitPattern: options.retry.first.microseconds))
-        combine(options.retry.factor.bitPattern)
-        combine(UInt64(bitPattern: options.retry.maximum.microseconds))
+        combine(text: options.queue.name)
+        let retry = options.retry
+        combine(retry.attempts)
+        combine(UInt64(bitPattern: retry.first.microseconds))
+        combine(retry.factor.bitPattern)
+        combine(UInt64(bitPattern: retry.maximum.microseconds))
         combine(UInt64(bitPattern: options.timeout?.microseconds ?? -1))
         combine(UInt64(bitPattern: options.delay.microseconds))
-        combineRareOptions(options)
+        if !options.isDefault { combineRareOptions(options) }
     }
+
+    /// The bytes of a text, as those of an array of them.
+    mutating func combine(text: String) {
+        var text = text
+        text.withUTF8 { combine($0) }
+    }
+
     /// Options that most effects do not have.
     private mutating func combineRareOptions(_ options: RunOptions) {
         let isRare =
             options.id != nil || options.policy != .all || options.priority != 0 || options.at != nil
             || options.limits != RunLimits(attempt: options.timeout)
         guard isRare else { return }
-        if let id = options.id { combine(Array(id.text.utf8)) }
+        if let id = options.id { combine(text: id.text) }
         combine(options.policy.code)
         combine(options.priority)
         combine(UInt64(bitPattern: options.at?.microseconds ?? .min))

@@ -7,26 +7,30 @@ import SamovarCore
 /// All of it is memory. After a restart it is built anew from the ledger and from what workers say they hold. Effects wait in
 /// their queue, first in, first out; workers with credit are served in turn, one job each, so that load spreads.
 struct Dispatcher {
-    struct Assignment: Equatable {
+    struct Assignment {
         let lease: Lease
-        let worker: WorkerID
+        let desk: WorkerDesk
         /// The place among everything handed out: a worker starts its jobs in this order.
         let order: Int
         let queue: Queue
         /// What the job told of itself last.
         var progress: JobProgress?
+
+        var worker: WorkerID { desk.id }
     }
 
-    struct WorkerDesk: Equatable {
+    /// What is known of a worker. A class, for each job changes it twice, and its assignment leads to it.
+    final class WorkerDesk {
+        let id: WorkerID
         var route: Route
-        var slots: Int
-        var queues: [Queue]
+        var slots = 0
+        var queues: [Queue] = []
         /// Tasks that it may have been sent since its HELLO.
         var credit = 0
         /// Tasks that it was sent since its HELLO.
         var sent = 0
         var jobs: Set<EffectID> = []
-        /// How many of them are of each queue.
+        /// How many of them are of each queue, if there are limits.
         var held: [Queue: Int] = [:]
         /// Jobs of a queue that it takes at once, where it said so.
         var limits: [Queue: Int] = [:]
@@ -36,9 +40,26 @@ struct Dispatcher {
         /// It is about to leave.
         var isLeaving = false
 
+        init(_ id: WorkerID, route: Route, heard: Timestamp) {
+            self.id = id
+            self.route = route
+            self.heard = heard
+        }
+
         func hasRoom(for queue: Queue) -> Bool {
-            guard let limit = limits[queue] else { return true }
+            guard !limits.isEmpty, let limit = limits[queue] else { return true }
             return held[queue, default: 0] < limit
+        }
+
+        func take(_ effect: EffectID, of queue: Queue) {
+            jobs.insert(effect)
+            if !limits.isEmpty { held[queue, default: 0] += 1 }
+        }
+
+        func release(_ effect: EffectID, of queue: Queue) {
+            jobs.remove(effect)
+            if !limits.isEmpty { held[queue, default: 1] -= 1 }
+            if jobs.isEmpty { isIsolated = false }
         }
     }
 
@@ -84,7 +105,7 @@ struct Dispatcher {
 
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
-        !effect.isSource && effect.deaths + (losses[effect.id]?.all ?? 0) >= suspectDeaths
+        !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
     }
 
     /// Counts that a worker fell silent with this effect; returns how often one did that had nothing else.
@@ -132,9 +153,7 @@ struct Dispatcher {
     @discardableResult
     mutating func release(_ id: EffectID) -> Assignment? {
         guard let assignment = assignments.removeValue(forKey: id) else { return nil }
-        workers[assignment.worker]?.jobs.remove(id)
-        workers[assignment.worker]?.held[assignment.queue, default: 1] -= 1
-        if workers[assignment.worker]?.jobs.isEmpty == true { workers[assignment.worker]?.isIsolated = false }
+        assignment.desk.release(id, of: assignment.queue)
         return assignment
     }
 
@@ -179,15 +198,28 @@ struct Dispatcher {
     mutating func join(_ offer: WorkerOffer, route: Route, now: Timestamp) {
         let id = offer.id
         if workers[id] == nil { rotation.add(id) }
-        let before = workers[id]
-        workers[id] = WorkerDesk(
-            route: route, slots: offer.slots, queues: offer.queues, jobs: before?.jobs ?? [], held: before?.held ?? [:],
-            limits: offer.limits, heard: now, isIsolated: before?.isIsolated ?? false)
+        let desk = workers[id] ?? WorkerDesk(id, route: route, heard: now)
+        workers[id] = desk
+        desk.route = route
+        desk.slots = offer.slots
+        desk.queues = offer.queues
+        desk.limits = offer.limits
+        desk.held = offer.limits.isEmpty ? [:] : held(desk.jobs)
+        desk.credit = 0
+        desk.sent = 0
+        desk.heard = now
+        desk.isLeaving = false
+    }
+
+    private func held(_ jobs: Set<EffectID>) -> [Queue: Int] {
+        jobs.reduce(into: [:]) { held, job in
+            if let queue = assignments[job]?.queue { held[queue, default: 0] += 1 }
+        }
     }
 
     /// Notes what a job tells of itself, if this worker runs it.
     mutating func note(_ report: ProgressReport, of worker: WorkerID) {
-        guard let job = assignments[report.effect], job.worker == worker, job.lease == report.lease else { return }
+        guard let job = assignments[report.effect], job.desk.id == worker, job.lease == report.lease else { return }
         assignments[report.effect]?.progress = report.progress
     }
 
@@ -195,8 +227,9 @@ struct Dispatcher {
     mutating func adopt(_ effect: OpenEffect, lease: Lease, worker: WorkerID, now: Timestamp, grace: Duration) -> Bool {
         let held = assignments[effect.id]
         if let held, held.lease > lease { return false }
+        guard let desk = workers[worker] else { return false }
         forget(effect.id)
-        assign(effect, to: worker, lease: lease)
+        assign(effect, to: desk, lease: lease)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout { limit(effect.id, lease, to: now + timeout + grace) }
         return true
@@ -212,10 +245,9 @@ struct Dispatcher {
     }
 
     mutating func heard(_ id: WorkerID, credit: Int?, now: Timestamp) {
-        guard var desk = workers[id] else { return }
+        guard let desk = workers[id] else { return }
         desk.heard = now
         if let credit { desk.credit = planted(.creditAdded) ? desk.credit + credit : max(desk.credit, credit) }
-        workers[id] = desk
     }
 
     mutating func setLeaving(_ id: WorkerID) {
@@ -244,15 +276,15 @@ struct Dispatcher {
     /// - Parameter floor: the turn that the tasks wait for at the gate.
     mutating func assign(
         from ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
-    ) -> [(worker: WorkerID, task: JobTask)] {
+    ) -> [(worker: WorkerDesk, task: JobTask)] {
         guard !waiting.isEmpty else { return [] }
-        var tasks: [(worker: WorkerID, task: JobTask)] = []
+        var tasks: [(worker: WorkerDesk, task: JobTask)] = []
         isolateSuspects(ledger, floor: floor, grace: grace, token: token, into: &tasks)
         var passes = rotation.count
         while passes > 0, let id = rotation.next() {
             passes -= 1
-            guard let effect = nextReady(for: id, in: ledger) else { continue }
-            tasks.append((id, give(effect, to: id, floor: floor, grace: grace, token: token)))
+            guard let desk = workers[id], let effect = nextReady(for: desk, in: ledger) else { continue }
+            tasks.append((desk, give(effect, to: desk, floor: floor, grace: grace, token: token)))
             passes = rotation.count
         }
         return tasks
@@ -260,7 +292,7 @@ struct Dispatcher {
 
     private mutating func isolateSuspects(
         _ ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
-        into tasks: inout [(worker: WorkerID, task: JobTask)]
+        into tasks: inout [(worker: WorkerDesk, task: JobTask)]
     ) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
@@ -269,7 +301,7 @@ struct Dispatcher {
                 guard let desk = workers[worker] else { return false }
                 return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
-            if let empty {
+            if let empty = empty.flatMap({ workers[$0] }) {
                 tasks.append((empty, give(effect, to: empty, floor: floor, grace: grace, token: token)))
             } else {
                 kept.append(id)
@@ -286,9 +318,8 @@ struct Dispatcher {
         desk.sent < desk.credit && !desk.isLeaving && !desk.isIsolated
     }
 
-    private mutating func nextReady(for id: WorkerID, in ledger: EffectLedger) -> OpenEffect? {
-        guard let desk = workers[id], hasRoom(desk) else { return nil }
-        guard id != reserved else { return nil }
+    private mutating func nextReady(for desk: WorkerDesk, in ledger: EffectLedger) -> OpenEffect? {
+        guard hasRoom(desk), desk.id != reserved else { return nil }
         for queue in desk.queues where desk.hasRoom(for: queue) {
             while let first = ready[queue]?.popFirst() {
                 guard waiting[first] != nil, let effect = ledger.open[first], !isSuspect(effect) else { continue }
@@ -299,13 +330,13 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, to worker: WorkerID, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
+        _ effect: OpenEffect, to worker: WorkerDesk, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
     ) -> JobTask {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waiting[effect.id] = nil
         assign(effect, to: worker, lease: lease)
-        workers[worker]?.sent += 1
+        worker.sent += 1
         if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
         return JobTask(
             effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
@@ -314,12 +345,11 @@ struct Dispatcher {
 
     private var orders = 0
 
-    private mutating func assign(_ effect: OpenEffect, to worker: WorkerID, lease: Lease) {
+    private mutating func assign(_ effect: OpenEffect, to desk: WorkerDesk, lease: Lease) {
         orders += 1
-        assignments[effect.id] = Assignment(lease: lease, worker: worker, order: orders, queue: effect.queue)
-        workers[worker]?.jobs.insert(effect.id)
-        workers[worker]?.held[effect.queue, default: 0] += 1
-        if isSuspect(effect) { workers[worker]?.isIsolated = true }
+        assignments[effect.id] = Assignment(lease: lease, desk: desk, order: orders, queue: effect.queue)
+        desk.take(effect.id, of: effect.queue)
+        if isSuspect(effect) { desk.isIsolated = true }
     }
 
     private mutating func limit(_ effect: EffectID, _ lease: Lease, to time: Timestamp) {

@@ -124,14 +124,10 @@ extension StoreMachine {
             jobToken(effect: $0, lease: $1, timeline: timeline, secret: secret)
         }
         var lists = RouteBatches<JobTask>()
-        var sent: [Route: Int] = [:]
-        for (worker, task) in tasks {
-            guard let desk = dispatcher.workers[worker] else { continue }
-            lists.append(task, for: desk.route)
-            sent[desk.route] = desk.sent
-        }
+        for (desk, task) in tasks { lists.append(task, for: desk.route) }
         for (route, list) in lists.takeAll() {
-            var number = (sent[route] ?? 0) - list.count
+            guard case .worker(let id)? = peers[route], let desk = dispatcher.workers[id] else { continue }
+            var number = desk.sent - list.count
             for frame in framed(list) {
                 number += frame.count
                 send(.task(frame, number: number), to: route, floor: planted(.taskBeforeDurable) ? .none : .turn(head))
