@@ -113,6 +113,23 @@ struct Connection: Sendable {
         return DatabaseError(resultCode: .SQLITE_FULL, message: failure.message)
     }
 
+    /// What a transaction outlives, by what is set, and where the file is.
+    func durability() throws(JournalError) -> Durability {
+        if MountTable.current().isInMemory(path) { return .process(why: "the data folder is on a file system in memory") }
+        let (log, level) = try perform("what is synced cannot be read") { db in
+            (try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"))
+        }
+        // 2 is FULL: the log is synced by each transaction, and not only by checkpoints.
+        guard log == "wal", let level, level >= 2 else { return .process(why: "the database does not sync each transaction") }
+        return .disk(how: Self.sync)
+    }
+
+    #if canImport(Darwin)
+    private static let sync = "F_FULLFSYNC of the write-ahead log"
+    #else
+    private static let sync = "fdatasync of the write-ahead log"
+    #endif
+
     func close() throws(JournalError) {
         do {
             try queue.close()

@@ -26,6 +26,8 @@ struct FullDiskTests {
         let status = try await store.run("status")
         #expect(ContinuousClock.now - begun < .seconds(2), "at once, for the gate is closed")
         #expect(status.output.contains("diskFullSince"), "\(status.output)")
+        let durability = try await store.run("status", "--json").json["durability"] as? String
+        #expect(durability == "process: the data folder is on a file system in memory, so nothing outlives the machine")
         let late = try await store.run("send", "increment", "--timeout", "2s")
         #expect(late.end == .exited(75) && late.errors.contains("the disk of the store is full"), "\(late.errors)")
         let effects = try await store.run("effects")

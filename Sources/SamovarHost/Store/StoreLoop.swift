@@ -52,7 +52,8 @@ final class StoreLoop: Sendable {
         var machine = try opened.recover(accepting: &accepted) {
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker)
+                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker,
+                durability: "\(opened.journal.durability)")
         } note: {
             logger.warning("\($0)")
         }

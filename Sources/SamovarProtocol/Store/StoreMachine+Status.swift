@@ -27,7 +27,7 @@ extension StoreMachine {
             MessagePackPair("build", .string(build)),
             MessagePackPair("timeline", .string("\(timeline)")),
             MessagePackPair("phase", .string(phaseName)),
-            MessagePackPair("durability", "every accepted message is synced to disk before anybody hears of it"),
+            MessagePackPair("durability", .string(durability)),
             MessagePackPair("turn", number(facts.turn)),
             MessagePackPair("durable", number(gate.durable)),
             MessagePackPair("starts", number(state.starts)),

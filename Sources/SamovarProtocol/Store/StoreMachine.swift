@@ -61,6 +61,8 @@ public struct StoreMachine: ~Copyable {
     let timeline: Timeline
     let secret: Secret
     let build: String
+    /// What the host's journal says that a batch on disk outlives; for `status`.
+    let durability: String
     let instance = Instance.main
 
     var phase = Phase.recovering
@@ -144,14 +146,16 @@ public struct StoreMachine: ~Copyable {
     /// - Parameters:
     ///   - build: names the build of the program, for the journal.
     ///   - marker: a page that outlives the process, with what the one before has left in it.
+    ///   - durability: what the journal outlives, as `status` shall say it.
     public init(
         settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
-        marker: TrapMarker = TrapMarker()
+        marker: TrapMarker = TrapMarker(), durability: String = "unknown"
     ) {
         self.settings = settings
         self.timeline = timeline
         self.secret = secret
         self.build = build
+        self.durability = durability
         self.marker = marker
         let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
         death = suspicion.death
