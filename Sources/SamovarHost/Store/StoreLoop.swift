@@ -66,8 +66,9 @@ final class StoreLoop: Sendable {
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try Self.bind(context, configuration.endpoint, &poller)
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
-        // Without the marker, which tells of calls on this thread.
-        let upkeep = UpkeepThread(opened, retain: configuration.retain) { [configuration] in
+        // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
+        let retain = machine.upkeepIsOff == nil ? configuration.retain : nil
+        let upkeep = UpkeepThread(opened, retain: retain, mark: UpkeepMark(page.memory)) { [configuration] in
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
@@ -85,6 +86,7 @@ final class StoreLoop: Sendable {
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
         let isQuiet = upkeep.end()
+        if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
         // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.

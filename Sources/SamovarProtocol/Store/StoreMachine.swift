@@ -85,6 +85,8 @@ public struct StoreMachine: ~Copyable {
     let marker: TrapMarker
     /// How the process before this one ended, if it was in a call.
     var death: Suspicion.Death?
+    /// The same for the thread that makes snapshots.
+    var upkeepDeath: Suspicion.Death?
     var suspects: Suspects
     /// The open batch has to be on disk before another item is taken: a suspect stays alone.
     var isIsolating = false
@@ -159,6 +161,7 @@ public struct StoreMachine: ~Copyable {
         self.marker = marker
         let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
         death = suspicion.death
+        upkeepDeath = suspicion.upkeepDeath
         suspects = Suspects(suspicion, settings: settings)
         marker.write(suspects.list)
         state = StoreState(engine: engine, window: settings.window)
