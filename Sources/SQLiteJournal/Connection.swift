@@ -54,7 +54,9 @@ struct Connection: Sendable {
             let isEmpty = try Schema.check(db, at: path)
             if isEmpty, case .refuse(let error) = emptyFile { throw error }
             try Self.set(mode, db, path)
-            if isEmpty, case .begin(let identity) = emptyFile { try Schema.create(db, identity: identity) }
+            if isEmpty, case .begin(let identity) = emptyFile {
+                try Schema.create(db, identity: identity, isDraft: mode == .draft)
+            }
         }
         do {
             queue = try DatabaseQueue(path: path, configuration: configuration)

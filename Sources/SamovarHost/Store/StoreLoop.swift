@@ -230,11 +230,13 @@ final class StoreLoop: Sendable {
     /// The last frames leave meanwhile.
     private func waitForEnd(of journal: JournalThread, _ poller: inout Poller) {
         while true {
-            for case .journal(let news) in mailbox.takeAll() {
+            for news in mailbox.takeAll() {
                 switch news {
-                case .ended: return
-                case .journal(.failed(let error)): logger.error("the journal failed at the end: \(error)")
-                case .journal: break
+                case .journal(.ended): return
+                case .journal(.journal(.failed(let error))), .upkeep(.failed(let error)):
+                    logger.error("the journal failed at the end: \(error)")
+                case .upkeep(.notSaved(let reason)): logger.error("no snapshot: \(reason)")
+                default: break
                 }
             }
             // A poller that fails is no reason to leave the journal unfinished.
