@@ -86,6 +86,24 @@ import Testing
         try journal.close()
     }
 
+    @Test func `a process that dies between two steps of trimming leaves a journal that reads, and is trimmed on`() throws {
+        let scratch = try Scratch()
+        let copy = scratch.path + "/copy"
+        let journal = try scratch.journal()
+        let batches = (1...6).map { Batch(first: $0, last: $0, bytes: [UInt8](repeating: UInt8($0), count: 1 << 20)) }
+        for batch in batches { try journal.append(batch) }
+        try journal.save(Snapshot(turn: 5, bytes: [5]))
+        #expect(try journal.trim(through: 4), "one step is too small for four mebibytes")
+        try FileManager.default.copyItem(atPath: scratch.data, toPath: copy)
+
+        let revived = try SQLiteJournal(at: copy)
+        #expect(revived.first == 2 && revived.last == 6)
+        #expect(try revived.batches(from: 2) == Array(batches.dropFirst()))
+        while try revived.trim(through: 4) {}
+        #expect(revived.first == 5)
+        #expect(try revived.batches(from: 5) == Array(batches.suffix(2)))
+    }
+
     @Test func theLogStaysNearItsLimitHoweverMuchIsAppended() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
