@@ -194,7 +194,7 @@ let package = Package(
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
                 "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ",
-                grdb,
+                "CrashPoints", grdb,
             ],
             swiftSettings: settings),
         .testTarget(

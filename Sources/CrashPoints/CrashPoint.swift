@@ -24,13 +24,28 @@ public enum CrashPoint: String, CaseIterable, Sendable {
     case storeAfterReceipt = "store.after-receipt"
     case storeBeforeTask = "store.before-task"
     case storeBeforeView = "store.before-view"
-    /// Between two steps of the transaction that writes a snapshot.
+    /// A part of a snapshot's file is on disk.
+    case storeWithinSnapshot = "store.within-snapshot"
+    /// The file is whole, and has not got its name.
     case storeDuringSnapshot = "store.during-snapshot"
+    /// It has its name, which the disk may not know yet.
+    case storeBeforeSnapshotSync = "store.before-snapshot-sync"
     case storeAfterSnapshot = "store.after-snapshot"
     case storeDuringCheckpoint = "store.during-checkpoint"
     case storeAfterCheckpoint = "store.after-checkpoint"
+    /// The oldest batches are removed, in a transaction that has not ended.
+    case storeDuringTrim = "store.during-trim"
+    /// They are gone, and nothing but the database knows.
+    case storeAfterTrim = "store.after-trim"
     /// A batch was replayed.
     case storeDuringRecovery = "store.during-recovery"
+
+    /// A part of the batches is in the copy; in the store that makes it, or in the command without one.
+    case copyAfterPiece = "copy.after-piece"
+    /// The copy is whole, and has not got its name.
+    case copyBeforeName = "copy.before-name"
+    /// It has its name, and nobody was told.
+    case copyAfterName = "copy.after-name"
 
     case workerBeforeEffect = "worker.before-effect"
     /// For handlers of tests to pass.

@@ -17,6 +17,9 @@ public protocol Journal {
     /// The last durable turn; 0 while the journal is empty.
     var last: Int { get }
 
+    /// What ``append(_:)`` promises here; for people, and for programs that ask `status`.
+    var durability: Durability { get }
+
     /// Makes a batch durable: when this returns, the batch survives the death of the process and of the machine.
     ///
     /// - Throws: ``JournalError/Code/misuse`` unless the batch begins at ``last`` + 1.
@@ -74,6 +77,8 @@ public protocol Journal {
 }
 
 extension Journal {
+    public var durability: Durability { .unknown }
+
     /// Does nothing: most journals need no upkeep.
     public mutating func checkpoint() throws(JournalError) {}
 

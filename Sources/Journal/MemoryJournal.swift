@@ -36,6 +36,7 @@ public final class MemoryJournal: Journal, Sendable {
 
     public var first: Int { contents.withLock(\.trimmed) + 1 }
     public var last: Int { contents.withLock(\.last) }
+    public var durability: Durability { .none }
 
     public func append(_ batch: Batch) throws(JournalError) {
         try contents.withLock { contents throws(JournalError) in

@@ -54,7 +54,9 @@ struct Connection: Sendable {
             let isEmpty = try Schema.check(db, at: path)
             if isEmpty, case .refuse(let error) = emptyFile { throw error }
             try Self.set(mode, db, path)
-            if isEmpty, case .begin(let identity) = emptyFile { try Schema.create(db, identity: identity) }
+            if isEmpty, case .begin(let identity) = emptyFile {
+                try Schema.create(db, identity: identity, isDraft: mode == .draft)
+            }
         }
         do {
             queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -112,6 +114,23 @@ struct Connection: Sendable {
         else { return error }
         return DatabaseError(resultCode: .SQLITE_FULL, message: failure.message)
     }
+
+    /// What a transaction outlives, by what is set, and where the file is.
+    func durability() throws(JournalError) -> Durability {
+        if MountTable.current().isInMemory(path) { return .process(why: "the data folder is on a file system in memory") }
+        let (log, level) = try perform("what is synced cannot be read") { db in
+            (try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"))
+        }
+        // 2 is FULL: the log is synced by each transaction, and not only by checkpoints.
+        guard log == "wal", let level, level >= 2 else { return .process(why: "the database does not sync each transaction") }
+        return .disk(how: Self.sync)
+    }
+
+    #if canImport(Darwin)
+    private static let sync = "F_FULLFSYNC of the write-ahead log"
+    #else
+    private static let sync = "fdatasync of the write-ahead log"
+    #endif
 
     func close() throws(JournalError) {
         do {

@@ -20,6 +20,8 @@ import Darwin
 /// let journal = try SQLiteJournal(in: folder)
 /// ```
 public final class DataFolder: Sendable {
+    static let lockFile = "lock"
+
     public let path: String
     /// The descriptor that holds the lock; -1 after `close()`.
     private let lock: Mutex<CInt>
@@ -50,7 +52,7 @@ public final class DataFolder: Sendable {
         } else if !FileSystem.exists(path) {
             throw JournalError(.missing, "There is no data folder \(path).")
         }
-        let file = path + "/lock"
+        let file = "\(path)/\(Self.lockFile)"
         let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(file) cannot be opened.") }
         do throws(JournalError) {

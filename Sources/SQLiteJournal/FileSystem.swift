@@ -111,9 +111,13 @@ enum FileSystem {
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
         defer { close(descriptor) }
         do throws(JournalError) {
-            for part in parts { try append(part, to: descriptor, at: draft, proceed: proceed) }
+            for part in parts {
+                try append(part, to: descriptor, at: draft, proceed: proceed)
+                CrashPoint.pass(.storeWithinSnapshot)
+            }
             CrashPoint.pass(.storeDuringSnapshot)
             try move(draft, to: path)
+            CrashPoint.pass(.storeBeforeSnapshotSync)
             try synchronizeFolder(parent(of: path))
         } catch {
             unlink(draft)

@@ -1,3 +1,4 @@
+import CrashPoints
 import GRDB
 public import Journal
 import SamovarCore
@@ -11,8 +12,9 @@ import Foundation
 
 /// Builds the data folder of a journal from parts of another one: a backup, or what a salvage could keep.
 ///
-/// It grows in `PATH.building` without a sync for each batch, and gets its name when it is complete and durable. So a copy that
-/// was cut short is never taken for a whole one. Used by one thread.
+/// It grows in `PATH.building` without a sync for each batch, and gets its name when it is complete and durable. Until then its
+/// database says that it is a draft, and is refused as a journal. So a copy that was cut short is never taken for a whole one.
+/// Used by one thread.
 ///
 /// ```swift
 /// let draft = try JournalDraft(at: "backup", from: journal, as: .same)
@@ -80,6 +82,7 @@ public final class JournalDraft {
             }
         }
         self.end = end
+        CrashPoint.pass(.copyAfterPiece)
     }
 
     public func save(_ snapshot: Snapshot) throws(JournalError) {
@@ -89,6 +92,7 @@ public final class JournalDraft {
 
     /// Makes the copy durable and gives it its name.
     public func finish() throws(JournalError) {
+        try connection.perform("the copy cannot be ended") { db in try Schema.finishDraft(db) }
         try connection.close()
         try FileSystem.synchronizeFile("\(building)/\(DataFolder.database)")
         let head = try HeadFile(at: "\(building)/\(DataFolder.head)")
@@ -96,7 +100,9 @@ public final class JournalDraft {
         try head.synchronize()
         let text = identity.description.filter { $0 != "-" }
         try FileSystem.replace("\(building)/\(DataFolder.identity)", with: text)
+        CrashPoint.pass(.copyBeforeName)
         try FileSystem.move(building, to: path)
+        CrashPoint.pass(.copyAfterName)
         try FileSystem.synchronizeFolder(FileSystem.parent(of: path))
     }
 
@@ -106,14 +112,15 @@ public final class JournalDraft {
         try Self.clear(building)
     }
 
-    /// Removes what a draft has left that was cut short: only files with the names that a draft gives.
+    /// Removes what a draft has left that was cut short: only files with the names that a draft gives, and the lock of whoever has
+    /// tried to open it.
     private static func clear(_ building: String) throws(JournalError) {
         guard FileSystem.exists(building) else { return }
         let folder = "\(building)/\(DataFolder.snapshots)"
         for name in try FileSystem.names(in: folder) { try FileSystem.remove("\(folder)/\(name)") }
         try FileSystem.removeFolder(folder)
-        for name in DataFolder.content + [DataFolder.identity, DataFolder.identity + ".new", DataFolder.database + "-journal"]
-        where name != DataFolder.snapshots {
+        let others = [DataFolder.identity, DataFolder.identity + ".new", DataFolder.database + "-journal", DataFolder.lockFile]
+        for name in DataFolder.content + others where name != DataFolder.snapshots {
             try FileSystem.remove("\(building)/\(name)")
         }
         try FileSystem.removeFolder(building)

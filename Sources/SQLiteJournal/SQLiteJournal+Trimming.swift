@@ -1,3 +1,4 @@
+import CrashPoints
 import GRDB
 public import Journal
 import Synchronization
@@ -17,6 +18,7 @@ extension SQLiteJournal {
             let (anchor, more) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
                 try Self.trimStep(db, through: turn)
             }
+            CrashPoint.pass(.storeAfterTrim)
             if let anchor { state.anchor = anchor }
             hasMore = more
         }
@@ -45,6 +47,7 @@ extension SQLiteJournal {
             let row = try Row.fetchOne(db, sql: "SELECT digest FROM batches WHERE first = ?", arguments: [newest.first])
             anchor = BatchChain(last: newest.last, digest: try row?.bytes(at: 0) ?? [])
             try db.execute(sql: "DELETE FROM batches WHERE first <= ?", arguments: [newest.first])
+            CrashPoint.pass(.storeDuringTrim)
             try Facts.write(anchor.bytes, as: Facts.anchor, to: db)
             return .commit
         }

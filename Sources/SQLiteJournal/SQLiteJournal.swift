@@ -65,6 +65,8 @@ public final class SQLiteJournal: Journal, Sendable {
     public let findings: [JournalError]
     /// The last turn that anything in the folder told of when the journal was opened: later than ``last`` if its end is lost.
     public let witnessed: Int
+    /// As the database and its file system say, not as it was asked for.
+    public let durability: Durability
     /// What a person should know about the journal as it was found, in sentences.
     public let warnings: [String]
 
@@ -83,6 +85,7 @@ public final class SQLiteJournal: Journal, Sendable {
         findings = opening.findings
         witnessed = opening.witnessed
         warnings = opening.warnings
+        durability = try opening.connection.durability()
         self.access = access
         var head: HeadFile?
         if access == .readWrite {

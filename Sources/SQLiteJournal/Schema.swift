@@ -5,6 +5,8 @@ import Journal
 enum Schema {
     /// `SAMV`: how `file` and SQLite tell a journal from other databases.
     static let applicationID = 0x5341_4D56
+    /// `SAMD`: a copy that is being made, or was cut short.
+    static let draftID = 0x5341_4D44
     /// 1 kept its snapshots in the file, 2 keeps them beside it; the batches are the same.
     static let version = 2
     static let readable = 1...version
@@ -17,6 +19,10 @@ enum Schema {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
         if application == 0, found == 0, tables == 0 { return true }
+        guard application != draftID else {
+            throw JournalError(
+                .format, "\(path) is a copy that was cut short, and is not whole: make it again, and remove this one.")
+        }
         guard application == applicationID else {
             throw JournalError(.format, "\(path) is an SQLite database but not a Samovar journal.")
         }
@@ -28,7 +34,9 @@ enum Schema {
     }
 
     /// Lays out an empty file: all of it or nothing, for a crash may come at any instant.
-    static func create(_ db: Database, identity: String) throws {
+    ///
+    /// - Parameter isDraft: no journal before ``finishDraft(_:)``.
+    static func create(_ db: Database, identity: String, isDraft: Bool) throws {
         try db.inTransaction(.immediate) {
             try db.execute(
                 sql: """
@@ -36,11 +44,15 @@ enum Schema {
                         first INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL, digest BLOB NOT NULL
                     ) STRICT;
                     CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
-                    PRAGMA application_id = \(applicationID);
+                    PRAGMA application_id = \(isDraft ? draftID : applicationID);
                     PRAGMA user_version = \(version);
                     """)
             try Facts.write(Array(identity.utf8), as: DataFolder.identity, to: db)
             return .commit
         }
+    }
+
+    static func finishDraft(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
 }

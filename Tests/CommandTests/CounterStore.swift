@@ -9,23 +9,26 @@ final class CounterStore: Sendable {
     let up: Child
     private let executable: String
 
-    /// - Parameter workers: of the program's own; 0 if the test brings its own.
+    /// - Parameters:
+    ///   - workers: of the program's own; 0 if the test brings its own.
+    ///   - variables: for `up` and all that it starts.
     init(
         _ executable: String = Executable.counter, workers: Int = 1, in scratch: Scratch? = nil, data: String? = nil,
-        arguments: [String] = []
+        arguments: [String] = [], variables: [String: String] = [:]
     ) async throws {
         self.executable = executable
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
         let data = data ?? scratch.folder("data")
         self.data = data
-        up = try Child(executable, ["up", "--workers", "\(workers)", "--data", data] + arguments, in: scratch)
+        let command = ["up", "--workers", "\(workers)", "--data", data]
+        up = try Child(executable, command + arguments, in: scratch, variables: variables)
         try await eventually("the store serves") { [up] in up.errors.contains("serving") }
     }
 
     /// Starts a command on this store.
-    func start(_ arguments: [String], input: String = "") throws -> Child {
-        try Child(executable, arguments + ["--data", data], in: scratch, input: input)
+    func start(_ arguments: [String], input: String = "", variables: [String: String] = [:]) throws -> Child {
+        try Child(executable, arguments + ["--data", data], in: scratch, input: input, variables: variables)
     }
 
     /// Runs a command on this store to its end.

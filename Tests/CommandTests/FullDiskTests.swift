@@ -26,6 +26,8 @@ struct FullDiskTests {
         let status = try await store.run("status")
         #expect(ContinuousClock.now - begun < .seconds(2), "at once, for the gate is closed")
         #expect(status.output.contains("diskFullSince"), "\(status.output)")
+        let durability = try await store.run("status", "--json").json["durability"] as? String
+        #expect(durability == "process: the data folder is on a file system in memory, so nothing outlives the machine")
         let late = try await store.run("send", "increment", "--timeout", "2s")
         #expect(late.end == .exited(75) && late.errors.contains("the disk of the store is full"), "\(late.errors)")
         let effects = try await store.run("effects")
@@ -46,6 +48,44 @@ struct FullDiskTests {
         #expect(try await store.run("view").output.contains(#""sync":"900""#))
         try await eventually("the monitor shows it") { monitor.output.contains("900") }
         #expect(try await store.status("applied") == 900)
+    }
+}
+
+/// A disk that has no room for a snapshot, and some for the journal.
+@Suite(.serialized, .enabled("a small file system is mounted for it, which needs root and Linux") { SmallDisk.isAvailable })
+struct FullSnapshotDiskTests {
+    @Test func `a snapshot that does not fit is given up and said, turns go on, and one is made when there is room`() async throws {
+        let scratch = try Scratch()
+        // The folder of the snapshots is a disk of its own.
+        let disk = try SmallDisk(at: scratch.folder("data") + "/snapshots", megabytes: 1)
+        try disk.fill()
+        let store = try await CounterStore(
+            workers: 0, in: scratch, variables: ["SAMOVAR_STORE_SNAPSHOT_TURNS": "20"])
+        try await store.increment(40)
+        try await eventually("the store says so") { store.up.errors.contains("no snapshot: ") }
+        #expect(store.up.errors.contains("No space left on device"), "\(store.up.errors)")
+        #expect(try disk.names == ["ballast"])
+        try await store.increment(40)
+        #expect(try await store.status("starts") == 1)
+
+        try disk.free()
+        try await eventually("it is tried again, and kept", within: .seconds(20)) {
+            try await store.increment(40)
+            return try !disk.names.isEmpty
+        }
+        let names = try disk.names
+        #expect(names.allSatisfy { Int($0) != nil }, "\(names)")
+        let sum = try #require(try await store.run("view").output.firstMatch(of: /"sync":"\d+"/)).output
+        try disk.fill()
+        try await store.kill()
+        let again = try await CounterStore(workers: 0, in: scratch)
+        #expect(try await again.run("view").output.contains(sum))
+        #expect(try await again.status("starts") == 2)
+        // The last one does not fit: a stop in order is one all the same.
+        try await again.stop()
+        #expect(again.up.errors.contains("no snapshot: "), "\(again.up.errors)")
+        let verified = try await again.run("journal", "verify")
+        #expect(verified.end == .exited(0), "\(verified.output)\(verified.errors)")
     }
 }
 
@@ -86,6 +126,10 @@ final class SmallDisk: Sendable {
         let bytes = [UInt8](repeating: 0, count: 4_096)
         while write(descriptor, bytes, bytes.count) > 0 {}
         guard errno == ENOSPC else { throw DiskError(description: "the disk is not full: \(String(cString: strerror(errno)))") }
+    }
+
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
     func free() throws {

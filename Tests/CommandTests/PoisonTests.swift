@@ -124,6 +124,66 @@ import Testing
         #expect(try await store.status("quarantined") == 0)
     }
 
+    /// The inputs are met in any order, and the store dies a dozen times; `up` spaces its starts out.
+    @Test func `several poisons at once are each given up, and everything else is applied once`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 2)
+        let patience = ["--timeout", "150s"]
+        let adds = (1...60).map { _ in #"{"add":{"amount":10}}"# }.joined(separator: "\n")
+        var jobs: [(poison: String?, arguments: [String], input: String)] = []
+        for number in 1...3 {
+            jobs.append((nil, ["send", "-"], adds))
+            jobs.append((nil, ["send", #"{"work":{"name":"\#(number)"}}"#, "--wait", "settled"], ""))
+        }
+        for poison in ["trap", "chain"] { jobs.append((poison, ["send", poison], "")) }
+        for poison in ["answerTrap", "kill"] { jobs.append((poison, ["send", poison, "--wait", "settled"], "")) }
+        var random = SeededRandom(seed: 20_260_101)
+        jobs.shuffle(using: &random)
+        let children = try jobs.map { try store.start($0.arguments + patience, input: $0.input) }
+        for (job, child) in zip(jobs, children) {
+            let end = try await child.wait(within: .seconds(150))
+            switch job.poison {
+            case nil: #expect(end == .exited(0), "\(job.arguments): \(child.errors)")
+            case "trap", "chain": #expect(end == .exited(65) && child.errors.contains("quarantined"), "\(child.errors)")
+            default: #expect(end == .exited(70), "\(job.arguments): \(child.errors)")
+            }
+        }
+        #expect(try await store.status("openEffects") == 0)
+        #expect(try await store.status("deadEffects") == 2)
+        #expect(try await store.status("suspects") == 0)
+        #expect(try await store.status("starts") > 9, "three deaths for each of three")
+        #expect(try await store.run("send", #"{"add":{"amount":5}}"#).end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""total":1805"#))
+        #expect(store.up.end == nil)
+        try await store.stop()
+        let state = try await store.run("replay", "--state").output
+        #expect(state.contains(#""total":1805"#), "\(state)")
+        for number in 1...3 { #expect(state.components(separatedBy: "\"\(number)\"").count == 2, "\(state)") }
+        let list = try await store.run("journal", "list").output
+        #expect(list.components(separatedBy: "  quarantined  ").count == 4, "\(list)")
+    }
+
+    @Test func `a trap beside the service turns its snapshots off instead of ending the store for ever`() async throws {
+        let store = try await CounterStore(
+            Executable.trapProgram,
+            variables: ["TRAP_BESIDE": "1", "SAMOVAR_STORE_SNAPSHOT_TURNS": "10"])
+        let adds = (1...40).map { _ in #"{"add":{"amount":14}}"# }.joined(separator: "\n")
+        #expect(try await store.run("send", "-", input: adds).end == .exited(0))
+        try await eventually("snapshots are off", within: .seconds(30)) {
+            try await store.run("status").output.contains("off: the store ended 3 times while it made or checked a snapshot")
+        }
+        #expect(store.up.errors.contains("the store ended while it made or checked a snapshot beside its service (a trap, signal"))
+        #expect(store.up.errors.contains("no snapshot is made beside the service any more"), "\(store.up.errors)")
+        let starts = try await store.status("starts")
+        #expect(starts == 4)
+        #expect(try await store.run("send", "-", input: adds).end == .exited(0))
+        #expect(try await store.run("view").output.contains(#""total":1120"#))
+        #expect(try await store.status("starts") == starts)
+        // A stop in order takes its own, on the thread that takes the turns.
+        try await store.stop()
+        #expect(try await store.run("replay", "--state").output.contains(#""total":1120"#))
+        #expect(try await store.run("journal", "verify").end == .exited(0))
+    }
+
     /// Whether the marker says that an input is under way.
     private static func isInCall(_ data: String) -> Bool {
         guard let page = FileManager.default.contents(atPath: data + "/marker"), page.count == 4_096 else { return false }

@@ -11,6 +11,10 @@ import Testing
         try contract.verify(rule)
     }
 
+    @Test func `it claims to outlive nothing`() {
+        #expect(MemoryJournal().durability == .none)
+    }
+
     @Test func aPlannedFullDiskChangesNothingAndTheSameBatchMayBeTriedAgain() throws {
         let journal = MemoryJournal()
         let batch = Batch(first: 1, last: 2, bytes: [1])

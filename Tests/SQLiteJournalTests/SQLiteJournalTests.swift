@@ -45,6 +45,65 @@ import Testing
         #expect(try scratch.files() == ["head", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
     }
 
+    @Test func `what it outlives is told by the database and the file system, in one word first`() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        if MountTable.current().isInMemory(scratch.data) {
+            #expect("\(journal.durability)".hasPrefix("process: the data folder is on a file system in memory"))
+        } else {
+            #expect("\(journal.durability)".hasPrefix("disk: "))
+            #expect("\(journal.durability)".hasSuffix(" of the write-ahead log before anything is visible"))
+            try journal.connection.perform("the level cannot be set") { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+            let weaker = try journal.connection.durability()
+            #expect(weaker == .process(why: "the database does not sync each transaction"))
+        }
+        #expect(Durability.none.description == "none: the journal is in the memory of its process")
+    }
+
+    @Test func `a table of mounts tells the type of a device, and nothing of one that it does not have`() {
+        let table = MountTable(
+            """
+            22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/root rw
+            23 22 0:20 /a /mnt/with\\040blank rw - tmpfs tmpfs rw,size=1024k
+            24 22 8:4096 / /far rw,nosuid master:3 propagate_from:2 - ramfs none rw
+            a line of another kind
+            25 22 7:1 / /short rw -
+            """)
+        #expect(table.type(ofDevice: 254 << 8 | 1) == "ext4")
+        #expect(table.type(ofDevice: 20) == "tmpfs")
+        // The upper bits of a minor number stand above the major one.
+        #expect(table.type(ofDevice: 8 << 8 | 4_096 << 12) == "ramfs")
+        #expect(table.type(ofDevice: 7 << 8 | 1) == nil && table.type(ofDevice: 99) == nil)
+        #expect(MountTable("").type(ofDevice: 20) == nil)
+    }
+
+    @Test(.enabled(if: !MountTable.current().isInMemory("/") && MountTable.current().isInMemory("/dev/shm")))
+    func `a journal in memory does not claim to outlive the machine`() throws {
+        let path = "/dev/shm/journal-\(UUID().uuidString)"
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
+        let journal = try SQLiteJournal(at: path)
+        #expect(journal.durability == .process(why: "the data folder is on a file system in memory"))
+        try journal.close()
+    }
+
+    @Test func `a process that dies between two steps of trimming leaves a journal that reads, and is trimmed on`() throws {
+        let scratch = try Scratch()
+        let copy = scratch.path + "/copy"
+        let journal = try scratch.journal()
+        let batches = (1...6).map { Batch(first: $0, last: $0, bytes: [UInt8](repeating: UInt8($0), count: 1 << 20)) }
+        for batch in batches { try journal.append(batch) }
+        try journal.save(Snapshot(turn: 5, bytes: [5]))
+        #expect(try journal.trim(through: 4), "one step is too small for four mebibytes")
+        try FileManager.default.copyItem(atPath: scratch.data, toPath: copy)
+
+        let revived = try SQLiteJournal(at: copy)
+        #expect(revived.first == 2 && revived.last == 6)
+        #expect(try revived.batches(from: 2) == Array(batches.dropFirst()))
+        while try revived.trim(through: 4) {}
+        #expect(revived.first == 5)
+        #expect(try revived.batches(from: 5) == Array(batches.suffix(2)))
+    }
+
     @Test func theLogStaysNearItsLimitHoweverMuchIsAppended() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()

@@ -64,6 +64,32 @@ import Testing
         #expect(try journal.snapshots() == [])
     }
 
+    /// A draft that is a link to `/dev/full` fails to be written as on a full disk.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func `one that does not fit changes nothing, leaves no part, and fits later`() throws {
+        let scratch = try Scratch()
+        try scratch.fill()
+        let journal = try scratch.journal()
+        let snapshot = Snapshot(turn: 2000, bytes: [UInt8](repeating: 7, count: 9 << 20))
+        for _ in 1...3 {
+            try FileManager.default.createSymbolicLink(
+                atPath: scratch.data + "/snapshots/2000.new", withDestinationPath: "/dev/full")
+            expect(.full, "2000.new cannot be written. (No space left on device)") { try journal.save(snapshot) }
+            #expect(try scratch.files(in: "snapshots") == ["2000", "999"])
+            // The one of this turn is still there, and the journal can be written.
+            #expect(try journal.snapshot(at: 2000).bytes == [12, 13])
+            try journal.append(Batch(first: journal.last + 1, last: journal.last + 1, bytes: [1]))
+        }
+        try journal.save(snapshot)
+        #expect(try journal.snapshot(at: 2000) == snapshot)
+    }
+
+    @Test(arguments: [(ENOSPC, true), (EDQUOT, true), (EIO, false)])
+    func `a quota that is used up is a full disk, and an error of the disk is none`(_ system: CInt, _ isFull: Bool) {
+        let error = JournalError(errno: system, "2000.new cannot be written.")
+        #expect((error.code == .full) == isFull && error.forbidsWriting == !isFull)
+    }
+
     @Test func commitsGoOnWhileOneIsWritten() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()

@@ -64,11 +64,17 @@ enum Trapdoor: Program {
         return .none
     }
 
+    /// The first thread that calls `update`, which is the one that takes turns.
+    private static let home = ObjectIdentifier(Thread.current)
+
     private static func take(_ input: Input, _ state: inout State) -> Command<Trapdoor> {
         switch input {
         case .add(let number):
             // As if the build had changed.
             if number == 13, ProcessInfo.processInfo.environment["TRAP_AT_13"] != nil { trap("changed build") }
+            // Anywhere but on the thread that takes the turns: what no program should do.
+            let isBeside = home != ObjectIdentifier(Thread.current)
+            if number == 14, isBeside, ProcessInfo.processInfo.environment["TRAP_BESIDE"] != nil { trap("beside the service") }
             state.total += number
         case .trap: trap("in update")
         case .dive: state.total = depth(1)

@@ -52,7 +52,8 @@ final class StoreLoop: Sendable {
         var machine = try opened.recover(accepting: &accepted) {
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker)
+                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker,
+                durability: "\(opened.journal.durability)")
         } note: {
             logger.warning("\($0)")
         }
@@ -65,8 +66,9 @@ final class StoreLoop: Sendable {
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try Self.bind(context, configuration.endpoint, &poller)
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
-        // Without the marker, which tells of calls on this thread.
-        let upkeep = UpkeepThread(opened, retain: configuration.retain) { [configuration] in
+        // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
+        let retain = machine.upkeepIsOff == nil ? configuration.retain : nil
+        let upkeep = UpkeepThread(opened, retain: retain, mark: UpkeepMark(page.memory)) { [configuration] in
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
@@ -84,6 +86,7 @@ final class StoreLoop: Sendable {
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
         let isQuiet = upkeep.end()
+        if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
         // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
@@ -227,11 +230,13 @@ final class StoreLoop: Sendable {
     /// The last frames leave meanwhile.
     private func waitForEnd(of journal: JournalThread, _ poller: inout Poller) {
         while true {
-            for case .journal(let news) in mailbox.takeAll() {
+            for news in mailbox.takeAll() {
                 switch news {
-                case .ended: return
-                case .journal(.failed(let error)): logger.error("the journal failed at the end: \(error)")
-                case .journal: break
+                case .journal(.ended): return
+                case .journal(.journal(.failed(let error))), .upkeep(.failed(let error)):
+                    logger.error("the journal failed at the end: \(error)")
+                case .upkeep(.notSaved(let reason)): logger.error("no snapshot: \(reason)")
+                default: break
                 }
             }
             // A poller that fails is no reason to leave the journal unfinished.

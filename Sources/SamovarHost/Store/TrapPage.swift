@@ -16,6 +16,7 @@ import Darwin
 final class TrapPage {
     let memory: UnsafeMutableRawPointer
     private let isMapped: Bool
+    private var isKept = false
 
     init(in folder: DataFolder, warn: (String) -> Void) {
         let file = folder.path + "/marker"
@@ -31,10 +32,14 @@ final class TrapPage {
         }
     }
 
+    /// Another thread still writes to the page: it stays until the process ends.
+    func keep() { isKept = true }
+
     /// Ends the watch. The page must not be used after it.
     func close() {
+        if isMapped { TrapSignals.end() }
+        guard !isKept else { return }
         if isMapped {
-            TrapSignals.end()
             munmap(memory, TrapMarker.byteCount)
         } else {
             memory.deallocate()
@@ -75,10 +80,7 @@ enum TrapSignals {
         let stack = UnsafeMutableRawPointer.allocate(byteCount: stackBytes, alignment: 16)
         new.initialize(to: Watched(memory: memory, thread: pthread_self(), former: former, stack: stack))
         watched = new
-        var alternate = stack_t()
-        alternate.ss_sp = stack
-        alternate.ss_size = stackBytes
-        sigaltstack(&alternate, nil)
+        useAlternateStack(stack)
         for signal in signals {
             var action = sigaction()
             action.__sigaction_handler.sa_sigaction = noteTrap
@@ -88,13 +90,42 @@ enum TrapSignals {
         }
     }
 
+    /// The number of the calling thread.
+    static var thread: UInt64 {
+        #if canImport(Darwin)
+        UInt64(UInt(bitPattern: pthread_self()))
+        #else
+        UInt64(pthread_self())
+        #endif
+    }
+
+    /// For another thread that calls the program: it may use up its stack, too.
+    static func withAlternateStack(_ body: () -> Void) {
+        let stack = UnsafeMutableRawPointer.allocate(byteCount: stackBytes, alignment: 16)
+        useAlternateStack(stack)
+        body()
+        leaveAlternateStack()
+        stack.deallocate()
+    }
+
+    private static func useAlternateStack(_ stack: UnsafeMutableRawPointer) {
+        var alternate = stack_t()
+        alternate.ss_sp = stack
+        alternate.ss_size = stackBytes
+        sigaltstack(&alternate, nil)
+    }
+
+    private static func leaveAlternateStack() {
+        var none = stack_t()
+        none.ss_flags = CInt(SS_DISABLE)
+        sigaltstack(&none, nil)
+    }
+
     /// Puts everything back. On the thread that called `watch`.
     static func end() {
         guard let old = watched else { return }
         for signal in signals { sigaction(signal, old.pointee.former + Int(signal), nil) }
-        var none = stack_t()
-        none.ss_flags = CInt(SS_DISABLE)
-        sigaltstack(&none, nil)
+        leaveAlternateStack()
         watched = nil
         old.pointee.stack.deallocate()
         old.pointee.former.deallocate()
@@ -121,8 +152,12 @@ private func noteTrap(_ signal: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, 
     // What another process sends is no trap. `abort` sends to its own thread.
     let isSent = code <= 0
     let isAbort = signal == SIGABRT && code == ownThread
-    if !isSent || isAbort, pthread_equal(pthread_self(), watched.pointee.thread) != 0 {
-        TrapMarker.note(signal: signal, in: watched.pointee.memory)
+    if !isSent || isAbort {
+        if pthread_equal(pthread_self(), watched.pointee.thread) != 0 {
+            TrapMarker.note(signal: signal, in: watched.pointee.memory)
+        } else {
+            UpkeepMark(watched.pointee.memory).note(signal: signal, thread: TrapSignals.thread)
+        }
     }
     sigaction(signal, watched.pointee.former + Int(signal), nil)
     // An instruction that traps does so again by itself.

@@ -40,18 +40,21 @@ final class UpkeepThread: Sendable {
     private let opened: OpenedJournal
     private let retain: Int?
     private let machine: @Sendable () -> StoreMachine
+    private let mark: UpkeepMark
     private let report: @Sendable (News) -> Void
 
     /// - Parameters:
     ///   - retain: the newest turns that are kept at least; nil keeps all.
+    ///   - mark: says while the program is called; it has to outlive the thread.
     ///   - machine: makes one that has seen nothing yet.
     init(
-        _ opened: OpenedJournal, retain: Int?, machine: @escaping @Sendable () -> StoreMachine,
+        _ opened: OpenedJournal, retain: Int?, mark: UpkeepMark, machine: @escaping @Sendable () -> StoreMachine,
         report: @escaping @Sendable (News) -> Void
     ) {
         self.opened = opened
         self.retain = retain
         self.machine = machine
+        self.mark = mark
         self.report = report
         let thread = Thread { [self] in run() }
         thread.name = "samovar-upkeep"
@@ -76,6 +79,10 @@ final class UpkeepThread: Sendable {
     }
 
     private func run() {
+        TrapSignals.withAlternateStack { work() }
+    }
+
+    private func work() {
         lowerPriority()
         var verified: Set<Int> = []
         // Behind the snapshots of earlier starts.
@@ -127,11 +134,13 @@ final class UpkeepThread: Sendable {
     /// keep it would make the next snapshot cheaper, and double the memory of every store for good.
     private func makeSnapshot(through turn: Int) throws -> Snapshot {
         var accepted = AcceptedDivergences()
-        let shadow = try opened.recover(through: turn, accepting: &accepted, machine) { _ in
-        } proceed: { () throws(JournalError) in
-            try proceed()
+        return try mark.during(thread: TrapSignals.thread) {
+            let shadow = try opened.recover(through: turn, accepting: &accepted, machine) { _ in
+            } proceed: { () throws(JournalError) in
+                try proceed()
+            }
+            return Snapshot(turn: shadow.head, bytes: try shadow.snapshot())
         }
-        return Snapshot(turn: shadow.head, bytes: try shadow.snapshot())
     }
 
     // MARK: Trimming
@@ -163,8 +172,11 @@ final class UpkeepThread: Sendable {
     /// Whether a snapshot on disk is whole, and whether this program understands it.
     private func isReadable(_ turn: Int) -> Bool {
         do {
-            var machine = machine()
-            try machine.restore(snapshot: try opened.journal.snapshot(at: turn).bytes)
+            let snapshot = try opened.journal.snapshot(at: turn)
+            try mark.during(thread: TrapSignals.thread) {
+                var machine = machine()
+                try machine.restore(snapshot: snapshot.bytes)
+            }
             return true
         } catch {
             report(.notTrimmed("the snapshot of turn \(turn) cannot be used: \(error)"))

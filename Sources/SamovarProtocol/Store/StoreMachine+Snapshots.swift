@@ -24,7 +24,7 @@ extension StoreMachine {
         guard !isSnapshotting, journalBytes > 2 * lastSnapshotBytes else { return }
         guard journalBytes > settings.snapshotBytes || head - lastSnapshotTurn > settings.snapshotTurns else { return }
         if lastSnapshotBytes > 0, lastSnapshotBytes <= settings.snapshotInlineBytes { return saveSnapshot() }
-        guard maySnapshot() else { return }
+        guard upkeepIsOff == nil, maySnapshot() else { return }
         isSnapshotting = true
         emit(.snapshot(through: head), floor: .turn(head))
     }
@@ -57,6 +57,11 @@ extension StoreMachine {
     /// - Parameter bytes: its size; nil if there is none, and then the next one is due when the journal has grown again.
     public mutating func snapshotSaved(bytes: Int?) {
         isSnapshotting = false
+        // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
+        if suspects.contains(.upkeep) {
+            suspects.forgiveKills(.upkeep)
+            marker.write(suspects.list)
+        }
         if let bytes { lastSnapshotBytes = bytes }
     }
 

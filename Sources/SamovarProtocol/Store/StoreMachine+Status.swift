@@ -27,7 +27,7 @@ extension StoreMachine {
             MessagePackPair("build", .string(build)),
             MessagePackPair("timeline", .string("\(timeline)")),
             MessagePackPair("phase", .string(phaseName)),
-            MessagePackPair("durability", "every accepted message is synced to disk before anybody hears of it"),
+            MessagePackPair("durability", .string(durability)),
             MessagePackPair("turn", number(facts.turn)),
             MessagePackPair("durable", number(gate.durable)),
             MessagePackPair("starts", number(state.starts)),
@@ -51,6 +51,7 @@ extension StoreMachine {
         let waiting = dispatcher.waitingByQueue(in: state.ledger)
         let more: MessagePackValue = [
             "views": .string(viewsOff.map { "off: \($0)" } ?? "on"),
+            "snapshots": .string((upkeepIsOff ?? suspects.verdict(on: .state)).map { "off: \($0)" } ?? "on"),
             "suspects": number(suspects.list.count),
             "workers": .array(dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
             "awaitedWorkers": number(awaited.count),

@@ -44,7 +44,11 @@ extension StoreMachine {
         forget(.view)
         forget(.state)
         forget(.restore)
+        forget(.upkeep)
     }
+
+    /// Why the host must not call the program beside the service; nil while it may.
+    public var upkeepIsOff: String? { suspects.verdict(on: .upkeep) }
 
     /// Writes that an item is given up, and returns why; nil if it may be tried.
     mutating func quarantine(_ call: ProgramCall, _ origin: Origin, root: Int?, now: Timestamp) -> String? {
@@ -80,6 +84,10 @@ extension StoreMachine {
         case .none, .replay: break
         case .some(let call): note(.warning, "the store ended while it \(call.activity) (\(death?.evidence.text ?? ""))")
         }
+        if let death = upkeepDeath {
+            note(.warning, "the store ended while it \(death.call.activity) (\(death.evidence.text))")
+        }
+        if let why = upkeepIsOff { note(.error, "no snapshot is made beside the service any more, and nothing is trimmed: \(why)") }
         if let why = suspects.verdict(on: .view) { turnViewsOff(why) }
     }
 }

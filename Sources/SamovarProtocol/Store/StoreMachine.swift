@@ -61,6 +61,8 @@ public struct StoreMachine: ~Copyable {
     let timeline: Timeline
     let secret: Secret
     let build: String
+    /// What the host's journal says that a batch on disk outlives; for `status`.
+    let durability: String
     let instance = Instance.main
 
     var phase = Phase.recovering
@@ -83,6 +85,8 @@ public struct StoreMachine: ~Copyable {
     let marker: TrapMarker
     /// How the process before this one ended, if it was in a call.
     var death: Suspicion.Death?
+    /// The same for the thread that makes snapshots.
+    var upkeepDeath: Suspicion.Death?
     var suspects: Suspects
     /// The open batch has to be on disk before another item is taken: a suspect stays alone.
     var isIsolating = false
@@ -144,17 +148,20 @@ public struct StoreMachine: ~Copyable {
     /// - Parameters:
     ///   - build: names the build of the program, for the journal.
     ///   - marker: a page that outlives the process, with what the one before has left in it.
+    ///   - durability: what the journal outlives, as `status` shall say it.
     public init(
         settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
-        marker: TrapMarker = TrapMarker()
+        marker: TrapMarker = TrapMarker(), durability: String = "unknown"
     ) {
         self.settings = settings
         self.timeline = timeline
         self.secret = secret
         self.build = build
+        self.durability = durability
         self.marker = marker
         let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
         death = suspicion.death
+        upkeepDeath = suspicion.upkeepDeath
         suspects = Suspects(suspicion, settings: settings)
         marker.write(suspects.list)
         state = StoreState(engine: engine, window: settings.window)

@@ -34,8 +34,8 @@ public final class TrapMarker {
     private static let isMarked: UInt64 = 1
     private static let isMarkedAlone: UInt64 = 2
 
-    /// Suspects for which there is room.
-    static let capacity = (byteCount / 8 - suspects) / suspectWords
+    /// Suspects for which there is room, before the words of the `UpkeepMark`.
+    static let capacity = (UpkeepMark.place - suspects) / suspectWords
 
     /// - Parameter memory: `byteCount` bytes, aligned to 8, that outlive this marker.
     public init(_ memory: UnsafeMutableRawPointer) {
@@ -107,10 +107,11 @@ public final class TrapMarker {
     func take(timeline: Timeline, build: UInt64) -> Suspicion {
         if let taken { return taken }
         var suspicion = Suspicion()
+        let upkeep = UpkeepMark(UnsafeMutableRawPointer(words)).take()
         if words[Self.magic] == Self.format, words[Self.build] == build {
             let isSame = words[Self.timeline] == timeline.high && words[Self.timeline + 1] == timeline.low
-            if isSame { suspicion.suspects = readSuspects() }
-            suspicion.death = readDeath()
+            let beside = isSame ? upkeep.map { Suspicion.Death(.upkeep, wasAlone: true, evidence: $0) } : nil
+            suspicion = Suspicion(death: readDeath(), upkeepDeath: beside, suspects: isSame ? readSuspects() : [])
             // A timeline that failed to begin has no name yet.
             if !isSame, suspicion.death?.call == .start { suspicion.suspects = readSuspects().filter { $0.call == .start } }
             if !isSame, suspicion.death?.call != .start { suspicion.death = nil }
