@@ -2,7 +2,10 @@
 ///
 /// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. Any other goes through `Codable`'s containers.
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
-public struct ValueCodec<Value: Codable> {
+///
+/// `@unchecked`: its closures hold an encoder, a decoder and a type found at run time, whose conformance the compiler cannot know to be
+/// usable everywhere. Make it off the actors, as store and worker do: there the cast finds no conformance that belongs to one.
+public struct ValueCodec<Value: Codable>: @unchecked Sendable {
     @usableFromInline let write: (Value, inout MessagePackWriter) throws -> Void
     @usableFromInline let read: (ArraySlice<UInt8>) throws -> Value
 

@@ -3,15 +3,22 @@ import MessagePack
 import SamovarCore
 import SamovarProtocol
 
-extension Worker {
-    /// One attempt of one effect, from its bytes to the bytes of its answer.
-    static func answer(
-        _ assignment: WorkerDesk.Assignment, _ desk: JobDesk, _ handle: Handle
-    ) async -> JobResult.Answer {
+/// What a slot does with a job: from the bytes of an effect to the bytes of its answer.
+struct Answering<P: Program>: Sendable {
+    private let handle: Worker<P>.Handle
+    private let effects = ValueCodec<P.Effect>(MessagePackEncoder(), MessagePackDecoder(lenient: true))
+    private let messages = ValueCodec<P.Message>(MessagePackEncoder(), MessagePackDecoder())
+
+    init(_ handle: @escaping Worker<P>.Handle) {
+        self.handle = handle
+    }
+
+    /// One attempt of one effect.
+    func answer(_ assignment: WorkerDesk.Assignment, _ desk: JobDesk) async -> JobResult.Answer {
         let task = assignment.task
         let effect: P.Effect
         do {
-            effect = try MessagePackDecoder(lenient: true).decode(P.Effect.self, from: task.payload)
+            effect = try effects.decode(task.payload)
         } catch {
             let text = describe(decodingFailure: error, of: P.Effect.self)
             return .failed(.unhandled, "this worker cannot read the effect: \(text)", permanent: true)
@@ -20,14 +27,14 @@ extension Worker {
             CrashPoint.pass(.workerBeforeEffect)
             let handled = try await handle(effect, Job<P>(task, in: assignment.timeline, desk: desk))
             CrashPoint.pass(.workerAfterEffect)
-            var messages = desk.close()
+            var sent = desk.close()
             switch handled {
             case .passed:
                 let name = String("\(effect)".prefix(200))
                 return .failed(.unhandled, "no handler of this worker takes \(name) from queue \(task.queue)", permanent: true)
             case .answered(let last):
-                if let last { messages.append(try MessagePackEncoder().encode(last)) }
-                return .done(messages)
+                if let last { sent.append(try messages.encode(last)) }
+                return .done(sent)
             }
         } catch {
             _ = desk.close()

@@ -72,12 +72,13 @@ public struct WorkerHost<P: Program>: Service {
     }
 
     private func run(_ handle: @escaping Worker<P>.Handle) async throws {
+        let answering = Answering(handle)
         let executors = (0..<min(slots.count, Self.maximumThreads)).map { SlotExecutor($0) }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
-                    group.addTask { await slot.run(on: executor) { await Worker<P>.answer($0, $1, handle) } }
+                    group.addTask { await slot.run(on: executor) { await answering.answer($0, $1) } }
                 }
                 defer {
                     for slot in slots { slot.close() }

@@ -171,9 +171,9 @@ struct GroupSink<P: Program>: TurnSink {
     }
 }
 
-/// The codecs of a program's types, as the journal and the wire have them.
+/// The codecs of a program's types, as the journal and the wire have them. A class, so that each group has one reference to them.
 @usableFromInline
-struct ProgramCodecs<P: Program> {
+final class ProgramCodecs<P: Program> {
     @usableFromInline let input: ValueCodec<P.Input>
     @usableFromInline let message: ValueCodec<P.Message>
     @usableFromInline let effect: ValueCodec<P.Effect>
