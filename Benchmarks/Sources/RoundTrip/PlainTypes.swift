@@ -11,12 +11,11 @@ enum PlainMessage: RoundTripMessage {
 }
 
 struct PlainEffect: NumberedEffect {
-    var payload: String
+    private static let sample = String(repeating: "x", count: 56)
 
-    init(number: Int) {
-        let digits = String(number)
-        payload = String(repeating: "0", count: 64 - digits.count) + digits
-    }
+    var number: Int
+    /// What is missing to 64 bytes.
+    var payload = sample
 
-    var number: Int { Int(payload) ?? -1 }
+    init(number: Int) { self.number = number }
 }
