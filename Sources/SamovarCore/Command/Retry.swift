@@ -23,6 +23,7 @@ public struct Retry: Hashable, Sendable {
         Retry(attempts: Swift.max(1, attempts), first: first, factor: factor, maximum: max)
     }
 
+    /// A back-off of any shape; programs use ``backoff(first:factor:max:attempts:)`` and ``times(_:)``.
     public init(attempts: Int, first: Duration, factor: Double, maximum: Duration) {
         self.attempts = attempts
         self.first = first

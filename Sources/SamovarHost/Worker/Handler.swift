@@ -103,14 +103,23 @@ public func group<P: Program, Environment: Sendable>(
 /// Lists handlers, with conditions and loops.
 @resultBuilder
 public enum HandlerBuilder<P: Program, Environment: Sendable> {
+    /// A part of the list.
     public typealias Part = [Handler<P, Environment>]
 
+    /// One handler.
     public static func buildExpression(_ handler: Handler<P, Environment>) -> Part { [handler] }
+    /// A list that was made elsewhere.
     public static func buildExpression(_ handlers: Part) -> Part { handlers }
+    /// One after the other.
     public static func buildBlock(_ parts: Part...) -> Part { parts.flatMap { $0 } }
+    /// `if` without `else`.
     public static func buildOptional(_ part: Part?) -> Part { part ?? [] }
+    /// `if` and `switch`.
     public static func buildEither(first part: Part) -> Part { part }
+    /// `else` and `switch`.
     public static func buildEither(second part: Part) -> Part { part }
+    /// `for`.
     public static func buildArray(_ parts: [Part]) -> Part { parts.flatMap { $0 } }
+    /// `if #available`.
     public static func buildLimitedAvailability(_ part: Part) -> Part { part }
 }
