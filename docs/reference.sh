@@ -4,6 +4,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-.build/docs}
+if ! command -v docc >/dev/null; then
+	echo "There is no docc on the PATH: it comes with the toolchain of Swift" >&2
+	exit 69
+fi
 flags=(--explicit-target-dependency-import-check error)
 
 for target in Samovar SamovarTesting; do swift build --target "$target" "${flags[@]}" -j "${JOBS:-2}" >&2; done
@@ -60,4 +64,4 @@ archive Samovar "$out/Samovar.docc"
 archive MessagePack
 archive SamovarTesting
 rm -r "$out/symbols" "$out/Samovar.docc"
-for module in Samovar MessagePack SamovarTesting; do echo "$out/$module.doccarchive"; done
+echo "To read it: python3 -m http.server --directory $out/Samovar.doccarchive, and then http://localhost:8000/documentation/samovar" >&2

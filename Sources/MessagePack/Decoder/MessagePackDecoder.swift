@@ -21,7 +21,9 @@ public struct MessagePackDecoder: Sendable {
 
     /// A decoder; it may be used again, from any thread.
     ///
-    /// - Parameter lenient: whether values are taken that came from JSON; see ``isLenient``.
+    /// - Parameters:
+    ///   - limits: how deep and how large what it reads may be.
+    ///   - lenient: whether values are taken that came from JSON; see ``isLenient``.
     public init(limits: MessagePackLimits = .default, lenient: Bool = false) {
         self.limits = limits
         isLenient = lenient

@@ -23,7 +23,9 @@ public struct MessagePackEncoder: Sendable {
 
     /// An encoder; it may be used again, from any thread.
     ///
-    /// - Parameter canonical: whether equal values shall be equal bytes; see ``isCanonical``.
+    /// - Parameters:
+    ///   - canonical: whether equal values shall be equal bytes; see ``isCanonical``.
+    ///   - limits: how deep and how large what it writes may be.
     public init(canonical: Bool = false, limits: MessagePackLimits = .default) {
         isCanonical = canonical
         self.limits = limits
