@@ -42,8 +42,8 @@ for page in docs/*.md docs/coming-from/*.md; do
 		*) links+=(-e "s,\](\(\.\./\)*\(docs/\)\{0\,1\}$name\.md\(#[^)]*\)\{0\,1\}),](doc:docs-$name),g") ;;
 	esac
 done
-# Links to sources say what they say, without a link.
-links+=(-e 's,\[\([^]]*\)\]([^):]*),\1,g')
+# Links to sources say what they say, without a link. Code is left alone.
+links+=(-e '/^```/,/^```/!s,\[\([^]]*\)\]([^):]*),\1,g')
 for page in docs/*.md; do sed "${links[@]}" "$page" >"$out/Samovar.docc/docs-$(basename "$page")"; done
 for page in docs/coming-from/*.md; do sed "${links[@]}" "$page" >"$out/Samovar.docc/coming-from-$(basename "$page")"; done
 for page in Sources/Samovar/Samovar.docc/*.md; do sed "${links[@]}" "$page" >"$out/Samovar.docc/$(basename "$page")"; done

@@ -102,4 +102,30 @@ import Testing
             }
         }
     }
+
+    /// In shell and in text: `counter send …`, `samovar new …`, `journal export`.
+    @Test func `Each command that a document names is there`() throws {
+        var commands: Set<Substring> = ["journal", "help"]
+        var ofJournals: Set<Substring> = []
+        for path in try Checkout.files(below: "Sources/SamovarCommands", "Sources/SamovarCLI", ending: ".swift") {
+            for match in try Checkout.text(path).matches(of: /commandName: "([a-z]+)"/) {
+                let name = match.1
+                if path.contains("/Commands/Journal/") { ofJournals.insert(name) } else { commands.insert(name) }
+            }
+        }
+        #expect(commands.isSuperset(of: ["up", "send", "new"]) && ofJournals.isSuperset(of: ["list", "export"]))
+        var count = 0
+        for document in try Checkout.documents() {
+            let text = try Checkout.text(document)
+            for match in text.matches(of: /(?m)(?:^|`)(?:counter|dupes|tally|samovar) ([a-z]+)/) {
+                count += 1
+                #expect(commands.contains(match.1), "\(document) names the command \(match.1)")
+            }
+            for match in text.matches(of: /(?:`|counter |samovar )journal ([a-z]+)/) {
+                count += 1
+                #expect(ofJournals.contains(match.1), "\(document) names the command journal \(match.1)")
+            }
+        }
+        #expect(count > 20)
+    }
 }
