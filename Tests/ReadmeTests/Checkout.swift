@@ -13,12 +13,18 @@ enum Checkout {
         FileManager.default.fileExists(atPath: root.appending(path: path).path)
     }
 
-    /// The paths of all files below these folders whose names end so, sorted.
+    /// The paths of all files below these folders whose names end so, sorted. What is hidden, as a build is, is left out.
     static func files(below folders: String..., ending suffix: String) throws -> [String] {
-        try folders.flatMap { folder in
-            try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
-                .filter { $0.hasSuffix(suffix) }.map { "\(folder)/\($0)" }
-        }.sorted()
+        var paths: [String] = []
+        for folder in folders {
+            let files = FileManager.default.enumerator(
+                at: root.appending(path: folder), includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+            guard let files else { throw CocoaError(.fileReadNoSuchFile) }
+            for case let file as URL in files where file.lastPathComponent.hasSuffix(suffix) {
+                paths.append(String(file.standardizedFileURL.path.dropFirst(root.standardizedFileURL.path.count + 1)))
+            }
+        }
+        return paths.sorted()
     }
 
     /// What people read: the README, docs, and the catalogs of the reference.

@@ -54,6 +54,17 @@ public final class Connector<P: Program>: Service {
     }
 
     /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back.
+    ///
+    /// ```swift
+    /// switch await connector.send(.add(url: url), wait: .settled) {
+    /// case .applied(let turn, _): print("turn", turn)
+    /// case .refused(let refusal, _): print("no:", refusal)
+    /// case .rejected(let reason), .unknown(let reason): print(reason)
+    /// }
+    /// ```
+    ///
+    /// Inputs of one connector are applied in the order in which they were sent. An input that is on its way when the process is killed
+    /// is applied once or not at all, and nobody is left to be told; a `StoreClient` with an outbox keeps it.
     @discardableResult
     public func send(_ input: P.Input, wait: Wait = .applied) async -> Receipt<P> {
         let bytes: [UInt8]
