@@ -6,7 +6,7 @@ import Testing
 enum Notebook: Program {
     struct State: Portable {
         var count = 0
-        /// What is on disk without our doing; kept to show an effect that answers.
+        /// The count that was exported last.
         var exported = 0
     }
 
