@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test scaffolds simulate planted chaos bench fuzz sanitize build format lint clean system python swift
+.PHONY: help run test scaffolds simulate planted chaos bench fuzz sanitize build docs format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -133,6 +133,9 @@ sanitize: system swift python ## Runs tests under the thread and the address san
 
 build: system swift ## Builds all programs in release, without running them
 	swift build -c release -j $(JOBS)
+
+docs: system swift ## Writes the reference of the modules, with articles, as HTML to .build/docs
+	JOBS=$(JOBS) docs/reference.sh
 
 format: swift ## Formats the sources
 	swift format --in-place --recursive --parallel $(SOURCES)

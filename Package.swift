@@ -136,6 +136,8 @@ let package = Package(
         .executableTarget(
             name: "VersionedProgram", dependencies: samovar, path: "Tests/VersionedProgram", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
+        // The code in docs and articles that is no example's.
+        .testTarget(name: "SnippetTests", dependencies: samovar + ["SamovarTesting", logging], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
         .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),

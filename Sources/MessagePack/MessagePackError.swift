@@ -15,6 +15,7 @@ public struct MessagePackError: Error, Equatable, Sendable, CustomStringConverti
         @usableFromInline
         init(_ kind: Kind) { self.kind = kind }
 
+        /// The name of the code.
         public var description: String { kind.rawValue }
 
         /// The bytes end inside a value, or a header announces more than there is.
@@ -37,6 +38,7 @@ public struct MessagePackError: Error, Equatable, Sendable, CustomStringConverti
         public static var invalidValue: Code { Code(.invalidValue) }
     }
 
+    /// What went wrong, for code.
     public let code: Code
     /// What was expected and what was found, for people.
     public let message: String
@@ -50,5 +52,6 @@ public struct MessagePackError: Error, Equatable, Sendable, CustomStringConverti
         self.offset = offset
     }
 
+    /// What went wrong and where, for people.
     public var description: String { "\(message) (byte \(offset))" }
 }

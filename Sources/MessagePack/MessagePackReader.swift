@@ -20,12 +20,14 @@ public struct MessagePackReader: Sendable {
     /// How many ``read(_:)`` are under way.
     @usableFromInline var depth = 0
 
+    /// How deep and how large what it reads may be.
     public let limits: MessagePackLimits
 
     /// Whether values are accepted that were transcoded from JSON without knowing their types: an integer for a float,
     /// a float with an integral value for an integer, base64 text for binary data.
     public let isLenient: Bool
 
+    /// A reader that begins at the first of these bytes.
     @inlinable
     public init(_ bytes: [UInt8], limits: MessagePackLimits = .default, lenient: Bool = false) {
         self.init(bytes[...], limits: limits, lenient: lenient)
@@ -67,6 +69,7 @@ public struct MessagePackReader: Sendable {
         return true
     }
 
+    /// Reads true or false.
     @inlinable
     public mutating func readBool() throws(MessagePackError) -> Bool {
         let format = try peek()
@@ -75,16 +78,19 @@ public struct MessagePackReader: Sendable {
         return format == Format.true
     }
 
+    /// Reads an integer, exactly or not at all.
     @inlinable
     public mutating func readInt() throws(MessagePackError) -> Int {
         try readInteger()
     }
 
+    /// Reads an integer, exactly or not at all.
     @inlinable
     public mutating func readInt64() throws(MessagePackError) -> Int64 {
         try readInteger()
     }
 
+    /// Reads an integer that is not negative.
     @inlinable
     public mutating func readUInt64() throws(MessagePackError) -> UInt64 {
         try readInteger()

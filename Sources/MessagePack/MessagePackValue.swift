@@ -25,9 +25,12 @@ public indirect enum MessagePackValue: Hashable, Sendable {
 
 /// A key and its value in a ``MessagePackValue/map(_:)``.
 public struct MessagePackPair: Hashable, Sendable {
+    /// Any value; mostly a string.
     public var key: MessagePackValue
+    /// What belongs to the key.
     public var value: MessagePackValue
 
+    /// A pair of a key and a value.
     public init(_ key: MessagePackValue, _ value: MessagePackValue) {
         self.key = key
         self.value = value
@@ -35,6 +38,7 @@ public struct MessagePackPair: Hashable, Sendable {
 }
 
 extension MessagePackValue: MessagePackable {
+    /// Writes the value as it is: pairs in their order, integers in their shortest form.
     public func write(to writer: inout MessagePackWriter) {
         switch self {
         case .nil: writer.writeNil()
@@ -58,6 +62,9 @@ extension MessagePackValue: MessagePackable {
         }
     }
 
+    /// Reads one value of any type.
+    ///
+    /// - Throws: ``MessagePackError``.
     public init(from reader: inout MessagePackReader) throws(MessagePackError) {
         self = try reader.readValue()
     }
@@ -66,12 +73,19 @@ extension MessagePackValue: MessagePackable {
 extension MessagePackValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Nil.
     public init(nilLiteral: ()) { self = .nil }
+    /// A boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// An integer.
     public init(integerLiteral value: Int64) { self = .int(value) }
+    /// A float of 64 bits.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// An array.
     public init(arrayLiteral elements: MessagePackValue...) { self = .array(elements) }
+    /// A map, with its pairs in this order.
     public init(dictionaryLiteral pairs: (MessagePackValue, MessagePackValue)...) {
         self = .map(pairs.map { MessagePackPair($0.0, $0.1) })
     }

@@ -22,6 +22,7 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public var count: Int { storage.count }
 
+    /// An empty writer with room for this many bytes.
     @inlinable
     public init(reserving capacity: Int = 0) {
         storage = []
@@ -43,21 +44,25 @@ public struct MessagePackWriter: Sendable {
 
     // MARK: Scalars
 
+    /// Writes nil.
     @inlinable
     public mutating func writeNil() {
         storage.append(Format.nil)
     }
 
+    /// Writes true or false.
     @inlinable
     public mutating func write(_ value: Bool) {
         storage.append(value ? Format.true : Format.false)
     }
 
+    /// Writes an integer in its shortest form.
     @inlinable
     public mutating func write(_ value: Int) {
         write(Int64(value))
     }
 
+    /// Writes an integer in its shortest form.
     @inlinable
     public mutating func write(_ value: Int64) {
         if value >= 0 {
@@ -75,6 +80,7 @@ public struct MessagePackWriter: Sendable {
         }
     }
 
+    /// Writes an integer in its shortest form.
     @inlinable
     public mutating func write(_ value: UInt64) {
         if value < 0x80 {
@@ -90,11 +96,13 @@ public struct MessagePackWriter: Sendable {
         }
     }
 
+    /// Writes a float of 32 bits.
     @inlinable
     public mutating func write(_ value: Float) {
         append(Format.float32, value.bitPattern)
     }
 
+    /// Writes a float of 64 bits, whatever its value.
     @inlinable
     public mutating func write(_ value: Double) {
         append(Format.float64, value.bitPattern)
@@ -102,6 +110,7 @@ public struct MessagePackWriter: Sendable {
 
     // MARK: Bytes
 
+    /// Writes a string as UTF-8.
     @inlinable
     public mutating func write(_ value: String) {
         var value = value
@@ -115,6 +124,7 @@ public struct MessagePackWriter: Sendable {
         }
     }
 
+    /// Writes binary data.
     @inlinable
     public mutating func writeBinary(_ value: some Collection<UInt8>) {
         appendLength(value.count, Format.binary8, Format.binary16, Format.binary32)

@@ -26,6 +26,7 @@ public protocol MessagePackable {
 }
 
 extension MessagePackWriter {
+    /// Writes one value of a type with a form of its own.
     @inlinable
     public mutating func write(_ value: some MessagePackable) {
         value.write(to: &self)

@@ -18,6 +18,7 @@ public import SamovarProtocol
 /// `counter up` starts a store and workers, `counter send '{"increment":{}}'` sends an input, `counter monitor` watches, and
 /// `counter --help` lists the rest.
 public protocol SamovarApp: Sendable {
+    /// What the store runs.
     associatedtype Program: SamovarCore.Program
 
     /// What worker processes do.
@@ -44,18 +45,25 @@ public protocol SamovarApp: Sendable {
 }
 
 extension SamovarApp {
+    /// One.
     public static var slots: Int { 1 }
+    /// None.
     public static var readAhead: Int { 0 }
+    /// None.
     public static var gates: [InputGate<Program>] { [] }
+    /// Nobody.
     public static var observers: [TurnObserver<Program>] { [] }
 
+    /// An engine of this program, with its gates and observers.
     @inlinable
     public static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine {
         TypedEngine(Program.self, secret: secret, limits: limits, gates: gates, observers: observers).bound()
     }
 
+    /// The values of the view in one line, cut after 200 characters.
     public static func line(of view: Program.ViewState) -> String { ViewText.line(of: value(of: view)) }
 
+    /// The values of the view, one below the other.
     public static func screen(of view: Program.ViewState) -> String {
         ViewText.lines(of: value(of: view)).joined(separator: "\n")
     }

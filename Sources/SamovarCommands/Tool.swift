@@ -59,6 +59,7 @@ extension MessagePackValue {
 
 /// What the `samovar` executable does with stores whose program it does not know.
 public enum SamovarTool {
+    /// What needs no program.
     public static var subcommands: [any ParsableCommand.Type] {
         [
             MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,

@@ -10,6 +10,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
     @usableFromInline var tail: UInt64 = 0
     @usableFromInline var count: UInt64 = 0
 
+    /// A hash under this key, of nothing so far.
     @inlinable
     public init(_ key: Secret) {
         v0 = key.low ^ 0x736f_6d65_7073_6575
@@ -18,6 +19,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
         v3 = key.high ^ 0x7465_6462_7974_6573
     }
 
+    /// Adds one byte.
     @inlinable
     public mutating func combine(_ byte: UInt8) {
         tail |= UInt64(byte) << ((count & 7) * 8)
@@ -41,6 +43,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
         }
     }
 
+    /// Adds the eight bytes of `number`, the lowest first.
     @inlinable
     public mutating func combine(_ number: Int) {
         combine(UInt64(truncatingIfNeeded: number))
@@ -69,6 +72,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
         }
     }
 
+    /// The hash of all that was added.
     @inlinable
     public consuming func finish() -> UInt64 {
         compress(tail | count << 56)
@@ -109,9 +113,12 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
 
 /// A 128-bit key that never leaves the store: made with the journal, kept in it.
 public struct Secret: Hashable, Sendable, BitwiseCopyable {
+    /// The first eight bytes.
     public let high: UInt64
+    /// The last eight bytes.
     public let low: UInt64
 
+    /// A secret of these bits; for tests. Stores draw theirs.
     @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high

@@ -71,49 +71,66 @@ public protocol Program<State, Message, Effect>: Sendable {
 public protocol OpenProgram<State, Message, Effect>: Program where Input == Message, ViewState == State {}
 
 extension Program {
+    /// The name of the type, version 1.
     public static var schema: Schema { Schema(name: String(describing: Self.self), version: 1) }
 
+    /// None.
     @inlinable
     public static func subscriptions(_ state: State) -> [Subscription<Self>] { [] }
 }
 
 extension Program where Effect == Never {
+    /// Never called: there are no effects.
     @inlinable
     public static func failed(_ effect: Effect, _ failure: Failure) -> Message? {}
 }
 
 extension OpenProgram {
+    /// The input itself.
     @inlinable
     public static func accept(_ input: Message, _ state: State, _ turn: Turn) throws(Refusal) -> Message { input }
 
+    /// The state itself.
     @inlinable
     public static func view(_ state: State) -> State { state }
 }
 
 /// The seed of a program that needs none.
 public struct NoSeed: Portable {
+    /// The one seed of this type.
     @inlinable
     public init() {}
 }
 
 /// The name of a program and the version of its types, agreed by every peer in HELLO and kept with the journal.
 public struct Schema: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// Of the program.
     public let name: String
+    /// From 1; a new one where old records cannot be read.
     public let version: Int
 
+    /// The schema of a program.
     public init(name: String, version: Int) {
         self.name = name
         self.version = version
     }
 
+    /// Such as “Counter version 1”.
     public var description: String { "\(name) version \(version)" }
 }
 
 /// The first state of a timeline and the first command.
 public struct Next<P: Program>: Equatable, Sendable {
+    /// The state after turn 1.
     public let state: P.State
+    /// What shall happen then.
     public let command: Command<P>
 
+    /// Begins with this state, and orders this.
+    ///
+    /// ```swift
+    /// return .state(State(), .run(.load, retry: .times(3)))
+    /// ```
     public static func state(_ state: P.State, _ command: Command<P> = .none) -> Self {
         Self(state: state, command: command)
     }

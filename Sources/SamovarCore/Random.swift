@@ -5,11 +5,13 @@
 public struct Random: RandomNumberGenerator, Sendable, BitwiseCopyable {
     @usableFromInline var state: UInt64
 
+    /// Numbers that follow from a seed. Programs have theirs from ``Turn/random(_:)``.
     @inlinable
     public init(seed: UInt64) {
         state = seed
     }
 
+    /// The next 64 bits.
     @inlinable
     public mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15

@@ -2,24 +2,29 @@
 ///
 /// The journal keeps one timestamp per turn, and `Turn.now` hands it to `update`; inside a program there is no other clock.
 public struct Timestamp: Hashable, Comparable, Codable, Sendable, BitwiseCopyable {
+    /// Since 1970-01-01T00:00:00Z; negative before.
     public let microseconds: Int64
 
+    /// This many microseconds after 1970-01-01T00:00:00Z.
     @inlinable
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
+    /// Reads the microseconds as one integer.
     @inlinable
     public init(from decoder: any Decoder) throws {
         microseconds = try decoder.singleValueContainer().decode(Int64.self)
     }
 
+    /// Writes the microseconds as one integer.
     @inlinable
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(microseconds)
     }
 
+    /// The earlier is less.
     @inlinable
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
 

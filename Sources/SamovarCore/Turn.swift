@@ -13,9 +13,11 @@ public struct Turn: Hashable, Sendable, BitwiseCopyable {
     public let number: Int
     /// When the store took this turn. Never earlier than the turn before, whatever the machine's clock did.
     public let now: Timestamp
+    /// Who caused it.
     public let origin: Origin
     @usableFromInline let secret: Secret
 
+    /// A turn as a test of `update` needs one; the store makes its own.
     @inlinable
     public init(number: Int, now: Timestamp, origin: Origin, secret: Secret) {
         self.number = number
@@ -70,18 +72,23 @@ public enum Origin: Hashable, Sendable, BitwiseCopyable {
 /// It stays the same over retries, restarts and fail-over. Its text with the timeline in front, `timeline/turn/ordinal`, is
 /// the idempotency key of a job.
 public struct EffectID: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
+    /// The turn that ordered it.
     public let turn: Int
+    /// Its place among that turn’s orders, from 0.
     public let ordinal: Int
 
+    /// The identity of the order at this place.
     @inlinable
     public init(turn: Int, ordinal: Int) {
         self.turn = turn
         self.ordinal = ordinal
     }
 
+    /// In the order in which effects were ordered.
     @inlinable
     public static func < (a: EffectID, b: EffectID) -> Bool { (a.turn, a.ordinal) < (b.turn, b.ordinal) }
 
+    /// `turn/ordinal`.
     public var description: String { "\(turn)/\(ordinal)" }
 }
 
@@ -109,17 +116,22 @@ func mixed(_ a: Int, _ b: Int, _ seed: Int) -> Int {
 /// The right to run one attempt of an effect: the store's start number and a counter within that start. A lease never
 /// repeats, and the greater fences the smaller.
 public struct Lease: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
+    /// The number of the store’s start.
     public let start: Int
+    /// Counts within that start.
     public let counter: Int
 
+    /// A lease; only stores make them.
     @inlinable
     public init(start: Int, counter: Int) {
         self.start = start
         self.counter = counter
     }
 
+    /// In the order in which leases were given.
     @inlinable
     public static func < (a: Lease, b: Lease) -> Bool { (a.start, a.counter) < (b.start, b.counter) }
 
+    /// `start.counter`.
     public var description: String { "\(start).\(counter)" }
 }

@@ -13,6 +13,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
     @usableFromInline let secret: Secret
     @usableFromInline let limits: GroupLimits
 
+    /// An engine that goes on after turn `head` with the state of that turn.
     @inlinable
     public init(state: consuming P.State, head: Int, secret: Secret, limits: GroupLimits = .default) {
         live = state
@@ -102,6 +103,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
 /// Takes note of each turn of a group, in order.
 public protocol TurnSink<P> {
     associatedtype P: Program
+    /// A turn has been applied: its message, and what it ordered.
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>)
 
     /// Whether `saw` shall be called after each turn. Default: no.
@@ -111,8 +113,10 @@ public protocol TurnSink<P> {
 }
 
 extension TurnSink {
+    /// Not unless a sink says so.
     @inlinable public var watchesState: Bool { false }
 
+    /// Passes over it.
     @inlinable
     public mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {}
 }
@@ -128,6 +132,7 @@ public struct GroupLimits: Hashable, Sendable {
     /// Bytes of one effect, which has to fit a frame.
     public var effectBytes: Int
 
+    /// Limits that differ from the defaults.
     public init(turns: Int = 1_000, effects: Int = 10_000, bytes: Int = 4 << 20, effectBytes: Int = 4 << 20) {
         self.turns = turns
         self.effects = effects
@@ -135,18 +140,24 @@ public struct GroupLimits: Hashable, Sendable {
         self.effectBytes = effectBytes
     }
 
+    /// 1,000 turns, 10,000 effects, 4 MiB of records, and 4 MiB for one effect.
     public static let `default` = GroupLimits()
 }
 
 /// A group that passed one of its limits, with the turn that began it.
 public enum GroupLimit: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It has more turns than this.
     case turns(Int, root: Int)
+    /// It orders more effects than this.
     case effects(Int, root: Int)
+    /// Its records take more bytes than this.
     case bytes(Int, root: Int)
+    /// One of its effects takes more bytes than this.
     case effectBytes(Int, root: Int)
     /// A message or an effect of the group that its own `encode(to:)` refuses.
     case unencodable(String, root: Int)
 
+    /// Which limit was passed, and by which turn.
     public var description: String {
         switch self {
         case .turns(let limit, let root): "the group of turn \(root) has more than \(limit) turns: an endless chain of follow-ups?"
@@ -175,6 +186,7 @@ extension GroupLimit {
         }
     }
 
+    /// Which limit it is.
     public var kind: Kind {
         switch self {
         case .turns: .turns

@@ -2,9 +2,12 @@
 ///
 /// The core never draws one by itself: hosts bring them from the system's randomness, and programs from `Turn.uuid(_:)`.
 public struct UniqueID: Hashable, Comparable, Sendable, BitwiseCopyable {
+    /// The first eight bytes.
     public let high: UInt64
+    /// The last eight bytes.
     public let low: UInt64
 
+    /// The identity of these bits.
     @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high
@@ -29,10 +32,12 @@ public struct UniqueID: Hashable, Comparable, Sendable, BitwiseCopyable {
         self.init(high: high, low: low)
     }
 
+    /// By its bits, the first ones first.
     public static func < (a: UniqueID, b: UniqueID) -> Bool { (a.high, a.low) < (b.high, b.low) }
 }
 
 extension UniqueID: CustomStringConvertible {
+    /// In the form of a UUID, in small letters.
     public var description: String {
         let digits = Self.hexadecimal(high) + Self.hexadecimal(low)
         var text = ""
@@ -50,6 +55,7 @@ extension UniqueID: CustomStringConvertible {
 }
 
 extension UniqueID: Codable {
+    /// Reads it as text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -59,6 +65,7 @@ extension UniqueID: Codable {
         self = id
     }
 
+    /// Writes it as text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

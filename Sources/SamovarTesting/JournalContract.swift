@@ -70,16 +70,19 @@ public struct JournalContract {
         case needed = "nothing is trimmed that no snapshot stands for"
         case closing = "a closed journal refuses every call, and may be closed again"
 
+        /// The rule in words.
         public var description: String { rawValue }
     }
 }
 
 /// A rule of a contract that an implementation breaks.
 public struct ContractViolation: Error, CustomStringConvertible {
+    /// Which rule it is.
     public let rule: JournalContract.Rule
     /// What was seen.
     public let reason: String
 
+    /// Rule and finding in a sentence.
     public var description: String { "The journal breaks the rule “\(rule)”: \(reason)" }
 }
 

@@ -15,6 +15,9 @@ public import Testing
 public struct TestReporter: Sendable {
     let report: @Sendable (_ text: String, _ location: SourceLocation) -> Void
 
+    /// A reporter that hands differences to a function.
+    ///
+    /// - Parameter report: gets the whole text, of one or more lines, and the place of the call in the test.
     public init(_ report: @escaping @Sendable (_ text: String, _ location: SourceLocation) -> Void) {
         self.report = report
     }

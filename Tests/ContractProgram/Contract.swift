@@ -14,10 +14,19 @@ enum Contract: OpenProgram {
         /// The endpoint of another contract whose outputs are heard.
         var listening: String?
         var isTicking = false
+        /// Of each tick, the subscription's activation and the time for which it fired.
+        var ticks: [Tick] = []
+    }
+
+    struct Tick: Portable {
+        let activation: Int
+        let nominal: Timestamp
     }
 
     enum Message: Portable {
         case increment(by: Int)
+        /// Stops at zero.
+        case decrement
         case load
         case turnedTo(phase: String)
         case work(jobs: Int, milliseconds: Int)
@@ -34,6 +43,8 @@ enum Contract: OpenProgram {
         case listen(to: String?)
         case heard(Int)
         case noted(String)
+        case tick(Bool)
+        case ticked
     }
 
     enum Effect: Portable {
@@ -57,6 +68,7 @@ enum Contract: OpenProgram {
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Contract> {
         switch message {
         case .increment(let number): state.count += number
+        case .decrement: state.count = max(0, state.count - 1)
         case .load: return .run(.load)
         case .turnedTo(let phase): state.phase = phase
         case .work(let jobs, let milliseconds):
@@ -80,12 +92,17 @@ enum Contract: OpenProgram {
             return .batch((0..<count).map { .emit(first + $0 + 1) })
         case .listen(let endpoint): state.listening = endpoint
         case .noted(let text): state.notes.append(text)
+        case .tick(let isWanted): state.isTicking = isWanted
+        case .ticked:
+            guard case .subscription(let activation, let nominal) = turn.origin else { break }
+            state.ticks.append(Tick(activation: activation.turn, nominal: nominal))
         }
         return .none
     }
 
     static func subscriptions(_ state: State) -> [Subscription<Contract>] {
-        state.listening.map { [.source(.listen(to: $0), id: "outputs")] } ?? []
+        (state.listening.map { [.source(.listen(to: $0), id: "outputs")] } ?? [])
+            + (state.isTicking ? [.every(.milliseconds(100), id: "tick", missed: .none, send: .ticked)] : [])
     }
 
     static func failed(_ effect: Effect, _ failure: Failure) -> Message? { .noted("\(failure)") }

@@ -60,6 +60,13 @@ final class Cluster: Sendable {
         return child
     }
 
+    /// Runs a command that needs the data folder and no store.
+    func runOffline(_ command: String) async throws -> Child {
+        let child = try Child(Executable.path("ContractProgram"), [command, "--data", scratch.folder(name)], in: scratch)
+        try await child.wait(within: .seconds(45))
+        return child
+    }
+
     /// Runs `body` with a connector to the store.
     func connected<Result: Sendable>(
         _ body: @escaping @Sendable (Connector<Contract>) async throws -> Result

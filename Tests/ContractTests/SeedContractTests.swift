@@ -49,6 +49,49 @@ import Testing
         #expect(worker.end == nil)
     }
 
+    @Test func `C5: a decrement stops at zero, and one journal gives two processes the same states`() async throws {
+        let cluster = try await Cluster()
+        let count = try await cluster.connected { connector in
+            for input: Contract.Message in [.increment(by: 2), .decrement, .decrement, .decrement, .increment(by: 1)] {
+                _ = try await connector.turn(of: input)
+            }
+            return try await connector.view()?.state.count
+        }
+        #expect(count == 1)
+        try await cluster.killStore()
+        let verified = try await cluster.runOffline("verify")
+        #expect(verified.end == .exited(0), "\(verified.errors)")
+        #expect(verified.output.hasPrefix("ok: "), "\(verified.output)")
+        #expect(verified.output.hasSuffix(" states and 0 snapshots agree\n"), "\(verified.output)")
+    }
+
+    @Test func `C6: two starts give one timer`() async throws {
+        let cluster = try await Cluster()
+        let first = try await cluster.connected { connector in
+            let first = try await connector.turn(of: .tick(true))
+            _ = try await connector.turn(of: .tick(true))
+            return first
+        }
+        let ticks = try await cluster.eventuallyView("it ticks") { $0.ticks.count >= 5 }.ticks
+        #expect(ticks.allSatisfy { $0.activation == first }, "\(ticks)")
+        #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $1.nominal - $0.nominal >= .milliseconds(100) }, "\(ticks)")
+    }
+
+    @Test func `C7: a stop ends the ticks, over a restart too`() async throws {
+        let cluster = try await Cluster()
+        try await cluster.connected { _ = try await $0.turn(of: .tick(true)) }
+        try await cluster.eventuallyView("it ticks") { $0.ticks.count >= 2 }
+        let ticks = try await cluster.connected { connector in
+            let turn = try await connector.turn(of: .tick(false))
+            return try await connector.view(atLeast: turn)?.state.ticks
+        }
+        try await cluster.killStore()
+        try await cluster.startStore()
+        // Nothing shall happen: five intervals of nothing.
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(try await cluster.connected { try await $0.view()?.state.ticks } == ticks)
+    }
+
     @Test func `C8: observers are notified of a change`() async throws {
         let cluster = try await Cluster()
         let counts = try await cluster.connected { connector in
@@ -114,6 +157,30 @@ import Testing
         }
         #expect(keys == keys.sorted() && keys.first?.hasSuffix("/0") == true && keys.last?.hasSuffix("/1") == true, "\(keys)")
         #expect(worker.end == nil)
+    }
+
+    @Test(.enabled(if: ProcessTable.isAvailable))
+    func `C13: watchers that are gone cost the store nothing`() async throws {
+        let cluster = try await Cluster()
+        /// Watchers that see a view, and die without a word.
+        func watch(_ number: Int) async throws {
+            let watchers = try (0..<number).map { _ in try cluster.start(["monitor"]) }
+            for watcher in watchers {
+                try await eventually("each sees a view", within: .seconds(30)) { !watcher.output.isEmpty }
+                watcher.send(SIGKILL)
+                try await watcher.wait()
+            }
+            try await eventually("all are forgotten", within: .seconds(30)) {
+                let status = try await cluster.run("status", "--json").output
+                return status.contains(#""clients":0"#) && status.contains(#""sessions":0"#)
+            }
+        }
+        let store = try #require(ProcessTable.all(naming: cluster.address).first { $0.command == "store" })
+        try await watch(4)
+        let before = try #require(store.residentKibibytes)
+        try await watch(12)
+        let after = try #require(store.residentKibibytes)
+        #expect(after - before < 4 * 1_024, "from \(before) to \(after) KiB")
     }
 
     @Test func `C15: a read after two sends sees both`() async throws {

@@ -6,6 +6,7 @@ import Testing
 
 /// The counter in the two stores that need no process, as docs/testing.md shows them.
 @Suite struct CounterStoreTests {
+    // snippet: testing-store
     @Test func `A slow step is counted when it is finished`() throws {
         let store = try TestStore(Counter.self)
         store.send(.incrementAsync) { $0.isBusy = true }
@@ -18,6 +19,7 @@ import Testing
         store.expectView(Counter.ViewState(sync: "0", async: "1", status: "idle"))
         store.finish()
     }
+    // end
 
     @Test func `A slow step is tried four times before the counter gives up`() throws {
         let store = try TestStore(Counter.self)
@@ -33,11 +35,14 @@ import Testing
     }
 
     @Test func `In one process a slow step is whatever the caller makes of it`() throws {
+        // snippet: testing-local
         var store = try LocalStore(Counter.self)
         try store.send(.incrementAsync)
         for order in store.takeEffects() {
             try store.answer(order.id, with: .finished(count: 1))
         }
+        print(store.view.async)
+        // end
         #expect(store.view.async == "1")
     }
 }

@@ -1,3 +1,4 @@
+// snippet: greeter
 import Samovar
 
 enum Greeter: OpenProgram {
@@ -25,3 +26,4 @@ enum Greeter: OpenProgram {
         }
     }
 }
+// end

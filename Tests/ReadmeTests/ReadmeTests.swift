@@ -1,32 +1,9 @@
 import Foundation
 import Testing
 
-/// The README's program is a target of this package, so it compiles; here it is kept the same.
+/// What the README promises about itself; for the code in it, see `CodeInDocumentsTests`.
 @Suite struct ReadmeTests {
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
-    @Test func theProgramInTheReadmeIsTheOneThatIsCompiled() throws {
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        let program = try String(contentsOf: root.appending(path: "Tests/ReadmeProgram/Greeter.swift"), encoding: .utf8)
-        #expect(readme.contains("```swift\n\(program)```\n"))
-    }
-
-    @Test func `The example of docs/composition.md is the one that is compiled and tested`() throws {
-        let article = try String(contentsOf: root.appending(path: "docs/composition.md"), encoding: .utf8)
-        let example = try String(
-            contentsOf: root.appending(path: "Tests/SamovarCoreTests/CompositionExample.swift"), encoding: .utf8)
-        #expect(article.contains("```swift\n\(example)```\n"))
-    }
-
-    @Test func `The example of docs/testing.md is the one that is compiled and tested`() throws {
-        let article = try String(contentsOf: root.appending(path: "docs/testing.md"), encoding: .utf8)
-        let tests = try String(
-            contentsOf: root.appending(path: "Tests/CounterExampleTests/CounterStoreTests.swift"), encoding: .utf8)
-        let start = try #require(article.range(of: "```swift\n")).upperBound
-        let end = try #require(article.range(of: "```\n", range: start..<article.endIndex)).lowerBound
-        let example = article[start..<end].split(separator: "\n").map { "    \($0)" }.joined(separator: "\n")
-        #expect(example.contains("TestStore(Counter.self)") && tests.contains(example))
-    }
 
     @Test func theReadmeIsShortAndItsLinksLeadSomewhere() throws {
         let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)

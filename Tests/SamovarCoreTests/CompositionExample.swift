@@ -1,3 +1,4 @@
+// snippet: composition
 import SamovarCore
 
 /// A kitchen timer: a whole program, which knows nothing of kitchens.
@@ -101,3 +102,4 @@ enum Kitchen: OpenProgram {
 
     static func failed(_ effect: Effect, _ failure: Failure) -> Message? { effect == .cook ? .served : nil }
 }
+// end

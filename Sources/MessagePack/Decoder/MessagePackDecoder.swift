@@ -10,6 +10,7 @@
 ///
 /// Bytes never trap, and neither their depth nor a count they announce costs more than the limits allow.
 public struct MessagePackDecoder: Sendable {
+    /// How deep and how large what it reads may be.
     public let limits: MessagePackLimits
 
     /// Whether values are accepted that were transcoded from JSON without knowing their types, as a person types them:
@@ -18,6 +19,11 @@ public struct MessagePackDecoder: Sendable {
     /// be silent, so in this mode a field which the type does not have is an error.
     public let isLenient: Bool
 
+    /// A decoder; it may be used again, from any thread.
+    ///
+    /// - Parameters:
+    ///   - limits: how deep and how large what it reads may be.
+    ///   - lenient: whether values are taken that came from JSON; see ``isLenient``.
     public init(limits: MessagePackLimits = .default, lenient: Bool = false) {
         self.limits = limits
         isLenient = lenient

@@ -18,8 +18,14 @@ public struct MessagePackEncoder: Sendable {
     /// written as 0.0, and every NaN as one NaN. Not covered are types with an order or a writer of their own
     /// (``MessagePackable``), and strings which are equal only by Unicode's canonical equivalence.
     public let isCanonical: Bool
+    /// How deep and how large what it writes may be.
     public let limits: MessagePackLimits
 
+    /// An encoder; it may be used again, from any thread.
+    ///
+    /// - Parameters:
+    ///   - canonical: whether equal values shall be equal bytes; see ``isCanonical``.
+    ///   - limits: how deep and how large what it writes may be.
     public init(canonical: Bool = false, limits: MessagePackLimits = .default) {
         isCanonical = canonical
         self.limits = limits

@@ -27,6 +27,7 @@ public struct Shape: Equatable, Codable, Sendable {
     /// Every type that has a part in it.
     public var types: [String: Definition]
 
+    /// A shape of known types.
     public init(root: Place, types: [String: Definition] = [:]) {
         self.root = root
         self.types = types
@@ -45,6 +46,7 @@ extension Shape.Definition: Codable {
         case fields, cases, names, alias, unknown
     }
 
+    /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         if let fields = try values.decodeIfPresent([String: Shape.Place].self, forKey: .fields) {
@@ -60,6 +62,7 @@ extension Shape.Definition: Codable {
         }
     }
 
+    /// Writes it in a form for files that people compare.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         switch self {

@@ -4,10 +4,13 @@
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A place in the text; both numbers count from 1, columns in Unicode scalars.
     public struct Position: Hashable, Sendable {
+        /// From 1.
         public let line: Int
+        /// From 1.
         public let column: Int
     }
 
+    /// What was expected and what was found.
     public let message: String
     /// Where the trouble begins, unless it is the text as a whole.
     public let position: Position?
@@ -17,6 +20,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         self.position = position
     }
 
+    /// Place and message in a sentence.
     public var description: String {
         guard let position else { return message }
         return "\(message) (line \(position.line), column \(position.column))"

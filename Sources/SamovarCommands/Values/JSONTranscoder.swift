@@ -14,7 +14,7 @@ public import MessagePack
 /// | – | a timestamp of the years 0 to 9999 | RFC 3339 text |
 /// | – | any other extension | `{"type":5,"base64":"AQI="}` |
 /// | – | a key that is no string | its text |
-/// | – | anything nested deeper than ``MessagePackLimits/largestDepth`` | `null` |
+/// | – | anything nested deeper than `MessagePackLimits.largestDepth` | `null` |
 public enum JSONTranscoder {
     /// What is read unless the caller says otherwise: 1 MiB, nested 64 deep.
     public static let inputLimits = MessagePackLimits(maximumDepth: 64, maximumBytes: 1 << 20)

@@ -29,6 +29,11 @@ public struct TurnObserver<P: Program>: Sendable {
     /// Sees a turn; what it returns delivers the event.
     package let observe: @Sendable (_ message: P.Message, _ state: P.State, _ turn: Turn) -> (@Sendable () -> Void)?
 
+    /// An observer of two halves.
+    ///
+    /// - Parameters:
+    ///   - observe: makes an event of a turn, or nil to pass over it.
+    ///   - deliver: gets the event when the turn is on disk.
     public init<Event: Sendable>(
         observe: @escaping @Sendable (_ message: P.Message, _ state: P.State, _ turn: Turn) -> Event?,
         deliver: @escaping @Sendable (Event) -> Void

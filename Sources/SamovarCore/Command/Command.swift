@@ -6,10 +6,15 @@
 ///     .then(.started)
 /// ```
 public struct Command<P: Program>: Equatable, Sendable {
+    /// One thing that shall happen.
     public enum Order: Equatable, Sendable {
+        /// Work for a worker.
         case run(P.Effect, RunOptions)
+        /// The end of all open effects with a label.
         case cancel(Label)
+        /// A message that follows at once.
         case then(P.Message)
+        /// An event for other programs.
         case emit(P.Output)
     }
 
@@ -38,6 +43,7 @@ public struct Command<P: Program>: Equatable, Sendable {
             }
     }
 
+    /// Nothing shall happen.
     @inlinable
     public static var none: Self { Self(.none) }
 
@@ -97,6 +103,7 @@ public struct Command<P: Program>: Equatable, Sendable {
 
 /// The same orders, after those that this command has already.
 extension Command {
+    /// Orders an effect, too; see the static function of this name.
     @inlinable
     public func run(
         _ effect: P.Effect, id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never,
@@ -109,22 +116,28 @@ extension Command {
         ])
     }
 
+    /// Orders an effect with options, too.
     @inlinable
     public func run(_ effect: P.Effect, _ options: RunOptions) -> Self { .batch([self, .run(effect, options)]) }
 
+    /// Closes open effects, too.
     @inlinable
     public func cancel(_ id: Label) -> Self { .batch([self, .cancel(id)]) }
 
+    /// Applies a message afterwards, too.
     @inlinable
     public func then(_ message: P.Message) -> Self { .batch([self, .then(message)]) }
 
+    /// Tells other programs, too.
     @inlinable
     public func emit(_ output: P.Output) -> Self { .batch([self, .emit(output)]) }
 }
 
 extension Command: RandomAccessCollection {
+    /// 0.
     @inlinable public var startIndex: Int { 0 }
 
+    /// The number of orders.
     @inlinable
     public var endIndex: Int {
         switch orders {
@@ -134,6 +147,7 @@ extension Command: RandomAccessCollection {
         }
     }
 
+    /// The order at a position.
     @inlinable
     public subscript(position: Int) -> Order {
         switch orders {

@@ -1,5 +1,6 @@
 /// Why an effect has failed for good, told to `Program.failed`.
 public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// What ended the last attempt.
     public enum Reason: String, Codable, Sendable, CaseIterable {
         /// The handler threw, and no retry was left, or the error was permanent.
         case threw
@@ -15,18 +16,21 @@ public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
         case diverged
     }
 
+    /// What ended the last attempt.
     public let reason: Reason
     /// The error in words, as the worker told it; at most 1,000 characters.
     public let text: String
     /// How many attempts failed.
     public let attempts: Int
 
+    /// A failure; for tests of `failed`.
     public init(reason: Reason, text: String, attempts: Int) {
         self.reason = reason
         self.text = String(text.prefix(1_000))
         self.attempts = attempts
     }
 
+    /// Such as “timed out after 3 attempts”.
     public var description: String {
         let what =
             switch reason {

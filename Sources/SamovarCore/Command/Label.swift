@@ -5,13 +5,16 @@
 /// return .run(.probe(url), id: "probe \(url)", policy: .latest)
 /// ```
 public struct Label: ExpressibleByStringInterpolation, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+    /// What it says.
     public let text: String
 
+    /// A label that is made at run time.
     @inlinable
     public init(_ text: String) {
         self.text = text
     }
 
+    /// A label in the source.
     @inlinable
     public init(stringLiteral text: String) {
         self.text = text
@@ -20,8 +23,10 @@ public struct Label: ExpressibleByStringInterpolation, Hashable, Comparable, Cod
     /// This label in the parent of a program: two children never share one.
     public func under(_ prefix: String) -> Label { Label("\(prefix)/\(text)") }
 
+    /// By text.
     @inlinable
     public static func < (a: Label, b: Label) -> Bool { a.text < b.text }
 
+    /// Its text.
     public var description: String { text }
 }

@@ -29,6 +29,7 @@ extension Command {
 }
 
 extension Command where P.Output == Never {
+    /// The orders of a child that emits nothing.
     public func lift<Q: Program>(
         into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message, effect: (P.Effect) -> Q.Effect
     ) -> Command<Q> {
@@ -37,6 +38,7 @@ extension Command where P.Output == Never {
 }
 
 extension Command where P.Output == Never, P.Effect == Never {
+    /// The orders of a child that has no effects and emits nothing.
     public func lift<Q: Program>(
         into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message
     ) -> Command<Q> {
@@ -55,6 +57,7 @@ extension Next {
 }
 
 extension Subscription {
+    /// A subscription of a child, under its name.
     public func lift<Q: Program>(
         into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message, effect: (P.Effect) -> Q.Effect
     ) -> Subscription<Q> {
@@ -69,6 +72,7 @@ extension Subscription {
 }
 
 extension Subscription where P.Effect == Never {
+    /// A subscription of a child that has no effects.
     public func lift<Q: Program>(
         into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message
     ) -> Subscription<Q> {

@@ -1,5 +1,11 @@
 /// What happens when an effect is ordered while others with the same label are open. The store enforces it, over all workers
 /// and across restarts.
+///
+/// ```swift
+/// return .run(.search(text), id: "search", policy: .latest)
+/// ```
+///
+/// Without a label, every effect runs by itself. A policy is that of the new order: what is open is not asked for its own.
 public enum Policy: Hashable, Sendable {
     /// Nothing: they run side by side.
     case all

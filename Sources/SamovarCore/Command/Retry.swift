@@ -1,4 +1,10 @@
 /// How often an effect is attempted when a worker's handler throws or an attempt runs out of time, and how long to wait.
+///
+/// ```swift
+/// return .run(.fetch(url), retry: .backoff(first: .seconds(1), max: .seconds(30), attempts: 5), timeout: .seconds(10))
+/// ```
+///
+/// The death of a worker, a stopped store and a drain cost no attempt. `Permanent` errors are not tried again.
 public struct Retry: Hashable, Sendable {
     /// All attempts together, the first included; at least 1.
     public let attempts: Int
@@ -23,6 +29,7 @@ public struct Retry: Hashable, Sendable {
         Retry(attempts: Swift.max(1, attempts), first: first, factor: factor, maximum: max)
     }
 
+    /// A back-off of any shape; programs use ``backoff(first:factor:max:attempts:)`` and ``times(_:)``.
     public init(attempts: Int, first: Duration, factor: Double, maximum: Duration) {
         self.attempts = attempts
         self.first = first

@@ -40,14 +40,17 @@ public struct RunOptions: Sendable {
         get { box?.fields.id }
         set { fields.id = newValue }
     }
+    /// Which workers get it: those that serve this queue.
     public var queue: Queue {
         get { box?.fields.queue ?? .default }
         set { fields.queue = newValue }
     }
+    /// What happens if effects with the same label are open.
     public var policy: Policy {
         get { box?.fields.policy ?? .all }
         set { fields.policy = newValue }
     }
+    /// How often it is attempted.
     public var retry: Retry {
         get { box?.fields.retry ?? .never }
         set { fields.retry = newValue }
@@ -67,6 +70,7 @@ public struct RunOptions: Sendable {
         get { box?.fields.at }
         set { fields.at = newValue }
     }
+    /// How long it may take.
     public var limits: RunLimits {
         get { box?.fields.limits ?? .none }
         set { fields.limits = newValue }
@@ -75,6 +79,7 @@ public struct RunOptions: Sendable {
     /// The time for one attempt, from its hand-out to a worker.
     public var timeout: Duration? { limits.attempt }
 
+    /// Options of an order; each has the default that ``Command/run(_:id:queue:policy:retry:timeout:priority:delay:)-swift.type.method`` has.
     public init(
         id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never, timeout: Duration? = nil,
         priority: Int = 0, delay: Duration = .zero, at: Timestamp? = nil, limits: RunLimits = .none
@@ -87,8 +92,10 @@ public struct RunOptions: Sendable {
 }
 
 extension RunOptions: Hashable {
+    /// Equal options, however they were put together.
     public static func == (a: RunOptions, b: RunOptions) -> Bool { a.box === b.box || a.fields == b.fields }
 
+    /// Equal options have equal hashes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(fields)
     }
@@ -103,8 +110,10 @@ public struct RunLimits: Hashable, Sendable {
     /// All attempts with their pauses, from the moment when the effect may first be handed out. It is not retried.
     public var total: Duration?
 
+    /// No limits.
     public static let none = RunLimits()
 
+    /// Limits; nil is none.
     @inlinable
     public init(waiting: Duration? = nil, attempt: Duration? = nil, total: Duration? = nil) {
         self.waiting = waiting
@@ -115,22 +124,28 @@ public struct RunLimits: Hashable, Sendable {
 
 /// The name of a queue: effects go to workers that serve it.
 public struct Queue: ExpressibleByStringLiteral, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+    /// As in `--queue`.
     public let name: String
 
+    /// The queue of this name.
     @inlinable
     public init(_ name: String) {
         self.name = name
     }
 
+    /// The queue of this name.
     @inlinable
     public init(stringLiteral name: String) {
         self.name = name
     }
 
+    /// Where effects go that name no queue; workers serve it unless they are told otherwise.
     public static let `default` = Queue("default")
 
+    /// By name.
     @inlinable
     public static func < (a: Queue, b: Queue) -> Bool { a.name < b.name }
 
+    /// Its name.
     public var description: String { name }
 }

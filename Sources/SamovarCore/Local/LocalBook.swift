@@ -1,6 +1,8 @@
 /// An effect that a `LocalStore` has open, for its caller to run.
 public struct LocalEffect<P: Program>: Equatable, Sendable {
+    /// With what it is answered.
     public let id: EffectID
+    /// What is to be done.
     public let effect: P.Effect
     /// As it was ordered. The store sees to label and policy; retries, delays and limits are left to the caller.
     public let options: RunOptions

@@ -8,12 +8,14 @@ public enum LocalReceipt<P: Program>: Equatable, Sendable {
 
 /// Every limit of a `LocalStore`.
 public struct LocalStoreSettings: Hashable, Sendable {
+    /// How large one group of turns may grow.
     public var group = GroupLimits.default
     /// Effects that may be open; from then on inputs are turned away, as by the real store.
     public var openEffects = 1_000_000
     /// Outputs and cancellations that wait for the caller to take them.
     public var untaken = 65_536
 
+    /// All limits as by default.
     public init() {}
 }
 
@@ -21,9 +23,12 @@ public struct LocalStoreSettings: Hashable, Sendable {
 public enum LocalStoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A group passed one of its limits. The state is beyond repair: make another store.
     case group(GroupLimit)
+    /// So many effects are open, which is the limit: answer some of them first.
     case openEffects(Int)
+    /// So many outputs and cancellations wait to be taken, which is the limit.
     case untaken(Int)
 
+    /// What the matter is, and what to do.
     public var description: String {
         switch self {
         case .group(let limit): "\(limit); this store cannot be used any more"

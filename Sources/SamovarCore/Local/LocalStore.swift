@@ -35,6 +35,7 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
     @usableFromInline var obstacle: LocalStoreError?
     /// The time of the next turn.
     public private(set) var now: Timestamp
+    /// Where turns are written to.
     public var journal: Journal
 
     /// Starts the program at turn 1.

@@ -18,9 +18,11 @@ public protocol TurnJournal<Message> {
 
 /// Writes nothing down.
 public struct NoJournal<Message>: TurnJournal {
+    /// A journal that costs nothing.
     @inlinable
     public init() {}
 
+    /// Does nothing.
     @inlinable
     public mutating func append(_ message: Message, _ turn: Turn) {}
 }
@@ -29,11 +31,13 @@ public struct NoJournal<Message>: TurnJournal {
 public struct EachTurn<Message>: TurnJournal {
     @usableFromInline let write: (Message, Turn) -> Void
 
+    /// A journal that calls this function for each turn, in order.
     @inlinable
     public init(_ write: @escaping (Message, Turn) -> Void) {
         self.write = write
     }
 
+    /// Calls the function.
     @inlinable
     public mutating func append(_ message: Message, _ turn: Turn) {
         write(message, turn)

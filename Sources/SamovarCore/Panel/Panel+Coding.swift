@@ -11,6 +11,9 @@ extension Panel: Codable where Input: Codable {
         case panel, title, of
     }
 
+    /// Reads the encoded form of docs/panel.md.
+    ///
+    /// - Throws: `DecodingError`, also for another version of the form.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         let version = try values.decode(Int.self, forKey: .panel)
@@ -23,6 +26,7 @@ extension Panel: Codable where Input: Codable {
         nodes = try values.decode([PanelNode<Input>].self, forKey: .of)
     }
 
+    /// Writes the encoded form of docs/panel.md.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(PanelFormat.version, forKey: .panel)
@@ -40,6 +44,9 @@ extension PanelNode: Codable where Input: Codable {
         case text, button, rows, columns, section, table, gauge, progress, field, space
     }
 
+    /// Reads the encoded form of docs/panel.md.
+    ///
+    /// - Throws: `DecodingError`, for a kind that there is not, too.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         switch try values.decode(Kind.self, forKey: .kind) {
@@ -77,6 +84,7 @@ extension PanelNode: Codable where Input: Codable {
             holds: try values.decodeIfPresent(String.self, forKey: .holds) ?? "", first: examples[0], second: examples[1])
     }
 
+    /// Writes the encoded form of docs/panel.md.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         switch self {

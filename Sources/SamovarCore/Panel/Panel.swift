@@ -19,10 +19,12 @@
 ///
 /// Its encoded form, for programs and renderers in other languages, is described in `docs/panel.md`.
 public struct Panel<Input: Equatable & Sendable>: Equatable, Sendable {
+    /// Stands above all; may be empty.
     public var title: String
     /// From top to bottom.
     public var nodes: [PanelNode<Input>]
 
+    /// A panel of these nodes, from top to bottom.
     public init(_ title: String = "", _ nodes: [PanelNode<Input>]) {
         self.title = title
         self.nodes = nodes
@@ -35,6 +37,7 @@ public struct Panel<Input: Equatable & Sendable>: Equatable, Sendable {
 public protocol PanelView<Input>: Portable {
     associatedtype Input: Equatable & Sendable
 
+    /// What is drawn.
     var panel: Panel<Input> { get }
 }
 
@@ -50,9 +53,13 @@ public indirect enum PanelNode<Input: Equatable & Sendable>: Equatable, Sendable
     case columns([PanelNode])
     /// A titled group of rows.
     case section(String, [PanelNode])
+    /// A table; see ``table(_:rows:)``.
     case table(PanelTable<Input>)
+    /// A value on a scale; see ``gauge(_:_:in:unit:)``.
     case gauge(PanelGauge)
+    /// How much is done; see ``progress(_:done:of:)``.
     case progress(PanelProgress)
+    /// A place for typing; see ``field(_:holds:send:)``.
     case field(PanelField<Input>)
     /// An empty line, or a gap in columns.
     case space
@@ -76,6 +83,7 @@ public indirect enum PanelNode<Input: Equatable & Sendable>: Equatable, Sendable
 }
 
 extension PanelNode: ExpressibleByStringInterpolation {
+    /// A text in the plain style.
     public init(stringLiteral text: String) {
         self = .text(text)
     }
@@ -86,11 +94,14 @@ public enum PanelStyle: String, Portable, CaseIterable {
     case plain, heading, strong, quiet, good, warning, bad
 }
 
+/// A table; made by ``PanelNode/table(_:rows:)``.
 public struct PanelTable<Input: Equatable & Sendable>: Equatable, Sendable {
+    /// From left to right.
     public var columns: [PanelColumn]
     /// A row may have fewer nodes than there are columns. What is beyond them is not shown.
     public var rows: [[PanelNode<Input>]]
 
+    /// A table of these columns and rows.
     public init(columns: [PanelColumn], rows: [[PanelNode<Input>]]) {
         self.columns = columns
         self.rows = rows
@@ -99,30 +110,42 @@ public struct PanelTable<Input: Equatable & Sendable>: Equatable, Sendable {
 
 /// A column of a table. A string literal is a column that is aligned to the left.
 public struct PanelColumn: Portable, ExpressibleByStringLiteral {
+    /// At which side of its column a cell stands.
     public enum Alignment: String, Portable, CaseIterable {
         case left, right
     }
 
+    /// Stands above the column.
     public var title: String
+    /// At which side its cells stand.
     public var alignment: Alignment
 
+    /// A column with a title.
     public init(_ title: String, _ alignment: Alignment = .left) {
         self.title = title
         self.alignment = alignment
     }
 
+    /// A column that is aligned to the left.
     public init(stringLiteral title: String) {
         self.init(title)
     }
 }
 
+/// A value on a scale; made by ``PanelNode/gauge(_:_:in:unit:)``.
 public struct PanelGauge: Portable {
+    /// What is measured.
     public var label: String
+    /// Where the mark is; one beyond the scale is drawn at its end.
     public var value: Double
+    /// The beginning of the scale.
     public var from: Double
+    /// The end of the scale.
     public var to: Double
+    /// Stands behind the number; may be empty.
     public var unit: String
 
+    /// A value on a scale.
     public init(label: String, value: Double, from: Double, to: Double, unit: String = "") {
         self.label = label
         self.value = value
@@ -132,11 +155,16 @@ public struct PanelGauge: Portable {
     }
 }
 
+/// How much of something is done; made by ``PanelNode/progress(_:done:of:)``.
 public struct PanelProgress: Portable {
+    /// What is done.
     public var label: String
+    /// How many are done.
     public var done: Int
+    /// How many there are; nil if nobody knows.
     public var total: Int?
 
+    /// So many of so many.
     public init(label: String, done: Int, total: Int? = nil) {
         self.label = label
         self.done = done

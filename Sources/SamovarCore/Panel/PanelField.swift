@@ -4,7 +4,9 @@
 /// they differ is the place for the typed value. The inputs are made by a closure, which the compiler checks; a renderer checks that
 /// they differ by the known values and nothing else, that is, that the closure hands its value on unchanged.
 public struct PanelField<Input: Equatable & Sendable>: Equatable, Sendable {
+    /// What stands before it.
     public var label: String
+    /// What may be typed.
     public var kind: PanelFieldKind
     /// What is shown before somebody types, such as the present value.
     public var holds: String
@@ -13,6 +15,7 @@ public struct PanelField<Input: Equatable & Sendable>: Equatable, Sendable {
     /// The input for the second known value: `b`, 2 or 1.5.
     public var second: Input
 
+    /// A field of two inputs; programs use ``PanelNode/field(_:holds:send:)`` and its like, which make them.
     public init(label: String, kind: PanelFieldKind, holds: String, first: Input, second: Input) {
         self.label = label
         self.kind = kind
@@ -24,6 +27,7 @@ public struct PanelField<Input: Equatable & Sendable>: Equatable, Sendable {
 
 /// What may be typed into a field.
 public enum PanelFieldKind: String, Portable, CaseIterable {
+    /// Any text of one line.
     case text
     /// A whole number of 64 bits.
     case integer
@@ -33,8 +37,11 @@ public enum PanelFieldKind: String, Portable, CaseIterable {
 
 /// The known values of which the two inputs of a ``PanelField`` are made.
 public enum PanelExample {
+    /// The texts `a` and `b`.
     public static let text = ("a", "b")
+    /// The whole numbers 1 and 2.
     public static let integer = (1, 2)
+    /// The numbers 0.5 and 1.5.
     public static let number = (0.5, 1.5)
 }
 

@@ -19,6 +19,7 @@ public struct Cron: Hashable, Sendable {
 
     /// A text that is no calendar.
     public struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Which field is wrong, and what it may be.
         public let description: String
     }
 

@@ -3,18 +3,25 @@
 /// A schedule is a function from one nominal time to the next. All it needs is what the journal holds, so timers survive a
 /// restart without a clock of their own.
 public struct Schedule: Hashable, Sendable {
+    /// How one time follows from another.
     public enum Rule: Hashable, Sendable {
+        /// Each is the one before plus this.
         case every(Duration)
+        /// There is one.
         case at(Timestamp)
+        /// The minutes of a calendar, in UTC.
         case cron(Cron)
     }
 
     /// The least time between two firings.
     public static let shortest: Duration = .milliseconds(1)
 
+    /// How one time follows from another.
     public let rule: Rule
+    /// What becomes of times that passed before the store could send.
     public let missed: Missed
 
+    /// A schedule of this rule.
     @inlinable
     public init(_ rule: Rule, missed: Missed) {
         self.rule = rule

@@ -9,15 +9,19 @@
 /// The store compares what `subscriptions` returns with what it returned before, by `id`: what is new begins, what is gone
 /// ends, and what is the same goes on undisturbed. Of two with one label only the first counts.
 public struct Subscription<P: Program>: Equatable, Sendable {
+    /// What is wanted: a timer, a moment in the life of the store, or a source.
     public enum Event: Equatable, Sendable {
         case timer(Schedule, P.Message)
         case lifecycle(Lifecycle, P.Message)
         case source(P.Effect, RunOptions)
     }
 
+    /// By what the store tells it from others, and knows it again.
     public let id: Label
+    /// What is wanted.
     public let event: Event
 
+    /// A subscription of any kind; programs use ``every(_:id:missed:send:)`` and the other functions.
     @inlinable
     public init(id: Label, event: Event) {
         self.id = id

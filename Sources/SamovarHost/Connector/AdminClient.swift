@@ -7,6 +7,7 @@ import ZeroMQ
 public struct AdminClient: Sendable {
     private let endpoint: Endpoint
 
+    /// A client of the store at this endpoint. Nothing is sent before `ask`.
     public init(at endpoint: Endpoint) {
         self.endpoint = endpoint
     }
@@ -54,12 +55,14 @@ public struct AdminClient: Sendable {
     }
 }
 
+/// Why an operator has no answer.
 public enum AdminError: Error, Sendable, CustomStringConvertible {
     /// Nobody listens at this endpoint.
     case noStore(Endpoint)
     /// The store will not, and says why.
     case refused(String)
 
+    /// Who does not answer, or what the store says.
     public var description: String {
         switch self {
         case .noStore(let endpoint): "no store answers at \(endpoint.admin)"

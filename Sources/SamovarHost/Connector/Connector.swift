@@ -26,16 +26,24 @@ public final class Connector<P: Program>: Service {
 
     /// A view, and the turn it shows.
     public struct View: Sendable, Equatable {
+        /// The turn that it shows.
         public let turn: Int
+        /// What outsiders see of the state after it.
         public let state: P.ViewState
     }
 
     let client: StoreClient
 
+    /// A connector to the store at this endpoint. Nothing is sent before `run`.
+    ///
+    /// - Throws: what libzmq says if no socket can be made.
     public init(_ program: P.Type = P.self, at endpoint: Endpoint, instance: Instance = .main, logger: Logger) throws {
         client = try StoreClient(at: endpoint, schema: P.schema, instance: instance, logger: logger)
     }
 
+    /// Runs the connection until `close`, cancellation or a graceful shutdown. It waits for a store that is away.
+    ///
+    /// - Throws: `PeerError` if the store refuses this client, as one of another schema.
     public func run() async throws {
         try await client.run()
     }
@@ -46,6 +54,17 @@ public final class Connector<P: Program>: Service {
     }
 
     /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back.
+    ///
+    /// ```swift
+    /// switch await connector.send(.add(url: url), wait: .settled) {
+    /// case .applied(let turn, _): print("turn", turn)
+    /// case .refused(let refusal, _): print("no:", refusal)
+    /// case .rejected(let reason), .unknown(let reason): print(reason)
+    /// }
+    /// ```
+    ///
+    /// Inputs of one connector are applied in the order in which they were sent. An input that is on its way when the process is killed
+    /// is applied once or not at all, and nobody is left to be told; a `StoreClient` with an outbox keeps it.
     @discardableResult
     public func send(_ input: P.Input, wait: Wait = .applied) async -> Receipt<P> {
         let bytes: [UInt8]
@@ -106,14 +125,18 @@ public enum Receipt<P: Program>: Equatable, Sendable {
 /// The views of a program, newest first to come. It ends with the client, or at a view that this build cannot read: then the
 /// store and this process were built from different sources under one schema version.
 public struct Views<P: Program>: AsyncSequence, Sendable {
+    /// A view and its turn.
     public typealias Element = Connector<P>.View
+    /// It throws nothing.
     public typealias Failure = Never
 
     let events: AsyncStream<StoreClient.ViewEvent>
 
+    /// Waits for the next view; never for one that it has missed.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator
 
+        /// The newest view that was not seen yet; nil at the end.
         public mutating func next() async -> Element? {
             while let event = await events.next() {
                 guard case .view(let view) = event else { continue }
@@ -125,6 +148,7 @@ public struct Views<P: Program>: AsyncSequence, Sendable {
         }
     }
 
+    /// The views of this sequence; iterate over it once.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(events: events.makeAsyncIterator())
     }

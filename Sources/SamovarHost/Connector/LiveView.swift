@@ -10,7 +10,8 @@ import SamovarProtocol
 /// async let following: Void = live.follow()
 /// for await text in Observations({ live.view?.text ?? "…" }) { label.text = text }
 /// ```
-@MainActor @Observable
+@MainActor
+@Observable
 public final class LiveView<P: Program> {
     /// How current the view is.
     public enum Status: Sendable, Equatable {
@@ -30,6 +31,7 @@ public final class LiveView<P: Program> {
     public private(set) var view: P.ViewState?
     /// The turn that the view shows.
     public private(set) var turn = 0
+    /// How current the view is.
     public private(set) var status = Status.connecting
 
     private let client: StoreClient

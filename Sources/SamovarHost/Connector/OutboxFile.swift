@@ -143,6 +143,7 @@ private func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer, _ 
 
 /// Why an outbox cannot be used, in one sentence for a person.
 public struct OutboxError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong with which file.
     public let description: String
 
     init(text: String) {

@@ -12,6 +12,7 @@ public struct OutputPlace: Hashable, Comparable, Sendable, CustomStringConvertib
     /// The turn that emitted it, and the place among what that turn ordered.
     public let id: EffectID
 
+    /// The place of the output that this turn ordered at this position.
     public init(timeline: Timeline?, id: EffectID) {
         self.timeline = timeline
         self.id = id
@@ -20,6 +21,7 @@ public struct OutputPlace: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Before the first output that the store still has.
     public static let start = OutputPlace(timeline: nil, id: EffectID(turn: 0, ordinal: 0))
 
+    /// In the order in which outputs were emitted.
     public static func < (a: OutputPlace, b: OutputPlace) -> Bool { a.id < b.id }
 
     /// `turn/ordinal`, with the timeline and a slash before it where it is known.
@@ -38,6 +40,7 @@ public struct OutputPlace: Hashable, Comparable, Sendable, CustomStringConvertib
 }
 
 extension OutputPlace: Codable {
+    /// Reads it as text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let place = OutputPlace(try container.decode(String.self)) else {
@@ -46,6 +49,7 @@ extension OutputPlace: Codable {
         self = place
     }
 
+    /// Writes it as text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -54,6 +58,7 @@ extension OutputPlace: Codable {
 
 /// Outputs between two places cannot be had: told before anything that comes after them.
 public struct OutputGap: Error, Sendable, CustomStringConvertible {
+    /// Why they cannot be had.
     public enum Reason: Sendable {
         /// They were so many, or so long ago, that the store does not keep them any more.
         case forgotten
@@ -61,11 +66,14 @@ public struct OutputGap: Error, Sendable, CustomStringConvertible {
         case otherTimeline
     }
 
+    /// The last place that was heard.
     public let after: OutputPlace
     /// Where to go on.
     public let next: OutputPlace
+    /// Why they cannot be had.
     public let reason: Reason
 
+    /// What is missing and why, in a sentence.
     public var description: String {
         switch reason {
         case .forgotten: "outputs after \(after) and up to \(next) are not kept any more"
@@ -76,7 +84,9 @@ public struct OutputGap: Error, Sendable, CustomStringConvertible {
 
 /// An output of another program, with its place.
 public struct Heard<Output: Sendable>: Sendable {
+    /// Keep it with what is made of the output.
     public let place: OutputPlace
+    /// What was emitted.
     public let output: Output
 }
 
@@ -94,12 +104,15 @@ extension Connector {
 /// The outputs of a program. It ends with the client, and throws `OutputGap` where some are missing; another sequence after
 /// `gap.next` goes on behind them.
 public struct Outputs<P: Program>: AsyncSequence, Sendable {
+    /// An output with its place.
     public typealias Element = Heard<P.Output>
+    /// `OutputGap`, or what decoding throws.
     public typealias Failure = any Error
 
     let client: StoreClient
     let place: OutputPlace
 
+    /// Asks for a page when the one before is used up.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var pages: PagedOutputs
 
@@ -110,6 +123,7 @@ public struct Outputs<P: Program>: AsyncSequence, Sendable {
         }
     }
 
+    /// Begins after the place of the sequence, each time.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(pages: PagedOutputs(client: client, after: place))
     }

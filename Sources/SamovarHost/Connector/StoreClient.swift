@@ -12,6 +12,7 @@ import ZeroMQ
 public final class StoreClient: Service {
     /// What became of an input.
     public enum Result: Sendable, Equatable {
+        /// The store has answered; the outcome says what.
         case answered(Outcome)
         /// Not taken, and never applied: too much is unanswered, or it is too large.
         case rejected(String)
@@ -21,10 +22,14 @@ public final class StoreClient: Service {
 
     /// A view and where it stands.
     public struct View: Sendable, Equatable {
+        /// Of the journal that it comes from.
         public let timeline: Timeline
+        /// The turn that it shows.
         public let turn: Int
+        /// The view in MessagePack.
         public let bytes: [UInt8]
 
+        /// A view as it came.
         public init(timeline: Timeline, turn: Int, bytes: [UInt8]) {
             self.timeline = timeline
             self.turn = turn
@@ -34,9 +39,11 @@ public final class StoreClient: Service {
 
     /// What is heard of the views of a store.
     public enum ViewEvent: Sendable, Equatable {
+        /// A newer view.
         case view(View)
         /// Nothing was heard for a while; the last view may be old.
         case stale
+        /// The last view is the newest there is.
         case live
         /// A newer view than the shown one exists, and was asked for.
         case resyncing
@@ -48,11 +55,13 @@ public final class StoreClient: Service {
     public enum Settlement: Sendable, Equatable {
         /// All are closed; these are dead.
         case settled(dead: [String])
+        /// Nobody can tell any more.
         case unknown(String)
     }
 
     /// What follows a place in something that goes on.
     public enum PageResult: Sendable {
+        /// What there is, and the timeline that it is of.
         case page(Page, Timeline)
         /// The place means nothing in the store's journal: it is of another timeline.
         case otherTimeline(Timeline)

@@ -15,8 +15,10 @@ public enum ViewMode: Sendable {
 public struct ViewGap: Error, Equatable, Sendable, CustomStringConvertible {
     /// The turn of the last view that was read.
     public let after: Int
+    /// Why, in words.
     public let reason: String
 
+    /// What is missing and why, in a sentence.
     public var description: String { "views after turn \(after) are missing: \(reason)" }
 }
 
@@ -44,18 +46,23 @@ extension Connector {
 
 /// Two parts of a view.
 public struct ViewPair<First: Equatable & Sendable, Second: Equatable & Sendable>: Equatable, Sendable {
+    /// The first part.
     public let first: First
+    /// The second part.
     public let second: Second
 }
 
 /// The views of a program in one of two modes.
 public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
+    /// A view and its turn.
     public typealias Element = Connector<P>.View
+    /// `ViewGap`, or what decoding throws.
     public typealias Failure = any Error
 
     let client: StoreClient
     let mode: ViewMode
 
+    /// The views in the mode of the sequence.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Source {
             case latest(Views<P>.AsyncIterator)
@@ -87,6 +94,7 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
         }
     }
 
+    /// Begins with the current view, each time.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
@@ -123,17 +131,21 @@ struct PagedViews {
 
 /// Parts of the views of a program, without repetitions.
 public struct ViewSlices<P: Program, Slice: Equatable & Sendable>: AsyncSequence, Sendable {
+    /// The part.
     public typealias Element = Slice
+    /// It throws nothing.
     public typealias Failure = Never
 
     let views: Views<P>
     let slice: @Sendable (P.ViewState) -> Slice
 
+    /// Passes over views in which the part is the same.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var views: Views<P>.AsyncIterator
         let slice: @Sendable (P.ViewState) -> Slice
         var last: Slice?
 
+        /// The next value that differs from the one before; nil at the end.
         public mutating func next() async -> Slice? {
             while let view = await views.next() {
                 let value = slice(view.state)
@@ -145,6 +157,7 @@ public struct ViewSlices<P: Program, Slice: Equatable & Sendable>: AsyncSequence
         }
     }
 
+    /// The values of this sequence; iterate over it once.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(views: views.makeAsyncIterator(), slice: slice)
     }

@@ -7,13 +7,17 @@ import SQLiteJournal
 ///
 /// That the program still does what the journal says is told by a replay.
 public struct JournalExamination: Sendable {
+    /// What is to be said of one snapshot.
     public struct SnapshotFinding: Sendable {
+        /// Whose state it is.
         public let turn: Int
         /// Nil if it is sound.
         public let problem: String?
     }
 
+    /// Of the journal; nil if that cannot be told.
     public internal(set) var timeline: Timeline?
+    /// Name and version of the program that wrote it.
     public internal(set) var program: String?
     /// Which turn of which timeline this one goes on from, if it was salvaged or imported.
     public internal(set) var ancestor: String?
@@ -23,13 +27,18 @@ public struct JournalExamination: Sendable {
     public internal(set) var sound = 0
     /// The last turn that anything in the folder tells of.
     public internal(set) var witnessed = 0
+    /// How many there are.
     public internal(set) var batches = 0
+    /// What their records take.
     public internal(set) var bytes = 0
+    /// Newest first.
     public internal(set) var snapshots: [SnapshotFinding] = []
     /// What makes a store refuse the journal, the first bad batch among it.
     public internal(set) var problems: [String] = []
+    /// What is odd and does no harm.
     public internal(set) var warnings: [String] = []
 
+    /// Whether a store would take it.
     public var isSound: Bool { problems.isEmpty }
 
     /// The last turn that a salvage can keep; nil if it can keep nothing. A trimmed journal is of use only with a snapshot from

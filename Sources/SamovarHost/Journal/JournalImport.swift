@@ -5,7 +5,9 @@ import SQLiteJournal
 /// Putting a backup in the place of a journal, as a new timeline: what happened after the backup is unknown to it, so its next
 /// turns must not be taken for those that peers remember.
 public struct JournalImport: Sendable {
+    /// The last turn of the backup.
     public let last: Int
+    /// The new one.
     public let timeline: Timeline
     /// The folder in which the journal is that was there before; nil if there was none.
     public let archive: String?

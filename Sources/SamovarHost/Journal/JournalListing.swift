@@ -6,8 +6,11 @@ import SQLiteJournal
 public enum JournalListing {
     /// One row of the journal: the unit in which turns become durable.
     public struct BatchEntry: Sendable {
+        /// Its first turn.
         public let first: Int
+        /// Its last turn.
         public let last: Int
+        /// What its records take.
         public let bytes: Int
     }
 

@@ -19,7 +19,9 @@ public struct JournalSalvage: Sendable {
     /// What was done, once it was.
     public internal(set) var result: Result?
 
+    /// What a salvage has done.
     public struct Result: Sendable {
+        /// The new one.
         public let timeline: Timeline
         /// The folder in which the old journal is.
         public let archive: String?
@@ -27,12 +29,17 @@ public struct JournalSalvage: Sendable {
 
     /// What is in turns that are given up, counted.
     public struct LostTurns: Sendable {
+        /// All of them.
         public private(set) var count = 0
+        /// Inputs that were applied.
         public private(set) var applied = 0
+        /// Inputs that were turned away.
         public private(set) var refused = 0
+        /// Sessions whose inputs are among them.
         public private(set) var clients: Set<SessionID> = []
         /// Effects that they closed: open again, and run again.
         public private(set) var reopened = 0
+        /// The last one that could be read.
         public private(set) var last = 0
 
         mutating func add(_ record: Record) {

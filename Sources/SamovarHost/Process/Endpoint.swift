@@ -9,7 +9,9 @@ import Glibc
 /// `ipc:///run/user/1000/samovar/6f1c0d528f5e4b0e` stands for the four sockets in that folder; `tcp://127.0.0.1:7700` for
 /// ports 7700 (front), 7701 (work) and 7702 (view). The admin socket is always `ipc`.
 public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
+    /// Sockets in a folder, for the same user.
     case local(folder: String)
+    /// Ports on loopback, and a folder for the admin socket.
     case tcp(host: String, port: Int, adminFolder: String)
 
     /// The endpoint of the store that uses this data folder, with nothing configured: a folder that only this user can enter.
@@ -40,10 +42,14 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         self = .tcp(host: host == "localhost" ? "127.0.0.1" : host, port: port, adminFolder: Self.runtimeFolder(of: dataFolder))
     }
 
+    /// The address for clients.
     public var front: String { address("front", offset: 0) }
+    /// The address for workers.
     public var work: String { address("work", offset: 1) }
+    /// The address for subscribers.
     public var view: String { address("view", offset: 2) }
 
+    /// The address for operators, which is always a file.
     public var admin: String { "ipc://\(folder)/admin" }
 
     /// The folder of the `ipc` sockets.
@@ -53,6 +59,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// As it is written in a setting.
     public var description: String {
         switch self {
         case .local(let folder): "ipc://\(folder)"
@@ -127,7 +134,9 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// A text that is no endpoint, or one that is refused.
 public struct EndpointError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why, in a sentence.
     public let description: String
 
     init(_ description: String) {

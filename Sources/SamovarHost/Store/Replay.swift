@@ -6,7 +6,9 @@ import SQLiteJournal
 /// What a journal says a program's state was, as of a turn. Works offline: it takes the data folder's lock, so no store may
 /// be running on it, and it changes nothing.
 public struct Replay<P: Program>: Sendable {
+    /// Of the journal.
     public let timeline: Timeline
+    /// The turn that was asked for, or the last.
     public let turn: Int
     /// In MessagePack.
     public let state: [UInt8]

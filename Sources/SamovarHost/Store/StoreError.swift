@@ -18,13 +18,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case again
     }
 
+    /// What kind of trouble it is, for code.
     public let code: Code
+    /// What is wrong and what to do, for a person.
     public let description: String
     /// What was ordered and what is ordered now, if a replay found that these are not the same and nobody has accepted it.
     public let divergence: DivergenceReport?
     /// The same as the replay found it, before anybody was asked.
     let found: Divergence?
 
+    /// An error of this kind.
     public init(_ code: Code, _ description: String) {
         self.init(code, description, divergence: nil)
     }

@@ -7,7 +7,9 @@ import SQLiteJournal
 
 /// What a store needs to start.
 public struct StoreConfiguration: Sendable {
+    /// Where the journal is; created if it is not there.
     public var dataFolder: String
+    /// Where its sockets are.
     public var endpoint: Endpoint
     /// The seed in MessagePack; nil takes the data folder's own, or for a new one the empty map.
     public var seed: [UInt8]?
@@ -19,8 +21,10 @@ public struct StoreConfiguration: Sendable {
     public var acceptedDivergences: Set<Int>
     /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
     public var retain: Int?
+    /// All limits and times.
     public var settings: StoreSettings
 
+    /// A store of this data folder at this endpoint.
     public init(
         dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
         acceptedDivergences: Set<Int> = [], retain: Int? = nil, settings: StoreSettings = StoreSettings()

@@ -18,7 +18,9 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
     public var recordedNothing: Bool
     /// The build that the recorded command comes from; empty if it is not known.
     public var recordedBuild: String
+    /// The recorded ones, in full.
     public var recordedFollowUps: [FollowUp]
+    /// The recorded ones, as far as they are known.
     public var recordedEffects: [EffectTrace]
     /// The hash of what this process orders.
     public var hash: String
@@ -27,11 +29,14 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
     /// How many more it orders.
     public var omitted: Int
 
+    /// One thing that is ordered now.
     public struct Order: Codable, Equatable, Sendable {
+        /// What kind of order it is.
         public enum Kind: String, Codable, Sendable {
             case run, then, cancel, emit
         }
 
+        /// What kind of order it is.
         public var kind: Kind
         /// An effect, a follow-up or an output in MessagePack; empty for a cancel.
         public var value: [UInt8]
@@ -39,12 +44,15 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
         public var options: String
     }
 
+    /// A recorded follow-up.
     public struct FollowUp: Codable, Equatable, Sendable {
+        /// Its own turn.
         public var turn: Int
         /// In MessagePack.
         public var message: [UInt8]
     }
 
+    /// What the journal knows of a recorded effect.
     public struct EffectTrace: Codable, Equatable, Sendable {
         /// `turn/ordinal`.
         public var effect: String

@@ -121,9 +121,12 @@ public struct Verification {
 
 /// Why nothing could be compared.
 public enum VerificationError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Both processes have one hash seed.
     case sameHashSeed
+    /// The journal was exchanged between two passes.
     case otherJournal
 
+    /// What is wrong and what to do.
     public var description: String {
         switch self {
         case .sameHashSeed: "both processes hash alike, so nothing is proven: is SWIFT_DETERMINISTIC_HASHING set?"
@@ -134,6 +137,7 @@ public enum VerificationError: Error, Equatable, Sendable, CustomStringConvertib
 
 /// What a verification has found out.
 public struct Verdict: Equatable, Sendable {
+    /// What was verified.
     public var subject: VerificationSubject
     /// How many digests were compared.
     public var digests: Int
@@ -146,6 +150,7 @@ public struct Verdict: Equatable, Sendable {
     /// Nil if everything agrees.
     public var finding: Finding?
 
+    /// The first thing that does not agree.
     public enum Finding: Equatable, Sendable {
         /// A command has not the recorded hash; one report for each process, as far as it came to that turn.
         case command([DivergenceReport])

@@ -16,6 +16,7 @@ public struct VerificationPlan: Codable, Equatable, Sendable {
     /// Hand back the state after this turn.
     public var state: Int?
 
+    /// A replay to this turn, and nothing more.
     public init(last: Int) {
         self.last = last
     }
@@ -27,7 +28,9 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     public var hashSeed: Int
     /// The identity of the journal, for it may be exchanged between two passes.
     public var timeline: String
+    /// As the plan asked for them.
     public var digests: [Digest] = []
+    /// Of each snapshot on the way.
     public var snapshots: [SnapshotFinding] = []
     /// Of the turn at which the replay stopped; nil if it came to its end.
     public var command: DivergenceReport?
@@ -36,12 +39,17 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     /// Turns at which another command was accepted, in the journal.
     public var accepted: [Int] = []
 
+    /// The state after a turn, as a number.
     public struct Digest: Codable, Equatable, Sendable {
+        /// After this turn.
         public var turn: Int
+        /// Equal for equal states.
         public var value: UInt64
     }
 
+    /// How a snapshot compares with the replay.
     public struct SnapshotFinding: Codable, Equatable, Sendable {
+        /// Whose state it is.
         public var turn: Int
         /// The parts in which it is not what the replay gives.
         public var differences: [String]
@@ -52,7 +60,9 @@ public struct VerificationReport: Codable, Equatable, Sendable {
 
 /// What there is to verify.
 public struct VerificationSubject: Equatable, Sendable {
+    /// Of the journal.
     public var timeline: String
+    /// Its last turn.
     public var last: Int
 }
 

@@ -37,6 +37,13 @@ extension Array {
 
 /// Handles the effects in which `extract` finds something.
 ///
+/// ```swift
+/// on(\.url) { url, client, job in .fetched(url: url, title: try await client.title(of: url)) }
+/// on({ if case .sleep(let seconds) = $0 { seconds } else { nil } }) { (seconds: Int, job) in … }
+/// ```
+///
+/// It runs in a worker process, on a thread where it may block, and may run again for the same effect, with the same `job.key`.
+///
 /// - Parameter extract: a closure or a key path from the effect to what the handler needs of it; nil leaves the effect to the
 ///   next handler.
 public func on<P: Program, Environment: Sendable, Value: Sendable>(
@@ -58,6 +65,13 @@ public func on<P: Program, Environment: Sendable, Value: Sendable>(
 }
 
 /// Handles one effect, by its value.
+///
+/// ```swift
+/// take(.ring) { job in
+///     bell.ring()
+///     return nil
+/// }
+/// ```
 ///
 /// What `takeLatest` is elsewhere is `policy: .latest` where the effect is ordered: only the store knows of all that run, in
 /// whatever process, and it cancels them at once.
@@ -88,7 +102,14 @@ public func onStream<P: Program, Environment: Sendable, Value: Sendable, Message
 
 /// Handlers for the effects of one queue: in a worker that serves several groups, each gets what was ordered for it.
 ///
-/// `Command.run(_:groups:)` orders one effect for several groups; each runs and answers its own copy.
+/// ```swift
+/// for name in ["search", "mail"] {
+///     group(Queue(name)) { on(\.article) { article, job in .noted("\(name) has \(article)") } }
+/// }
+/// ```
+///
+/// `Command.run(_:groups:)` orders one effect for several groups; each runs and answers its own copy. A worker that names a group
+/// serves its queue.
 public func group<P: Program, Environment: Sendable>(
     _ queue: Queue, @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
 ) -> Handler<P, Environment> {
@@ -103,14 +124,23 @@ public func group<P: Program, Environment: Sendable>(
 /// Lists handlers, with conditions and loops.
 @resultBuilder
 public enum HandlerBuilder<P: Program, Environment: Sendable> {
+    /// A part of the list.
     public typealias Part = [Handler<P, Environment>]
 
+    /// One handler.
     public static func buildExpression(_ handler: Handler<P, Environment>) -> Part { [handler] }
+    /// A list that was made elsewhere.
     public static func buildExpression(_ handlers: Part) -> Part { handlers }
+    /// One after the other.
     public static func buildBlock(_ parts: Part...) -> Part { parts.flatMap { $0 } }
+    /// `if` without `else`.
     public static func buildOptional(_ part: Part?) -> Part { part ?? [] }
+    /// `if` and `switch`.
     public static func buildEither(first part: Part) -> Part { part }
+    /// `else` and `switch`.
     public static func buildEither(second part: Part) -> Part { part }
+    /// `for`.
     public static func buildArray(_ parts: [Part]) -> Part { parts.flatMap { $0 } }
+    /// `if #available`.
     public static func buildLimitedAvailability(_ part: Part) -> Part { part }
 }

@@ -10,7 +10,9 @@ public struct Job<P: Program>: Sendable {
     private let effect: EffectID
     /// From 1.
     public let attempt: Int
+    /// Of the program that ordered it.
     public let instance: Instance
+    /// The queue in which it was ordered.
     public let queue: Queue
     /// How long this attempt may take; its task is cancelled then.
     public let timeout: Duration?
@@ -117,11 +119,14 @@ public struct Job<P: Program>: Sendable {
 
 /// Why a message was not streamed.
 public enum StreamError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// A message that is too large.
     case tooLarge(bytes: Int, limit: Int)
+    /// A checkpoint that is too large.
     case checkpointTooLarge(bytes: Int, limit: Int)
     /// The handler has returned.
     case ended
 
+    /// What is too large, or over.
     public var description: String {
         switch self {
         case .tooLarge(let bytes, let limit): "a streamed message of \(bytes) bytes; \(limit) at most"

@@ -173,8 +173,10 @@ public struct NoEnvironment: Sendable {}
 
 /// An error that no retry will mend: the effect fails at once.
 public struct Permanent: Error, CustomStringConvertible {
+    /// Why, as `failed` and operators hear it.
     public let description: String
 
+    /// An error with this reason.
     public init(_ description: String) {
         self.description = description
     }

@@ -6,16 +6,20 @@ import ZeroMQ
 
 /// What a worker process needs to start.
 public struct WorkerConfiguration: Sendable {
+    /// Where the store is.
     public var endpoint: Endpoint
+    /// By what the store knows this process again; a supervisor may draw it.
     public var id: WorkerID
     /// Jobs at once.
     public var slots: Int
+    /// Whose jobs it takes.
     public var queues: [Queue]
     /// How many jobs of a queue it holds at once; a queue without a limit may take all slots.
     public var limits: [Queue: Int]
     /// Jobs that may wait in the worker beside the running ones: what it finishes in 10 ms, 0 for long jobs.
     public var readAhead: Int
 
+    /// A worker process for the store at this endpoint.
     public init(
         endpoint: Endpoint, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default],
         limits: [Queue: Int] = [:], readAhead: Int = 0
@@ -45,6 +49,9 @@ public struct WorkerHost<P: Program>: Service {
     /// What is left of the 5 s that a supervisor gives is for giving jobs back and saying goodbye.
     private static var drain: Duration { .seconds(3) }
 
+    /// A host for this worker. Nothing runs before `run`.
+    ///
+    /// - Throws: what libzmq says if no socket can be made.
     public init(_ worker: Worker<P>, _ configuration: WorkerConfiguration, logger: Logger) throws {
         self.worker = worker
         self.configuration = configuration
@@ -60,6 +67,9 @@ public struct WorkerHost<P: Program>: Service {
         self.slots = (0..<slots).map { Slot($0, of: desk) }
     }
 
+    /// Connects, makes the environment, and takes jobs until the end.
+    ///
+    /// - Throws: `WorkerError`; what making the environment throws.
     public func run() async throws {
         let prepared = try await worker.prepare()
         do {
@@ -102,5 +112,6 @@ public struct WorkerHost<P: Program>: Service {
 
 /// Why a worker ended, in one sentence for a person.
 public struct WorkerError: Error, Sendable, CustomStringConvertible {
+    /// What is wrong, for a person.
     public let description: String
 }

@@ -21,7 +21,9 @@ extension TestStore {
     /// The state must come back as it was, from the recorded messages alone: an `update` that is not a function of its arguments,
     /// and types that do not survive the codec, are found here. Open effects stay open, and the worker still has its jobs.
     ///
-    /// - Parameter expect: what becomes of the state when the program hears that it was resumed (`.on(.resumed, …)`).
+    /// - Parameters:
+    ///   - expect: what becomes of the state when the program hears that it was resumed (`.on(.resumed, …)`).
+    ///   - location: where a difference is reported.
     public func restart(
         expect: (inout P.State) -> Void = { _ in }, at location: SourceLocation = #_sourceLocation
     ) {

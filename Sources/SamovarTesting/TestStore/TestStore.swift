@@ -51,11 +51,15 @@ public final class TestStore<P: Program> {
     /// Starts the program on an empty journal.
     ///
     /// - Parameters:
+    ///   - program: the program to test.
+    ///   - seed: what it starts from.
     ///   - now: the time of the first turn.
     ///   - exhaustive: whether every change of the state must be expected, and leftovers are reported.
+    ///   - limits: as in the store; a group that passes one stops it.
     ///   - gates: as in the store; `rejected` inputs are expected with ``expectRejection(of:_:at:)``.
     ///   - observers: told of each turn at once, for here each turn is on disk at once.
     ///   - reporter: where differences go.
+    ///   - location: where leftovers are reported if the store is released without `finish`.
     /// - Throws: what `start` throws, in words, if the program refuses the seed.
     public init(
         _ program: P.Type = P.self, seed: P.Seed, now: Timestamp = Timestamp(microseconds: 1_000_000_000_000_000),
@@ -102,7 +106,10 @@ public final class TestStore<P: Program> {
 
     /// Sends an input, which must be applied.
     ///
-    /// - Parameter expect: makes of the state before what is expected after; nothing, if the state stays the same.
+    /// - Parameters:
+    ///   - input: what is sent.
+    ///   - expect: makes of the state before what is expected after; nothing, if the state stays the same.
+    ///   - location: where a difference is reported.
     public func send(
         _ input: P.Input, expect: (inout P.State) -> Void = { _ in }, at location: SourceLocation = #_sourceLocation
     ) {

@@ -39,6 +39,22 @@ import Testing
         #expect(rig.machine.counters.droppedFrames == 4)
     }
 
+    @Test(arguments: ["inspect", "effects", "drop", "drain"])
+    func `The state and the effects are for operators: a client or a worker that asks is told nothing`(_ verb: String) throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker()
+        let request = Frame.request(AdminRequest(id: 1, verb: verb, arguments: .nil))
+        for route in [client(1), worker(1)] {
+            guard case .error(let error)? = rig.exchange(request, from: route).last else {
+                Issue.record("\(verb) was taken from \(route)")
+                continue
+            }
+            #expect(error.code == .misuse)
+        }
+        #expect(rig.ask(verb) != nil, "an operator is answered")
+    }
+
     /// Frames of every kind at every door, with numbers at the ends of their range, in a store that has work.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func noFrameTraps(_ seed: UInt64) throws {
