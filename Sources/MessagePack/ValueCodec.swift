@@ -58,7 +58,7 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
 
     /// Decodes one value from all the bytes.
     ///
-    /// - Throws: as ``MessagePackDecoder/decode(_:from:)``.
+    /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
     @inlinable
     public func decode(_ bytes: [UInt8]) throws -> Value {
         try read(bytes[...])
