@@ -11,7 +11,8 @@ struct QuotesApp: SamovarApp {
 
     /// A file with a quote in each line: the text, a tab, and who said it.
     private static func library(in path: String) throws -> Library {
-        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        guard let bytes = FileManager.default.contents(atPath: path) else { throw Permanent("cannot read \(path)") }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         return { number in
             guard !lines.isEmpty else { throw Permanent("\(path) is empty") }
             let parts = lines[number % lines.count].split(separator: "\t", maxSplits: 1).map(String.init)

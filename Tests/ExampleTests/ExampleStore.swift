@@ -64,5 +64,8 @@ final class ExampleStore {
     /// The view as text.
     func view() async throws -> String { try await run("view", "--format", "text").output }
 
-    func monitor() throws -> PseudoTerminal { try PseudoTerminal(program, ["monitor", "--data", data], in: scratch) }
+    /// Wide enough for a line with the path of the test.
+    func monitor() throws -> PseudoTerminal {
+        try PseudoTerminal(program, ["monitor", "--data", data], columns: 160, in: scratch)
+    }
 }
