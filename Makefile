@@ -57,8 +57,14 @@ run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (
 	"$$dupes" up --until-idle --workers "$(WORKERS)" --data ".samovar/dupes-$$name" $${SAMOVAR_RUN_FRESH:+--fresh} \
 		--seed "{\"root\":$$json,\"minimumSize\":$(MINIMUM)}"
 
+# Examples/Uptime is a package of its own and comes first, so that the last line is the closing one of the main tests. It is built
+# without what only debuggers read, since it compiles Samovar once more, and swift-nio.
+UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -debug-info-format none
+
 test: system swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
+	swift build --build-tests -j $(JOBS) $(UPTIME_FLAGS)
+	swift test --skip-build $(UPTIME_FLAGS)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	swift test --skip-build $(TEST_FLAGS)
 

@@ -47,6 +47,10 @@ let package = Package(
         .executable(name: "counter", targets: ["CounterExample"]),
         .executable(name: "dupes", targets: ["DupesExample"]),
         .executable(name: "tally", targets: ["TallyExample"]),
+        .executable(name: "stopwatch", targets: ["StopwatchExample"]),
+        .executable(name: "buttons", targets: ["ButtonsExample"]),
+        .executable(name: "twice", targets: ["TwiceExample"]),
+        .executable(name: "quotes", targets: ["QuotesExample"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -115,6 +119,14 @@ let package = Package(
             name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
         .executableTarget(
             name: "TallyExample", dependencies: samovar, path: "Examples/Tally", swiftSettings: settings),
+        .executableTarget(
+            name: "StopwatchExample", dependencies: samovar, path: "Examples/Stopwatch", swiftSettings: settings),
+        .executableTarget(
+            name: "ButtonsExample", dependencies: samovar, path: "Examples/Buttons", swiftSettings: settings),
+        .executableTarget(
+            name: "TwiceExample", dependencies: samovar, path: "Examples/Twice", swiftSettings: settings),
+        .executableTarget(
+            name: "QuotesExample", dependencies: samovar, path: "Examples/Quotes", exclude: ["quotes.txt"], swiftSettings: settings),
 
         .executableTarget(
             name: "JournalBenchmark",
@@ -201,6 +213,14 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "CounterExampleTests", dependencies: ["CounterExample", "SamovarCore", "SamovarTesting"], swiftSettings: settings),
+        // The smaller examples, each with a suite of its own, and the commands that the README shows of all.
+        .testTarget(
+            name: "ExampleTests",
+            dependencies: [
+                "StopwatchExample", "ButtonsExample", "TwiceExample", "QuotesExample", "CounterExample", "TallyExample",
+                "SamovarCore", "SamovarTesting", "ProcessSupport",
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings
         ),

@@ -78,6 +78,27 @@ import Testing
         #expect(up.errors.contains(text), "\(up.errors)")
     }
 
+    @Test func `a seed may be in a file, and is the one that the file held at the start`() async throws {
+        let scratch = try Scratch()
+        let file = try scratch.write(#"{"root":"\#(scratch.path)/none"}"#, to: "seed.json")
+        func up(_ seed: String, _ data: String) throws -> Child {
+            try Child(
+                Executable.dupes, ["up", "--until-idle", "--data", scratch.folder(data), "--seed", seed], in: scratch)
+        }
+        let missing = try up("@\(file).old", "data")
+        #expect(try await missing.wait() == .exited(78))
+        #expect(missing.errors.contains("the seed: cannot read \(file).old: No such file or directory"), "\(missing.errors)")
+        #expect(!FileManager.default.fileExists(atPath: scratch.folder("data")))
+        try FileManager.default.createDirectory(atPath: scratch.folder("none"), withIntermediateDirectories: false)
+        #expect(try await up("@\(file)", "data").wait() == .exited(0))
+        try scratch.write(#"{"root":"/usr/share/doc"}"#, to: "seed.json")
+        #expect(try await up("@\(file)", "data").wait() == .exited(78))
+        try scratch.write("root: none", to: "seed.json")
+        let noJSON = try up("@\(file)", "other")
+        #expect(try await noJSON.wait() == .exited(78))
+        #expect(noJSON.errors.contains("the seed is no JSON: "), "\(noJSON.errors)")
+    }
+
     @Test func aMistakeInAConfigFileIsNamedWithFileAndKey() async throws {
         let scratch = try Scratch()
         let unknown = try scratch.write("store:\n  windw: 5\n", to: "unknown.yaml")

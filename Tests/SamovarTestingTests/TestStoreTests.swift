@@ -26,6 +26,7 @@ import Testing
         store.send(.probe("b"))
         store.expectEffects([.probe(name: "a"), .probe(name: "b")])
         store.complete(.probe(name: "b"))
+        #expect(store.openEffects == [.probe(name: "a")])
         store.complete(.probe(name: "a"), with: .probed("a", up: false), .probed("a", up: true)) { $0.sites[0].up = true }
         store.expectEffects([])
     }

@@ -7,7 +7,8 @@ import SamovarProtocol
 
 /// Options of a store process, shared with `up`.
 struct SeedOptions: ParsableArguments {
-    @Option(name: .long, help: "What a new timeline starts from, as JSON. A data folder remembers it.")
+    @Option(
+        name: .long, help: "What a new timeline starts from: JSON, or @FILE for a file that holds it. A data folder remembers it.")
     var seed: String?
 
     @Flag(name: .long, help: "Archive the timeline of the data folder first, and begin another. Nothing is deleted.")
@@ -19,8 +20,21 @@ struct SeedOptions: ParsableArguments {
     /// Those that are settings.
     var flags: [String: String] { retain.map { ["retain": $0] } ?? [:] }
 
+    /// The system hands a process no argument that is longer than 128 KiB.
+    private static let maximumFile = 100_000
+
+    /// The seed as JSON. No JSON begins with the sign of a file.
+    func seedText() throws -> String? {
+        guard let seed, seed.hasPrefix("@") else { return seed }
+        do {
+            return try readText(of: String(seed.dropFirst()), atMost: Self.maximumFile)
+        } catch {
+            throw CommandFailure(.configuration, "the seed: \(error)")
+        }
+    }
+
     func seedBytes() throws -> [UInt8]? {
-        guard let seed else { return nil }
+        guard let seed = try seedText() else { return nil }
         do {
             return try JSONTranscoder.parse(seed).encoded
         } catch {

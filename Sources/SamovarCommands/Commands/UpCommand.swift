@@ -108,7 +108,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let endpoint = settings.endpoint { common += ["--endpoint", endpoint] }
         if let config = options.config { common += ["--config", config] }
         var store = ["store"] + common
-        if let seed = seed.seed { store += ["--seed", seed] }
+        // What the file holds now: a store that is started again must not find another seed in it.
+        if let seed = try seed.seedText() { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         if let retain = seed.retain { store += ["--retain", retain] }
         var worker = ["worker"] + common

@@ -97,6 +97,8 @@ public final class TestStore<P: Program> {
 
     /// What outsiders see of it.
     public var view: P.ViewState { P.view(state) }
+    /// The open effects, as ``expectEffects(_:at:)`` compares them: for one that holds what a test cannot know, such as a random number.
+    public var openEffects: [P.Effect] { ordered(at: made) }
     /// The time; moved by ``advance(by:expect:at:)``.
     public var now: Timestamp { bench.now }
     /// The number of the newest turn. Some turns are the store's own: turn 2 is that of the worker that joins.

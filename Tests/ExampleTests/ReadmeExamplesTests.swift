@@ -1,0 +1,50 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// The blocks of the README's examples, as somebody would paste them into a shell.
+@Suite struct ReadmeExamplesTests {
+    private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private var readme: String {
+        get throws { try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8) }
+    }
+
+    /// That of Uptime is tested in the package of Uptime.
+    @Test(arguments: ["Counter", "Tally", "Stopwatch", "Twice", "Buttons", "Quotes"])
+    func `what the README says to type prints what it says`(name: String) async throws {
+        let scratch = try Scratch()
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.folder("Examples"), withDestinationPath: root.appending(path: "Examples").path)
+        let transcript = try #require(try ShellTranscript(below: "### \(name)", of: readme))
+        let differences = try await transcript.differences(in: scratch)
+        #expect(differences == [])
+    }
+
+    @Test func `a transcript that is not so is found out`() async throws {
+        let text = "\n# T\n```sh\necho one two\n#> one …\necho three\n#> …four\necho\n#> \necho five\n#> five\n#> six\nfalse\n```\n"
+        let transcript = try #require(ShellTranscript(below: "# T", of: text))
+        let differences = try await transcript.differences(in: Scratch())
+        #expect(differences.count == 3, "\(differences)")
+        #expect(differences.first == "exit code 1 after 4 commands: \n")
+        #expect(differences.dropFirst().first == "echo three has printed\nthree\nand not\n…four")
+        #expect(ShellTranscript(below: "# U", of: text) == nil)
+    }
+
+    @Test func `every example is in the README, and is short`() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Examples").path)
+            .filter { $0 != "python" && $0 != "Dupes" }
+        let readme = try readme
+        for folder in folders {
+            #expect(readme.contains("\n### \(folder)\n"), "\(folder)")
+            let path = root.appending(path: "Examples/\(folder)")
+            let files = try #require(FileManager.default.enumerator(atPath: path.path)).compactMap { $0 as? String }
+            let sources = files.filter { file in
+                file.hasSuffix(".swift") && file != "Package.swift" && !file.hasPrefix("Tests/") && !file.hasPrefix(".")
+            }
+            let texts = try sources.map { try String(contentsOf: path.appending(path: $0), encoding: .utf8) }
+            let lines = texts.reduce(0) { $0 + $1.count { $0 == "\n" } }
+            #expect((1..<150).contains(lines), "\(folder) has \(lines) lines")
+        }
+    }
+}
