@@ -32,6 +32,9 @@ public protocol SamovarApp: Sendable {
     /// Who hears of each turn, in this order. Default: nobody. The store process asks for it once, when it starts.
     static var observers: [TurnObserver<Program>] { get }
 
+    /// What `load` sends if it is told nothing else, in turn. Default: nothing, so that `load` needs `--input`.
+    static var sampleInputs: [Program.Input] { get }
+
     /// A view in one line, for logs and pipes.
     static func line(of view: Program.ViewState) -> String
     /// A view in several lines, for a screen and for the summary at the end. What comes from outside must be escaped.
@@ -43,6 +46,7 @@ extension SamovarApp {
     public static var readAhead: Int { 0 }
     public static var gates: [InputGate<Program>] { [] }
     public static var observers: [TurnObserver<Program>] { [] }
+    public static var sampleInputs: [Program.Input] { [] }
 
     public static func line(of view: Program.ViewState) -> String { ViewText.line(of: value(of: view)) }
 
@@ -82,6 +86,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppViews<App>>.self, InspectCommand<AppTypes<App>>.self,
                 StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, VerifyCommand<App>.self, JournalCommand<AppTypes<App>>.self, SchemaCommand<App>.self,
+                LoadCommand<AppTypes<App>>.self,
             ])
     }
 }

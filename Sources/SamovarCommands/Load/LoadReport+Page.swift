@@ -1,0 +1,2 @@
+import SamovarLoad
+extension LoadReport { var page: String { "" } }

@@ -1,0 +1,247 @@
+import Foundation
+import Logging
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarLoad
+import Subprocess
+import Synchronization
+import UnixSignals
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+/// One load test from beginning to end: a store, agents, a coordinator, the clock of who used how much, and the judge.
+struct LoadTest<Types: LoadTypes>: Sendable {
+    private let command: LoadCommand<Types>
+    private let settings: ProcessSettings
+    private let isOwn: Bool
+    private let plan: LoadPlan
+    private let ground: LoadGround
+    private let coordinator: LoadCoordinator
+    private let children: [String]
+
+    init(_ command: LoadCommand<Types>, _ settings: ProcessSettings, isOwn: Bool) throws {
+        self.command = command
+        self.settings = settings
+        self.isOwn = isOwn
+        // What is wrong in the command shows before anything is started.
+        let draft = try command.plan(at: .local(folder: "/"), dataFolder: "")
+        let kills = try command.killPlan()
+        let listen = try command.listen.map(loadAddress)
+        let outside: Endpoint? = isOwn ? nil : try settings.endpoint(for: Types.self)
+
+        let scratch = try LoadGround.makeScratch()
+        let data = scratch + "/data"
+        let supervisor =
+            isOwn ? Supervisor(try Self.supervision(command, settings, data: data), logger: Self.quiet(settings, "load")) : nil
+        ground = LoadGround(
+            endpoint: outside ?? .of(dataFolder: data), dataFolder: outside == nil ? data : settings.data ?? ".",
+            supervisor: supervisor, scratch: scratch, keepsScratch: command.keep)
+        var plan = draft
+        plan.endpoint = "\(ground.endpoint)"
+        plan.dataFolder = ground.dataFolder
+        self.plan = plan
+        let meeting = "ipc://\(scratch)/agents"
+        children = (0..<command.processes).map { "agent \($0 + 1)" }
+        coordinator = try LoadCoordinator(
+            plan, at: [meeting] + (listen.map { [$0] } ?? []), expecting: command.processes + command.agents, kills: kills,
+            patience: command.agents > 0 ? .seconds(600) : .seconds(30))
+    }
+
+    private static func quiet(_ settings: ProcessSettings, _ label: String) -> Logger {
+        var logger = settings.logger(label)
+        // Deaths are what this is for; the kills are told anyway.
+        if settings.logLevel == nil { logger.logLevel = .error }
+        return logger
+    }
+
+    private static func supervision(_ command: LoadCommand<Types>, _ settings: ProcessSettings, data: String) throws
+        -> Supervisor.Plan
+    {
+        var common = ["--lifeline", "--data", data, "--log-level", settings.logLevel ?? "error"]
+        if let config = command.options.config { common += ["--config", config] }
+        return Supervisor.Plan(
+            executable: try ownExecutable(),
+            storeArguments: ["store"] + common + (command.seed.map { ["--seed", $0] } ?? []),
+            workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workers)
+    }
+
+    // MARK: The course
+
+    private enum Part: Sendable {
+        case ended
+        case finished(LoadReport)
+    }
+
+    func run() async throws -> LoadReport {
+        var isSound = true
+        defer { ground.removeScratch(isSound) }
+        let report = try await withThrowingTaskGroup(of: Part.self) { group in
+            if let supervisor = ground.supervisor {
+                group.addTask {
+                    try await supervisor.run()
+                    return .ended
+                }
+            }
+            group.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { coordinator.interrupt() }
+                return .ended
+            }
+            group.addTask { .finished(try await course()) }
+            defer { group.cancelAll() }
+            while let part = try await group.next() {
+                if case .finished(let report) = part { return report }
+            }
+            throw LoadError("the load test ended without a result")
+        }
+        isSound = report.isSound
+        return report
+    }
+
+    private func course() async throws -> LoadReport {
+        let before = try await ground.status(within: isOwn ? .seconds(30) : .seconds(3))
+        let begun = Date()
+        let log = LoadLog(plan: plan, agents: command.processes + command.agents)
+        let result = try await lead(log)
+        let after = try? await ground.status(within: .seconds(10))
+        if let supervisor = ground.supervisor { await supervisor.end() }
+        guard result.agents.contains(where: { $0.result != nil }) else {
+            let reasons = result.problems + result.agents.compactMap { agent in agent.problem.map { "\(agent.name): \($0)" } }
+            throw LoadError("the load test has no result: " + reasons.joined(separator: "; "))
+        }
+        return try await report(result, log, begun, before: before, after: after)
+    }
+
+    /// Runs coordinator, agents and the sampling of processes until the coordinator is done.
+    private func lead(_ log: LoadLog) async throws -> LoadCoordinator.Result {
+        let supervisor = ground.supervisor
+        return try await withThrowingTaskGroup(of: LoadCoordinator.Result?.self) { group in
+            group.addTask {
+                try await coordinator.run { event in
+                    switch event {
+                    case .kill(let role):
+                        guard let supervisor else { return }
+                        log.killed(Self.kill(role, supervisor, log))
+                    default: log.take(event)
+                    }
+                }
+            }
+            for name in children {
+                group.addTask {
+                    try await runAgent(name)
+                    return nil
+                }
+            }
+            if let supervisor {
+                group.addTask {
+                    while !Task.isCancelled {
+                        for child in supervisor.children {
+                            guard let sample = ProcessMeter.sample(child.process) else { continue }
+                            log.sampled(child.role.name, child.process, sample)
+                        }
+                        // A cancelled sleep is the end of the test.
+                        do { try await Task.sleep(for: .milliseconds(500)) } catch { break }
+                    }
+                    return nil
+                }
+            }
+            defer { group.cancelAll() }
+            while let part = try await group.next() {
+                if let result = part { return result }
+            }
+            throw LoadError("the coordinator ended without a result")
+        }
+    }
+
+    /// The name of what was killed; workers die in turn.
+    private static func kill(_ role: KillPlan.Role, _ supervisor: Supervisor, _ log: LoadLog) -> String? {
+        switch role {
+        case .store: return supervisor.kill(.store) ? "store" : nil
+        case .worker:
+            let workers = supervisor.children.map(\.role).filter { $0 != .store }
+            guard !workers.isEmpty else { return nil }
+            let worker = workers[log.workerKills % workers.count]
+            return supervisor.kill(worker) ? worker.name : nil
+        }
+    }
+
+    private func runAgent(_ name: String) async throws {
+        var options = PlatformOptions()
+        // A Ctrl-C reaches the coordinator alone, which then ends the test in order.
+        options.processGroupID = 0
+        var arguments = ["load", "--agent", "--join", "ipc://\(ground.scratch)/agents", "--name", name]
+        if let level = settings.logLevel { arguments += ["--log-level", level] }
+        let result = try await Subprocess.run(
+            .path(FilePath(try ownExecutable())), arguments: Arguments(arguments), environment: .inherit.updating(Self.noStore),
+            platformOptions: options, input: .none, output: .discarded, error: .currentStandardError)
+        coordinator.agentEnded(name, "its process ended (\(result.terminationStatus.words))")
+    }
+
+    /// The coordinator says where the store is.
+    private static var noStore: [Environment.Key: String?] { ["SAMOVAR_DATA": nil, "SAMOVAR_ENDPOINT": nil] }
+
+    // MARK: The report
+
+    private func report(
+        _ result: LoadCoordinator.Result, _ log: LoadLog, _ begun: Date, before: MessagePackValue, after: MessagePackValue?
+    ) async throws -> LoadReport {
+        guard case .int(let turn)? = before["turn"] else { throw LoadError("the store's status is malformed") }
+        var judge = Judge()
+        for agent in result.agents {
+            for (text, ledger) in agent.ledgers {
+                guard let session = SessionID(text) else { throw LoadError("\(agent.name) named a session that is none") }
+                try judge.add(session, sent: ledger.sent, ledger: ledger.bytes)
+            }
+        }
+        let (judgement, journalBytes) = await ground.judge(judge, after: Int(turn))
+        var problems = result.problems
+        problems += result.agents.compactMap { agent in agent.problem.map { "\(agent.name) is missing: \($0)" } }
+        problems += result.agents.flatMap { agent in (agent.result?.problems ?? []).map { "\(agent.name): \($0)" } }
+        if let after, let timeline = after["timeline"], before["timeline"] != timeline {
+            problems.append("the store has another journal than at the beginning")
+        }
+        return LoadReport(
+            assembling: result.agents, log.seconds, processes: log.processes(result.agents), kills: log.kills,
+            judgement: judgement, journalBytes: journalBytes,
+            frame: LoadReport.Frame(
+                program: before["program"].flatMap { if case .string(let name) = $0 { name } else { nil } } ?? "?",
+                started: begun.ISO8601Format(), plan: plan, settings: command.shownSettings(isOwn: isOwn),
+                machines: machines(result.agents), problems: problems,
+                isOwn: isOwn))
+    }
+
+    private func machines(_ agents: [CoordinatorMachine.Agent]) -> [String] {
+        var machines: [String] = []
+        for machine in [machineText()] + agents.map(\.machine) where !machines.contains(machine) { machines.append(machine) }
+        return machines
+    }
+}
+
+extension LoadCommand {
+    /// What a reader must know to run it again.
+    func shownSettings(isOwn: Bool) -> [(name: String, value: String)] {
+        var shown: [(name: String, value: String)] = [
+            saturate ? ("pace", "saturate, \(window) unanswered inputs each") : ("rate", "\(plain(rate ?? 1_000)) inputs/s"),
+            ("duration", "\(duration)"), ("clients", "\(clients)"), ("processes", "\(processes)"),
+        ]
+        if agents > 0 { shown.append(("agents elsewhere", "\(agents)")) }
+        shown.append(("subscribers", "\(subscribers ?? processes + agents)"))
+        if isOwn {
+            shown.append(("workers", "\(workers)" + (slots.map { ", \($0) slots each" } ?? "")))
+        } else {
+            shown.append(("store", options.endpoint ?? options.data ?? "of the settings"))
+        }
+        if let kill { shown.append(("kill", "\(kill), one every \(every)")) }
+        if let seed { shown.append(("seed", seed)) }
+        shown.append((input.count == 1 ? "input" : "inputs", input.isEmpty ? "the program's samples" : input.joined(separator: "  ")))
+        return shown
+    }
+
+    private func plain(_ number: Double) -> String {
+        number == number.rounded() ? "\(Int(number))" : "\(number)"
+    }
+}
