@@ -35,8 +35,8 @@ final class LoadLog: Sendable {
 
     func take(_ event: LoadCoordinator.Event) {
         switch event {
-        case .started:
-            state.withLock { $0.started = ContinuousClock.now }
+        case .started(let delay):
+            state.withLock { $0.started = ContinuousClock.now + delay }
             say("\(agents) agent\(agents == 1 ? "" : "s") with \(plan.clients) clients: begun")
         case .progress(let progress): show(progress)
         case .note(let text): say(text)
@@ -88,18 +88,19 @@ final class LoadLog: Sendable {
         let second = state.withLock { state in
             let time = Double(progress.elapsed) / 1_000_000
             let counts = progress.counts
-            let second = LoadReport.Second(
+            let length = time - state.last.time
+            var second = LoadReport.Second(
                 time: time, sent: counts.sent - state.last.counts.sent, applied: counts.applied - state.last.counts.applied,
                 views: progress.views - state.last.views, unanswered: counts.unanswered, p50: summary.value(at: 50),
                 p99: summary.value(at: 99), max: summary.value(at: 100))
-            // The last report of an agent may follow at once on the one before.
-            let length = time - state.last.time
             state.last = (time, counts, progress.views)
             state.coordinator.add(sample, at: time)
+            // The last report of an agent may follow at once on the one before.
+            if length < 0.25, let last = state.seconds.popLast() { second.add(last) }
             state.seconds.append(second)
             return (second, counts, length)
         }
-        tell(second.0, second.1, over: second.2)
+        if second.2 >= 0.25 { tell(second.0, second.1, over: second.2) }
     }
 
     private func tell(_ second: LoadReport.Second, _ counts: ClientCounts, over length: Double) {

@@ -107,6 +107,7 @@ struct LoadTest<Types: LoadTypes>: Sendable {
         let begun = Date()
         let log = LoadLog(plan: plan, agents: command.processes + command.agents)
         let result = try await lead(log)
+        log.close()
         let after = try? await ground.status(within: .seconds(10))
         if let supervisor = ground.supervisor { await supervisor.end() }
         guard result.agents.contains(where: { $0.result != nil }) else {

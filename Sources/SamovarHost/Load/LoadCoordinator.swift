@@ -8,7 +8,8 @@ import ZeroMQ
 public final class LoadCoordinator: Sendable {
     /// What it tells while it runs, on its own thread.
     public enum Event: Sendable {
-        case started
+        /// All agents send after so long.
+        case started(in: Duration)
         case kill(KillPlan.Role)
         case progress(LoadProgress)
         case note(String)
@@ -145,7 +146,7 @@ struct CoordinatorLoop: ~Copyable {
         for action in actions {
             switch action {
             case .say(let message, let peer): try say(message, to: peer)
-            case .started: hear(.started)
+            case .started(let start): hear(.started(in: start - clock.now()))
             case .kill(let role): hear(.kill(role))
             case .show(let progress): hear(.progress(progress))
             case .note(let text): hear(.note(text))

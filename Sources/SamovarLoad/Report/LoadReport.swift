@@ -27,6 +27,17 @@ public struct LoadReport: Equatable, Sendable {
             self.p99 = p99
             self.max = max
         }
+
+        /// Takes what was before this one into it: it was too short for a rate.
+        public mutating func add(_ before: Second) {
+            sent += before.sent
+            applied += before.applied
+            views += before.views
+            // Percentiles cannot be added. Nearly all of the values were in the longer one.
+            p50 = before.p50 ?? p50
+            p99 = before.p99 ?? p99
+            max = [max, before.max].compactMap { $0 }.max()
+        }
     }
 
     public struct Kill: Equatable, Sendable {

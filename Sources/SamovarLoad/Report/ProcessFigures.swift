@@ -28,9 +28,11 @@ public struct ProcessFigures: Equatable, Sendable {
     ///   - process: its number; another one after a death.
     ///   - time: seconds since the start of the test.
     public mutating func add(_ sample: ProcessSample, of process: Int32 = 0, at time: Double) {
+        // Too short for a rate: the system counts time in hundredths of a second.
+        if let last, last.process == process, time < last.time + 0.25 { return }
         defer { last = (process, time, sample) }
         // What a process did before it was first seen belongs to no second.
-        guard let last, last.process == process, time > last.time else { return }
+        guard let last, last.process == process else { return }
         let used = max(0, sample.processorSeconds - last.sample.processorSeconds)
         processorSeconds += used
         points.append(Point(time: time, load: used / (time - last.time), residentBytes: sample.residentBytes))

@@ -1,2 +1,0 @@
-import SamovarLoad
-extension LoadReport { var page: String { "" } }
