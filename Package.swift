@@ -161,7 +161,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: ["SamovarCommands", "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack"],
+            dependencies: ["SamovarCommands", "SamovarHost", "SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(

@@ -21,6 +21,12 @@ func latencyText(_ microseconds: Int64?) -> String {
     }
 }
 
+/// A round number without the zeros that say how exact it is.
+func tickText(_ text: String) -> String {
+    guard let point = text.firstIndex(of: "."), let space = text.firstIndex(of: " ") else { return text }
+    return text[point..<space].dropFirst().allSatisfy { $0 == "0" } ? String(text[..<point] + text[space...]) : text
+}
+
 func bytesText(_ bytes: Double) -> String {
     switch bytes {
     case ..<1_024: digits(bytes) + " B"

@@ -83,6 +83,9 @@ final class LoadLog: Sendable {
     }
 
     private func show(_ progress: LoadProgress) {
+        if progress.elapsed == 0 {
+            return state.withLock { $0.coordinator.add(ProcessMeter.own, at: 0) }
+        }
         let summary = LatencyRecorder(merging: progress.applied).summary
         let sample = ProcessMeter.own
         let second = state.withLock { state in
@@ -91,6 +94,7 @@ final class LoadLog: Sendable {
             let length = time - state.last.time
             var second = LoadReport.Second(
                 time: time, sent: counts.sent - state.last.counts.sent, applied: counts.applied - state.last.counts.applied,
+                answered: counts.answered - state.last.counts.answered,
                 views: progress.views - state.last.views, unanswered: counts.unanswered, p50: summary.value(at: 50),
                 p99: summary.value(at: 99), max: summary.value(at: 100))
             state.last = (time, counts, progress.views)

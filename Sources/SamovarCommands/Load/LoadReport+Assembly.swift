@@ -37,17 +37,18 @@ extension LoadReport {
                 sent: Double(bytes.sent) / inputs, received: Double(bytes.received) / inputs,
                 view: views == 0 ? nil : Double(bytes.viewed) / Double(views), journal: journalBytes.map { Double($0) / inputs }),
             judgement: judgement, problems: frame.problems, notes: [])
-        notes = remarks(frame)
+        notes = remarks(frame, rejection: results.lazy.compactMap(\.rejection).first)
+        if counts.applied + counts.refused == 0 { self.problems.append("no input was applied, so nothing was tested") }
     }
 
-    private func remarks(_ frame: Frame) -> [String] {
+    private func remarks(_ frame: Frame, rejection: String?) -> [String] {
         var notes: [String] = []
         if counts.due > counts.sent {
             notes.append(
                 "\(countText(counts.due - counts.sent)) inputs were due and never sent, since the store did not keep up: "
                     + "the latencies are those of the others, and too good.")
         }
-        if counts.rejected > 0 { notes.append("\(countText(counts.rejected)) inputs were rejected: are they inputs of this program?") }
+        if counts.rejected > 0 { notes.append("\(countText(counts.rejected)) inputs were rejected: \(rejection ?? "without a reason")") }
         if case .saturate = frame.plan.pace {
             notes.append("With --saturate a client waits for the store before it sends more, so latency means how long the queue is.")
         }

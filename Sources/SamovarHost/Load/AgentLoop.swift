@@ -229,7 +229,8 @@ struct AgentLoop: ~Copyable {
         return AgentResult(
             counts: counts(now), latencies: latencies.map(\.distribution), bytes: bytes, views: views,
             withoutView: subscribers.reduce(0) { $0 + $1.tracker.waiting + $1.tracker.unmeasured },
-            problems: Set(seats.compactMap { $0.client.refusal }).sorted())
+            problems: Set(seats.compactMap { $0.client.refusal }).sorted(),
+            rejection: seats.lazy.compactMap { $0.client.rejection }.first)
     }
 }
 

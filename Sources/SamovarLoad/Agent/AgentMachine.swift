@@ -9,7 +9,7 @@ public import SamovarCore
 /// |---|---|---|---|---|---|---|
 /// | plan | prepare; connecting | – | – | – | – | – |
 /// | connected | – | says ready; ready | – | – | – | – |
-/// | start | – | – | begin; running | – | – | – |
+/// | start | – | – | begin, progress; running | – | – | – |
 /// | stop | fails | fails | fails | end; draining | – | – |
 /// | ticked | – | alive each second | alive | progress; at the end: end, draining | progress; idle or too late: report, reporting | – |
 /// | thanks | – | – | – | – | – | finish |
@@ -87,7 +87,7 @@ extension AgentMachine {
             let start = now + .microseconds(max(0, delay))
             state = .running(share, from: start)
             nextWord = start + Self.interval
-            return [.begin(at: start)]
+            return [.begin(at: start), .tellProgress(elapsed: 0)]
         case (.running(let share, let start), .stop): return end(share, start, now)
         case (.draining, .stop), (.reporting, .stop): return []
         case (.reporting, .thanks):

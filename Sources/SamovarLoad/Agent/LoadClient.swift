@@ -53,6 +53,8 @@ public struct LoadClient: ~Copyable {
     public let session: SessionID
     public private(set) var ledger = SessionLedger()
     public private(set) var counts = ClientCounts()
+    /// Why an input was rejected, for example.
+    public private(set) var rejection: String?
     /// Why the store will not have this client, for good.
     public private(set) var refusal: String?
 
@@ -210,7 +212,9 @@ extension LoadClient {
         guard let due = forget(outcome.sequence) else { return }
         switch outcome.verdict {
         case .refused: counts.refused += 1
-        case .rejected: counts.rejected += 1
+        case .rejected(let reason):
+            counts.rejected += 1
+            rejection = rejection ?? reason
         case .applied:
             counts.applied += 1
             samples.append(.applied(after: (now - due).microseconds, turn: outcome.turn, due: due))

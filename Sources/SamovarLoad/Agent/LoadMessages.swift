@@ -105,9 +105,12 @@ public struct AgentResult: Codable, Equatable, Sendable {
     public var withoutView: Int
     /// Why the store refused clients, if it did.
     public var problems: [String]
+    /// Why an input was rejected, for example.
+    public var rejection: String?
 
     public init(
-        counts: ClientCounts, latencies: Latencies<Distribution>, bytes: WireBytes, views: Int, withoutView: Int, problems: [String]
+        counts: ClientCounts, latencies: Latencies<Distribution>, bytes: WireBytes, views: Int, withoutView: Int,
+        problems: [String], rejection: String?
     ) {
         self.counts = counts
         self.latencies = latencies
@@ -115,6 +118,7 @@ public struct AgentResult: Codable, Equatable, Sendable {
         self.views = views
         self.withoutView = withoutView
         self.problems = problems
+        self.rejection = rejection
     }
 }
 

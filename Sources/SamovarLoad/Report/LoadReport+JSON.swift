@@ -71,6 +71,7 @@ extension LoadReport {
     private func second(_ second: Second) -> MessagePackValue {
         [
             "time": .double(second.time), "sent": number(second.sent), "applied": number(second.applied),
+            "answered": number(second.answered),
             "views": number(second.views), "unanswered": number(second.unanswered),
             "p50": second.p50.map { .int($0) } ?? .nil, "p99": second.p99.map { .int($0) } ?? .nil,
             "max": second.max.map { .int($0) } ?? .nil,

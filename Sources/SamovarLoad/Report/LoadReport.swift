@@ -7,6 +7,8 @@ public struct LoadReport: Equatable, Sendable {
         /// In this second.
         public var sent: Int
         public var applied: Int
+        /// Applied or turned away.
+        public var answered: Int
         public var views: Int
         /// At its end.
         public var unanswered: Int
@@ -16,11 +18,13 @@ public struct LoadReport: Equatable, Sendable {
         public var max: Int64?
 
         public init(
-            time: Double, sent: Int, applied: Int, views: Int, unanswered: Int, p50: Int64?, p99: Int64?, max: Int64?
+            time: Double, sent: Int, applied: Int, answered: Int, views: Int, unanswered: Int, p50: Int64?, p99: Int64?,
+            max: Int64?
         ) {
             self.time = time
             self.sent = sent
             self.applied = applied
+            self.answered = answered
             self.views = views
             self.unanswered = unanswered
             self.p50 = p50
@@ -32,6 +36,7 @@ public struct LoadReport: Equatable, Sendable {
         public mutating func add(_ before: Second) {
             sent += before.sent
             applied += before.applied
+            answered += before.answered
             views += before.views
             // Percentiles cannot be added. Nearly all of the values were in the longer one.
             p50 = before.p50 ?? p50

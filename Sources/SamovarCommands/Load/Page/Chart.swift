@@ -23,12 +23,14 @@ struct Chart {
     let y: Axis
     let series: [Series]
     var marks: [Mark] = []
+    /// Over the whole page and not over half of it. Its letters are of the same size then.
+    var isWide = false
     /// What a point says when the pointer rests on it.
     let describe: (Double, Double) -> String
 
-    private static let width = 760.0
-    private static let height = 270.0
-    private static let left = 66.0
+    private var width: Double { isWide ? 1_100 : 540 }
+    private static let height = 250.0
+    private static let left = 60.0
     private static let right = 14.0
     private static let top = 12.0
     private static let bottom = 30.0
@@ -55,12 +57,12 @@ struct Chart {
 
     private var svg: String {
         var parts = [
-            "<svg viewBox=\"0 0 \(Int(Self.width)) \(Int(Self.height))\" role=\"img\" aria-label=\"\(escaped(title))\">"
+            "<svg viewBox=\"0 0 \(Int(width)) \(Int(Self.height))\" role=\"img\" aria-label=\"\(escaped(title))\">"
         ]
         for tick in y.ticks {
             let place = number(py(tick.value))
             parts.append(
-                "<line class=\"grid\" x1=\"\(number(Self.left))\" x2=\"\(number(Self.width - Self.right))\" y1=\"\(place)\" y2=\"\(place)\"/>"
+                "<line class=\"grid\" x1=\"\(number(Self.left))\" x2=\"\(number(width - Self.right))\" y1=\"\(place)\" y2=\"\(place)\"/>"
                     + "<text class=\"tick\" x=\"\(number(Self.left - 8))\" y=\"\(place)\" dy=\".32em\" text-anchor=\"end\">\(escaped(tick.label))</text>")
         }
         for tick in x.ticks {
@@ -100,7 +102,7 @@ struct Chart {
         return parts
     }
 
-    private func px(_ value: Double) -> Double { Self.left + x.position(of: value) * (Self.width - Self.left - Self.right) }
+    private func px(_ value: Double) -> Double { Self.left + x.position(of: value) * (width - Self.left - Self.right) }
 
     private func py(_ value: Double) -> Double {
         Self.height - Self.bottom - y.position(of: value) * (Self.height - Self.bottom - Self.top)

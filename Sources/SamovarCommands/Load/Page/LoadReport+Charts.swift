@@ -5,33 +5,37 @@ extension LoadReport {
     /// The end of the time axis: a test with its drain.
     private var end: Double { max(duration, seconds.last?.time ?? 0) }
 
-    private var marks: [Chart.Mark] { kills.map { Chart.Mark(x: $0.time, name: $0.process) } }
+    /// By the roles: which of the workers it was, hardly matters.
+    private var marks: [Chart.Mark] {
+        kills.map { Chart.Mark(x: $0.time, name: $0.process.split(separator: " ").first.map(String.init) ?? $0.process) }
+    }
 
     var charts: [Chart] {
         [throughputChart, percentileChart, latencyChart, processorChart, memoryChart].compactMap { $0 }
     }
 
     /// The length of each second as it was: an agent may be late with its report.
-    private var rates: [(second: Second, applied: Double, length: Double)] {
+    private func rates(_ count: (Second) -> Int) -> [(x: Double, y: Double)] {
         var last = 0.0
         return seconds.map { second in
             let length = max(0.001, second.time - last)
             last = second.time
-            return (second, Double(second.applied) / length, length)
+            return (second.time, Double(count(second)) / length)
         }
     }
 
     private var throughputChart: Chart? {
         guard !seconds.isEmpty else { return nil }
-        var series = [Chart.Series(name: "applied", points: rates.map { ($0.second.time, $0.applied) }, isArea: true)]
-        var highest = rates.map(\.applied).max() ?? 0
+        var series = [Chart.Series(name: "applied", points: rates(\.applied), isArea: true)]
+        if counts.answered > counts.applied { series.append(Chart.Series(name: "answered", points: rates(\.answered))) }
+        var highest = series.flatMap { $0.points.map(\.y) }.max() ?? 0
         if case .rate(let rate) = pace {
             series.append(Chart.Series(name: "due", points: [(0, rate), (duration, rate)], isDashed: true))
             highest = max(highest, rate)
         }
         return Chart(
             title: "Throughput over time", subtitle: "inputs applied per second", x: .time(to: end),
-            y: .linear(to: highest) { countText(Int($0.rounded())) }, series: series, marks: marks
+            y: .linear(to: highest) { countText(Int($0.rounded())) }, series: series, marks: marks, isWide: true
         ) { time, rate in "\(countText(Int(rate.rounded()))) a second, at \(secondsText(time).trimmed)" }
     }
 
@@ -43,7 +47,7 @@ extension LoadReport {
         let axis = Axis.percentiles(of: most)
         return Chart(
             title: "Latency by percentile", subtitle: "from when an input was due; both scales are logarithmic", x: axis,
-            y: .logarithmic(lowest, highest) { latencyText(Int64($0)) },
+            y: .logarithmic(lowest, highest) { tickText(latencyText(Int64($0))) },
             series: measured.map { name, summary in
                 // Beyond what so many values can tell there is only the maximum again.
                 let limit = 100 - 100 / Double(max(1, summary.count))
@@ -67,7 +71,7 @@ extension LoadReport {
         }
         return Chart(
             title: "Latency over time", subtitle: "send → applied, of each second", x: .time(to: end),
-            y: .logarithmic(lowest, highest) { latencyText(Int64($0)) },
+            y: .logarithmic(lowest, highest) { tickText(latencyText(Int64($0))) },
             series: [
                 Chart.Series(name: "p50", points: points(\.p50)), Chart.Series(name: "p99", points: points(\.p99)),
                 Chart.Series(name: "max", points: points(\.max)),

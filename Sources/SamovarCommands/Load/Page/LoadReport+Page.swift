@@ -87,7 +87,7 @@ extension LoadReport {
 
     private var settingsSection: String {
         var rows: [(String, String)] = settings.map { ($0.name, $0.value) }
-        rows += [("inputs", inputsText), ("judged", evidenceText), ("bytes per input", bytesPerInputText)]
+        rows += [("what became of them", inputsText), ("judged", evidenceText), ("bytes per input", bytesPerInputText)]
         if !kills.isEmpty { rows.append(("killed", killsText)) }
         rows += machines.map { ("machine", $0) }
         let body = rows.map { "<dt>\(escaped($0.0))</dt><dd>\(escaped($0.1))</dd>" }.joined(separator: "\n")
