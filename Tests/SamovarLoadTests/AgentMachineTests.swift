@@ -27,7 +27,7 @@ struct AgentMachineTests {
         #expect(machine.ticked(isIdle: true, now: at(2.8)) == [.tellProgress(elapsed: 1_000_000)])
         // It drains for 4 s, and what is due may be sent for half of that.
         #expect(
-            machine.ticked(isIdle: false, now: at(4.3)) == [.tellProgress(elapsed: 2_500_000), .end(late: at(6.3))])
+            machine.ticked(isIdle: false, now: at(4.3)) == [.tellProgress(elapsed: 2_500_000), .end(at: at(4.3), late: at(6.3))])
         #expect(machine.ticked(isIdle: false, now: at(4.4)) == [])
         #expect(machine.ticked(isIdle: true, now: at(4.5)) == [.tellProgress(elapsed: 2_700_000), .report])
         #expect(machine.heard(.thanks, now: at(4.6)) == [.finish])
@@ -43,7 +43,7 @@ struct AgentMachineTests {
 
     @Test func `a stop ends it early`() {
         var machine = running()
-        #expect(machine.heard(.stop, now: at(1)) == [.end(late: at(3))])
+        #expect(machine.heard(.stop, now: at(1)) == [.end(at: at(1), late: at(3))])
         #expect(machine.ticked(isIdle: true, now: at(1.1)).contains(.report))
     }
 

@@ -22,7 +22,8 @@ struct JudgeTests {
     }
 
     private func verdict(
-        sent: Int = 3, told: [(sequence: Int, turn: Int, SessionLedger.Verdict)] = [(1, 5, .applied), (2, 7, .refused), (3, 8, .applied)],
+        sent: Int = 3,
+        told: [(sequence: Int, turn: Int, SessionLedger.Verdict)] = [(1, 5, .applied), (2, 7, .refused), (3, 8, .applied)],
         _ records: [Record]
     ) throws -> Judge.Findings {
         var judge = try judge(sent: sent, told: told)
@@ -32,7 +33,9 @@ struct JudgeTests {
 
     @Test func `a history in which each input stands once, in order and as it was told is sound`() throws {
         let other = UniqueID(high: 9, low: 9)
-        let findings = try verdict([record(5, 1), record(6, 1, other), record(7, 2, isRefused: true), record(8, 3), record(9, 2, other)])
+        let findings = try verdict([
+            record(5, 1), record(6, 1, other), record(7, 2, isRefused: true), record(8, 3), record(9, 2, other),
+        ])
         #expect(findings.isSound, "\(findings)")
         #expect(findings.examples == [])
     }

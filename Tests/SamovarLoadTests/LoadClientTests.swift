@@ -66,7 +66,8 @@ struct LoadClientTests {
         _ = client.pump(now: at(1_000))
         let asked = client.received(receipt((1, 10, .applied)), now: at(2_000))
         #expect(asked.contains { if case .send(let envelope) = $0 { envelope.frame == .settle(turn: 10) } else { false } })
-        #expect(client.isIdle == false)
+        let isIdle = client.isIdle(now: at(2_000))
+        #expect(!isIdle)
         _ = client.received(envelope(.settled(turn: 10, dead: ["an effect"])), now: at(5_000))
         #expect(client.takeSamples().last == .settled(after: 4_000))
         #expect(client.counts.dead == 1)
@@ -76,14 +77,26 @@ struct LoadClientTests {
         var client = try connected(plan())
         client.begin(at: at(0))
         #expect(sent(client.pump(now: at(1_000))) == [1])
-        client.end(late: at(20_000))
+        client.end(at: at(10_000), late: at(20_000))
         #expect(sent(client.pump(now: at(15_000))) == [2, 3, 4, 5])
         #expect(client.due(by: at(15_000)) == 5)
         var late = try connected(plan())
         late.begin(at: at(0))
-        late.end(late: at(20_000))
+        late.end(at: at(10_000), late: at(20_000))
+        let wasIdle = late.isIdle(now: at(19_999))
+        #expect(!wasIdle)
         #expect(sent(late.pump(now: at(20_000))) == [])
         #expect(late.counts.sent == 0 && late.due(by: at(20_000)) == 5)
+        let isIdle = late.isIdle(now: at(20_000))
+        #expect(isIdle)
+    }
+
+    @Test func `what was not due at an early end is never sent`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        client.end(at: at(4_000), late: at(20_000))
+        #expect(sent(client.pump(now: at(15_000))) == [1, 2])
+        #expect(client.due(by: at(15_000)) == 2)
     }
 
     @Test func `to saturate is to keep the window full`() throws {

@@ -26,7 +26,8 @@ extension AnyProgram: LoadTypes {
 struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "load", abstract: "Puts a program under load, kills its processes on the way, and judges what became of each input.",
+            commandName: "load",
+            abstract: "Puts a program under load, kills its processes on the way, and judges what became of each input.",
             discussion: """
                 Examples:
                   \(executableName) load --rate 1000 --duration 10s --input '{"increment":{}}' --report load.html
@@ -122,7 +123,9 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
         if processes + agents < 1 { throw ValidationError("nobody would send: --processes and --agents are both 0") }
         if agents > 0, listen == nil { throw ValidationError("where may they join? --agents needs --listen ENDPOINT") }
         if listen != nil, agents == 0 { throw ValidationError("how many may join? --listen needs --agents N") }
-        if clients < processes + agents { throw ValidationError("--clients \(clients) is fewer than the \(processes + agents) agents") }
+        if clients < processes + agents {
+            throw ValidationError("--clients \(clients) is fewer than the \(processes + agents) agents")
+        }
         if clients > 100_000 { throw ValidationError("--clients is at most 100000") }
         if let subscribers, !(0...100_000).contains(subscribers) { throw ValidationError("--subscribers is between 0 and 100000") }
         if !(0...1_024).contains(workers) { throw ValidationError("--workers is between 0 and 1024") }

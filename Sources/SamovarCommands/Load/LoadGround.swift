@@ -28,8 +28,7 @@ struct LoadGround: Sendable {
     }
 
     func removeScratch(_ isSound: Bool) {
-        if let supervisor = supervisor, !isSound || keepsScratch {
-            _ = supervisor
+        if supervisor != nil, !isSound || keepsScratch {
             return printError("the data folder is kept: \(dataFolder)")
         }
         do {
@@ -58,9 +57,10 @@ struct LoadGround: Sendable {
 
     /// Judges by the journal if it can be read, else by the receipts.
     ///
-    /// - Parameter turn: the newest one before the test.
-    func judge(_ judge: Judge, after turn: Int) async -> (LoadReport.Judgement, bytes: Int?) {
+    /// - Parameter turn: the newest one before the test; nil if the store was never asked.
+    func judge(_ judge: Judge, after turn: Int?) async -> (LoadReport.Judgement, bytes: Int?) {
         do {
+            guard let turn else { throw LoadError("the store is on another machine") }
             let folder = supervisor == nil ? try await copyOfJournal() : dataFolder
             let reading = try await JournalEvidence.read(folder, after: turn, for: judge)
             return (LoadReport.Judgement(evidence: .journal(turns: reading.turns), findings: reading.findings), reading.bytes)

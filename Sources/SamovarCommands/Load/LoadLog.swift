@@ -72,9 +72,11 @@ final class LoadLog: Sendable {
     /// Store and workers, the agents by their own account, and this process.
     func processes(_ agents: [CoordinatorMachine.Agent]) -> [ProcessFigures] {
         let (own, coordinator) = state.withLock { state in
-            (state.order.sorted { $0.localizedStandardCompare($1) == .orderedAscending }.compactMap { state.processes[$0] }, state.coordinator)
+            let names = state.order.sorted { $0.localizedStandardCompare($1) == .orderedAscending }
+            return (names.compactMap { state.processes[$0] }, state.coordinator)
         }
-        let others = agents.map { agent in
+        // They join in any order.
+        let others = agents.sorted { $0.name.localizedStandardCompare($1.name) == .orderedAscending }.map { agent in
             var figures = ProcessFigures(agent.name)
             for progress in agent.progress { figures.add(progress.process, at: Double(progress.elapsed) / 1_000_000) }
             return figures

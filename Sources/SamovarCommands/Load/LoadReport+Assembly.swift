@@ -48,16 +48,21 @@ extension LoadReport {
                 "\(countText(counts.due - counts.sent)) inputs were due and never sent, since the store did not keep up: "
                     + "the latencies are those of the others, and too good.")
         }
-        if counts.rejected > 0 { notes.append("\(countText(counts.rejected)) inputs were rejected: \(rejection ?? "without a reason")") }
+        if counts.rejected > 0 {
+            notes.append("\(countText(counts.rejected)) inputs were rejected: \(rejection ?? "without a reason")")
+        }
         if case .saturate = frame.plan.pace {
-            notes.append("With --saturate a client waits for the store before it sends more, so latency means how long the queue is.")
+            notes.append(
+                "With --saturate a client waits for the store before it sends more, so latency means how long the queue is.")
         }
         let measured = latencies.settled.count
         if measured < latencies.applied.count {
-            notes.append("send → settled was measured for \(countText(measured)) inputs, chosen by their number before they were sent.")
+            notes.append(
+                "send → settled was measured for \(countText(measured)) inputs, chosen by their number before they were sent.")
         }
         if withoutView > 0 {
-            notes.append("\(countText(withoutView)) inputs were followed by no view of their turn or a later one: they did not change it.")
+            notes.append(
+                "\(countText(withoutView)) inputs were followed by no view of their turn or a later one: they did not change it.")
         }
         if counts.dead > 0 { notes.append("\(countText(counts.dead)) effects died.") }
         if !frame.isOwn { notes.append("The store was not started by this test, so its processor and memory are not in it.") }

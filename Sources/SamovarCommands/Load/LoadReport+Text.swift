@@ -18,8 +18,9 @@ extension LoadReport {
                     + [percentText(process.meanLoad), percentText(process.highestLoad), bytesText(Double(process.highestMemory))]
                     .map { padLeft($0, 12) }.joined())
         }
-        lines += ([""] + problems.map { "problem: \($0)" } + judgement.findings.examples.map { "finding: \($0)" }
-            + notes.map { "note: \($0)" })
+        lines +=
+            ([""] + problems.map { "problem: \($0)" } + judgement.findings.examples.map { "finding: \($0)" }
+                + notes.map { "note: \($0)" })
         if lines.last == "" { lines.removeLast() }
         return lines.joined(separator: "\n")
     }
@@ -32,7 +33,8 @@ extension LoadReport {
     var inputsText: String {
         var parts = ["\(countText(counts.due)) due", "\(countText(counts.sent)) sent", "\(countText(counts.applied)) applied"]
         for (count, name) in [
-            (counts.refused, "refused"), (counts.rejected, "rejected"), (counts.unknown, "unknown"), (counts.unanswered, "unanswered"),
+            (counts.refused, "refused"), (counts.rejected, "rejected"), (counts.unknown, "unknown"),
+            (counts.unanswered, "unanswered"),
         ] where count > 0 { parts.append("\(countText(count)) \(name)") }
         return parts.joined(separator: ", ")
     }
@@ -78,11 +80,12 @@ extension LoadReport {
     private var latencyTable: [String] {
         let names = LatencySummary.headline.map(\.name) + ["mean", "measured"]
         let head = pad("", 16) + names.map { padLeft($0, 10) }.joined()
-        return [head] + series.map { name, summary in
-            let figures = LatencySummary.headline.map { latencyText(summary.value(at: $0.percentile)) }
-            let mean = summary.count == 0 ? "–" : latencyText(Int64(summary.mean))
-            return pad(name, 16) + (figures + [mean, countText(summary.count)]).map { padLeft($0, 10) }.joined()
-        }
+        return [head]
+            + series.map { name, summary in
+                let figures = LatencySummary.headline.map { latencyText(summary.value(at: $0.percentile)) }
+                let mean = summary.count == 0 ? "–" : latencyText(Int64(summary.mean))
+                return pad(name, 16) + (figures + [mean, countText(summary.count)]).map { padLeft($0, 10) }.joined()
+            }
     }
 
     var series: [(name: String, summary: LatencySummary)] {

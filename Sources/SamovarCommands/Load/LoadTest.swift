@@ -98,17 +98,18 @@ struct LoadTest<Types: LoadTypes>: Sendable {
             }
             throw LoadError("the load test ended without a result")
         }
-        isSound = report.isSound
+        isSound = report.judgement.findings.isSound
         return report
     }
 
     private func course() async throws -> LoadReport {
-        let before = try await ground.status(within: isOwn ? .seconds(30) : .seconds(3))
+        let before = try await statusBefore()
         let begun = Date()
         let log = LoadLog(plan: plan, agents: command.processes + command.agents)
         let result = try await lead(log)
         log.close()
-        let after = try? await ground.status(within: .seconds(10))
+        // It is asked only whether its journal is still the same; a store that is gone has shown in what its clients were told.
+        let after = before == nil ? nil : try? await ground.status(within: .seconds(10))
         if let supervisor = ground.supervisor { await supervisor.end() }
         guard result.agents.contains(where: { $0.result != nil }) else {
             let reasons = result.problems + result.agents.compactMap { agent in agent.problem.map { "\(agent.name): \($0)" } }
@@ -117,18 +118,34 @@ struct LoadTest<Types: LoadTypes>: Sendable {
         return try await report(result, log, begun, before: before, after: after)
     }
 
+    /// Nil if clients reach the store and operators do not, since it is on another machine.
+    private func statusBefore() async throws -> MessagePackValue? {
+        do {
+            return try await ground.status(within: isOwn ? .seconds(30) : .seconds(3))
+        } catch let failure as CommandFailure where failure.code == .unavailable && !isOwn {
+            try await withClient(command.options, for: Types.self) { _ in }
+            return nil
+        }
+    }
+
     /// Runs coordinator, agents and the sampling of processes until the coordinator is done.
     private func lead(_ log: LoadLog) async throws -> LoadCoordinator.Result {
         let supervisor = ground.supervisor
         return try await withThrowingTaskGroup(of: LoadCoordinator.Result?.self) { group in
             group.addTask {
-                try await coordinator.run { event in
-                    switch event {
-                    case .kill(let role):
-                        guard let supervisor else { return }
-                        log.killed(Self.kill(role, supervisor, log))
-                    default: log.take(event)
+                try await withTaskCancellationHandler {
+                    try await coordinator.run { event in
+                        switch event {
+                        case .kill(let role):
+                            guard let supervisor else { return }
+                            log.killed(Self.kill(role, supervisor, log))
+                        default: log.take(event)
+                        }
                     }
+                } onCancel: {
+                    // Once to stop, and once to wait for nothing: the store is gone for good.
+                    coordinator.interrupt()
+                    coordinator.interrupt()
                 }
             }
             for name in children {
@@ -188,31 +205,46 @@ struct LoadTest<Types: LoadTypes>: Sendable {
     // MARK: The report
 
     private func report(
-        _ result: LoadCoordinator.Result, _ log: LoadLog, _ begun: Date, before: MessagePackValue, after: MessagePackValue?
+        _ result: LoadCoordinator.Result, _ log: LoadLog, _ begun: Date, before: MessagePackValue?, after: MessagePackValue?
     ) async throws -> LoadReport {
-        guard case .int(let turn)? = before["turn"] else { throw LoadError("the store's status is malformed") }
-        var judge = Judge()
-        for agent in result.agents {
-            for (text, ledger) in agent.ledgers {
-                guard let session = SessionID(text) else { throw LoadError("\(agent.name) named a session that is none") }
-                try judge.add(session, sent: ledger.sent, ledger: ledger.bytes)
-            }
-        }
-        let (judgement, journalBytes) = await ground.judge(judge, after: Int(turn))
+        let turn: Int? = if case .int(let turn)? = before?["turn"] { Int(turn) } else { nil }
+        let (judgement, journalBytes) = await ground.judge(try Self.judge(of: result.agents), after: turn)
         var problems = result.problems
+        if isOwn, case .receipts(let reason) = judgement.evidence { problems.append(reason) }
         problems += result.agents.compactMap { agent in agent.problem.map { "\(agent.name) is missing: \($0)" } }
         problems += result.agents.flatMap { agent in (agent.result?.problems ?? []).map { "\(agent.name): \($0)" } }
-        if let after, let timeline = after["timeline"], before["timeline"] != timeline {
+        if let after, let timeline = after["timeline"], before?["timeline"] != timeline {
             problems.append("the store has another journal than at the beginning")
         }
         return LoadReport(
             assembling: result.agents, log.seconds, processes: log.processes(result.agents), kills: log.kills,
             judgement: judgement, journalBytes: journalBytes,
             frame: LoadReport.Frame(
-                program: before["program"].flatMap { if case .string(let name) = $0 { name } else { nil } } ?? "?",
+                program: Self.program(before) ?? Types.schema?.name ?? "an unknown program",
                 started: begun.ISO8601Format(), plan: plan, settings: command.shownSettings(isOwn: isOwn),
                 machines: machines(result.agents), problems: problems,
                 isOwn: isOwn))
+    }
+
+    /// With what all sessions were told.
+    private static func judge(of agents: [CoordinatorMachine.Agent]) throws -> Judge {
+        var judge = Judge()
+        for agent in agents {
+            for (text, ledger) in agent.ledgers {
+                guard let session = SessionID(text) else { throw LoadError("\(agent.name) named a session that is none") }
+                do {
+                    try judge.add(session, sent: ledger.sent, ledger: ledger.bytes)
+                } catch {
+                    throw LoadError("\(agent.name): \(error)")
+                }
+            }
+        }
+        return judge
+    }
+
+    private static func program(_ status: MessagePackValue?) -> String? {
+        guard case .string(let name)? = status?["program"] else { return nil }
+        return name
     }
 
     private func machines(_ agents: [CoordinatorMachine.Agent]) -> [String] {
@@ -238,7 +270,8 @@ extension LoadCommand {
         }
         if let kill { shown.append(("kill", "\(kill), one every \(every)")) }
         if let seed { shown.append(("seed", seed)) }
-        shown.append((input.count == 1 ? "input" : "inputs", input.isEmpty ? "the program's samples" : input.joined(separator: "  ")))
+        shown.append(
+            (input.count == 1 ? "input" : "inputs", input.isEmpty ? "the program's samples" : input.joined(separator: "  ")))
         return shown
     }
 

@@ -91,7 +91,7 @@ struct AgentLoop: ~Copyable {
             case .say(let message): try say(message)
             case .prepare(let share): try open(share)
             case .begin(let start): begin(at: start)
-            case .end(let late): for seat in seats { seat.client.end(late: late) }
+            case .end(let time, let late): for seat in seats { seat.client.end(at: time, late: late) }
             case .tellProgress(let elapsed): try say(.progress(progress(elapsed)))
             case .report: try report()
             case .finish: isFinished = true
@@ -181,7 +181,7 @@ struct AgentLoop: ~Copyable {
     }
 
     private func isIdle(_ now: Timestamp) -> Bool {
-        guard seats.allSatisfy({ $0.client.isIdle }) else { return false }
+        guard seats.allSatisfy({ $0.client.isIdle(now: now) }) else { return false }
         return now >= lastApplied + Self.viewPatience || subscribers.allSatisfy { $0.tracker.waiting == 0 }
     }
 

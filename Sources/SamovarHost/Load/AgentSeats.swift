@@ -77,7 +77,10 @@ final class SubscriberSeat {
     }
 
     /// A view came through a client's socket.
-    func answered(_ view: (turn: Int, bytes: [UInt8]), _ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp, _ record: (Int64) -> Void)
+    func answered(
+        _ view: (turn: Int, bytes: [UInt8]), _ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp,
+        _ record: (Int64) -> Void
+    )
         throws
     {
         let actions = machine.answered(turn: view.turn, bytes: view.bytes, timeline: helper.client.timeline, now: now)

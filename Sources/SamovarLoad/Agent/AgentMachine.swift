@@ -24,7 +24,7 @@ public struct AgentMachine: ~Copyable {
         /// Inputs are due from this time on.
         case begin(at: Timestamp)
         /// No further inputs; those that were due may be sent until `late`.
-        case end(late: Timestamp)
+        case end(at: Timestamp, late: Timestamp)
         /// Say `progress`, with all that happened since the last one.
         case tellProgress(elapsed: Int64)
         /// Say all ledgers, and then the result.
@@ -140,7 +140,7 @@ extension AgentMachine {
     private mutating func end(_ share: LoadShare, _ start: Timestamp, _ now: Timestamp) -> [Action] {
         state = .draining(share, from: start, until: now + .microseconds(share.plan.drain))
         // The second half is for the answers.
-        return [.end(late: now + .microseconds(share.plan.drain / 2))]
+        return [.end(at: now, late: now + .microseconds(share.plan.drain / 2))]
     }
 
     private mutating func progress(_ start: Timestamp, _ now: Timestamp) -> [Action] {

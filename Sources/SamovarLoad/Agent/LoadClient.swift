@@ -27,8 +27,8 @@ public struct LoadClient: ~Copyable {
     enum State: Equatable {
         case waiting
         case sending(from: Timestamp)
-        /// Inputs that were due are sent until `late`.
-        case draining(from: Timestamp, late: Timestamp)
+        /// The first `count` inputs were due, and are sent until `late`.
+        case draining(from: Timestamp, count: Int, late: Timestamp)
     }
 
     private(set) var state = State.waiting
@@ -76,11 +76,14 @@ public struct LoadClient: ~Copyable {
     public var isConnected: Bool { machine.isConnected }
     public var timeline: Timeline { machine.timeline }
     /// Everything that was sent has an outcome, and everything that was asked for has ended.
-    public var isIdle: Bool { counts.unanswered == 0 && settling.isEmpty && !hasMore }
+    public func isIdle(now: Timestamp) -> Bool { counts.unanswered == 0 && settling.isEmpty && !hasMore(now) }
 
-    private var hasMore: Bool {
+    private func hasMore(_ now: Timestamp) -> Bool {
         guard case .rate = pace, refusal == nil else { return false }
-        return next < schedule.count
+        return switch state {
+        case .waiting, .sending: next < schedule.count
+        case .draining(_, let count, let late): next < count && now < late
+        }
     }
 
     /// When `pump` or `ticked` is to be called at the latest. The schedule itself is not in it: the host has a pacemaker for that.
@@ -106,17 +109,17 @@ extension LoadClient {
     /// No further input becomes due.
     ///
     /// - Parameter late: until then, inputs that were due are sent.
-    public mutating func end(late: Timestamp) {
+    public mutating func end(at now: Timestamp, late: Timestamp) {
         guard case .sending(let start) = state else { return }
-        state = .draining(from: start, late: late)
+        state = .draining(from: start, count: due(by: now), late: late)
     }
 
     /// Sends what is due. To be called in each round of the host's loop, after all else.
     public mutating func pump(now: Timestamp) -> [ClientMachine.Action] {
         switch (state, pace) {
         case (.waiting, _): break
-        case (.sending(let start), .rate): submitDue(start, now)
-        case (.draining(let start, let late), .rate): if now < late { submitDue(start, now) }
+        case (.sending(let start), .rate): submitDue(start, schedule.count, now)
+        case (.draining(let start, let count, let late), .rate): if now < late { submitDue(start, count, now) }
         case (.sending(let start), .saturate(let window)):
             if now >= start { while counts.unanswered < window, submit(due: now) {} }
         case (.draining, .saturate): break
@@ -151,8 +154,8 @@ extension LoadClient {
 // MARK: - Decisions
 
 extension LoadClient {
-    private mutating func submitDue(_ start: Timestamp, _ now: Timestamp) {
-        while next < schedule.count {
+    private mutating func submitDue(_ start: Timestamp, _ count: Int, _ now: Timestamp) {
+        while next < count {
             let due = start + .microseconds(schedule.due(next))
             guard due <= now, submit(due: due) else { return }
         }
@@ -175,7 +178,8 @@ extension LoadClient {
         switch (state, pace) {
         case (.waiting, _): 0
         case (_, .saturate): counts.sent
-        case (.sending(let start), .rate(let rate)), (.draining(let start, _), .rate(let rate)):
+        case (.draining(_, let count, _), .rate): count
+        case (.sending(let start), .rate(let rate)):
             min(schedule.count, SendSchedule(client: client, of: clients, rate: rate, duration: (now - start).microseconds).count)
         }
     }

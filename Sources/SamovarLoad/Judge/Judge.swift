@@ -95,7 +95,8 @@ public struct Judge: Sendable {
             find(\.unanswered, "turn \(record.turn) has input \(sequence) of session \(id), whose client was not told")
         } else if told != (isApplied ? record.turn : -record.turn) {
             find(
-                \.contradicted, "turn \(record.turn) \(isApplied ? "applied" : "turned away") input \(sequence) of session \(id), "
+                \.contradicted,
+                "turn \(record.turn) \(isApplied ? "applied" : "turned away") input \(sequence) of session \(id), "
                     + "whose client was told that turn \(abs(told)) \(told > 0 ? "applied it" : "turned it away")")
         }
     }
@@ -106,7 +107,8 @@ public struct Judge: Sendable {
             for (index, isRecorded) in session.recorded.enumerated() where !isRecorded {
                 let told = session.told[index]
                 find(
-                    \.lost, told == 0
+                    \.lost,
+                    told == 0
                         ? "input \(index + 1) of session \(id) was sent, and neither client nor journal knows of it"
                         : "input \(index + 1) of session \(id) has a receipt for turn \(abs(told)), and is not in the journal")
             }

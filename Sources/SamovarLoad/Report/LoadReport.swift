@@ -118,7 +118,8 @@ public struct LoadReport: Equatable, Sendable {
     public init(
         program: String, started: String, pace: LoadPlan.Pace, settings: [(name: String, value: String)], machines: [String],
         duration: Double, counts: ClientCounts, withoutView: Int, latencies: Latencies<LatencySummary>, seconds: [Second],
-        processes: [ProcessFigures], kills: [Kill], bytes: BytesPerMessage, judgement: Judgement, problems: [String], notes: [String]
+        processes: [ProcessFigures], kills: [Kill], bytes: BytesPerMessage, judgement: Judgement, problems: [String],
+        notes: [String]
     ) {
         self.program = program
         self.started = started

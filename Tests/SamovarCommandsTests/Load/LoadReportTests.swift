@@ -42,9 +42,11 @@ struct LoadReportTests {
                 settled: summary(0, []), view: summary(1_900, [(0, 100), (50, 16_000), (100, 40_000)])),
             seconds: (1...3).map { second in
                 LoadReport.Second(
-                    time: Double(second), sent: 1_000, applied: 700, answered: 1_000, views: 30, unanswered: 1, p50: 678, p99: 12_345,
+                    time: Double(second), sent: 1_000, applied: 700, answered: 1_000, views: 30, unanswered: 1, p50: 678,
+                    p99: 12_345,
                     max: second == 2 ? nil : 2_000_000)
-            }, processes: [store], kills: [LoadReport.Kill(time: 1.5, process: "store"), LoadReport.Kill(time: 2.5, process: "worker 1")],
+            }, processes: [store],
+            kills: [LoadReport.Kill(time: 1.5, process: "store"), LoadReport.Kill(time: 2.5, process: "worker 1")],
             bytes: LoadReport.BytesPerMessage(sent: 83.5, received: 74, view: 121, journal: 56),
             judgement: LoadReport.Judgement(evidence: evidence, findings: findings), problems: problems, notes: ["a < b & c"])
     }
@@ -59,7 +61,7 @@ struct LoadReportTests {
         let page = report().page
         let document = try parse(page)
         #expect(try document.nodes(forXPath: "//svg").count == 5)
-        #expect(try document.nodes(forXPath: "//polyline").count == 2 + 2 + 3 + 1 + 1)
+        #expect(try document.nodes(forXPath: "//polyline").count == 3 + 2 + 3 + 1 + 1)
         for figure in ["678 µs", "12.3 ms", "1.50 s", "2.00 s", "2,000", "700/s", "sound", "50 %", "32.0 MiB", "1,234 turns"] {
             #expect(page.contains(figure), "\(figure)")
         }
@@ -108,9 +110,13 @@ struct LoadReportTests {
     }
 
     @Test func `figures have three digits and their unit`() {
-        #expect([0, 999, 1_000, 12_345, 999_999, 61_000_000].map { latencyText($0) } == ["0 µs", "999 µs", "1.00 ms", "12.3 ms", "1000 ms", "61.0 s"])
+        #expect(
+            [0, 999, 1_000, 12_345, 999_999, 61_000_000].map { latencyText($0) } == [
+                "0 µs", "999 µs", "1.00 ms", "12.3 ms", "1000 ms", "61.0 s",
+            ])
         #expect([0, 999, 1_000, 1_234_567].map { countText($0) } == ["0", "999", "1,000", "1,234,567"])
-        #expect([tickText("10.0 s"), tickText("1.00 ms"), tickText("1.50 s"), tickText("5 µs")] == ["10 s", "1 ms", "1.50 s", "5 µs"])
+        #expect(
+            [tickText("10.0 s"), tickText("1.00 ms"), tickText("1.50 s"), tickText("5 µs")] == ["10 s", "1 ms", "1.50 s", "5 µs"])
         #expect(bytesText(1_536) == "1.50 KiB")
     }
 
@@ -128,7 +134,8 @@ struct LoadReportTests {
     @Test func `a test in which nothing was seen has a page, too`() throws {
         let empty = LoadReport(
             program: "x", started: "", pace: .saturate(window: 1), settings: [], machines: [], duration: 1, counts: ClientCounts(),
-            withoutView: 0, latencies: Latencies(applied: summary(0, []), settled: summary(0, []), view: summary(0, [])), seconds: [],
+            withoutView: 0, latencies: Latencies(applied: summary(0, []), settled: summary(0, []), view: summary(0, [])),
+            seconds: [],
             processes: [], kills: [], bytes: LoadReport.BytesPerMessage(sent: 0, received: 0, view: nil, journal: nil),
             judgement: LoadReport.Judgement(evidence: .journal(turns: 0), findings: Judge.Findings()), problems: [], notes: [])
         #expect(try parse(empty.page).nodes(forXPath: "//svg").isEmpty)

@@ -47,7 +47,8 @@ struct Chart {
 
     private var legend: String {
         var items = series.enumerated().map { index, series in
-            "<span class=\"key\"><i class=\"swatch b\(index % 8)\(series.isDashed ? " dashed" : "")\"></i>\(escaped(series.name))</span>"
+            let look = "swatch b\(index % 8)\(series.isDashed ? " dashed" : "")"
+            return "<span class=\"key\"><i class=\"\(look)\"></i>\(escaped(series.name))</span>"
         }
         for name in Set(marks.map(\.name)).sorted() {
             items.append("<span class=\"key\"><i class=\"kill\">✕</i>\(escaped(name)) killed</span>")
@@ -61,23 +62,26 @@ struct Chart {
         ]
         for tick in y.ticks {
             let place = number(py(tick.value))
-            parts.append(
-                "<line class=\"grid\" x1=\"\(number(Self.left))\" x2=\"\(number(width - Self.right))\" y1=\"\(place)\" y2=\"\(place)\"/>"
-                    + "<text class=\"tick\" x=\"\(number(Self.left - 8))\" y=\"\(place)\" dy=\".32em\" text-anchor=\"end\">\(escaped(tick.label))</text>")
+            let (begin, end) = (number(Self.left), number(width - Self.right))
+            parts.append("<line class=\"grid\" x1=\"\(begin)\" x2=\"\(end)\" y1=\"\(place)\" y2=\"\(place)\"/>")
+            parts.append(label(tick, number(Self.left - 8), place, anchor: "end"))
         }
         for tick in x.ticks {
-            parts.append(
-                "<text class=\"tick\" x=\"\(number(px(tick.value)))\" y=\"\(number(Self.height - 10))\" text-anchor=\"middle\">\(escaped(tick.label))</text>"
-            )
+            parts.append(label(tick, number(px(tick.value)), number(Self.height - 14), anchor: "middle"))
         }
         parts += marks.map(mark)
         for (index, series) in series.enumerated() { parts += lines(of: series, index % 8) }
         return parts.joined(separator: "\n") + "\n</svg>"
     }
 
+    private func label(_ tick: Axis.Tick, _ x: String, _ y: String, anchor: String) -> String {
+        "<text class=\"tick\" x=\"\(x)\" y=\"\(y)\" dy=\".32em\" text-anchor=\"\(anchor)\">\(escaped(tick.label))</text>"
+    }
+
     private func mark(_ mark: Mark) -> String {
         let place = number(px(mark.x))
-        return "<g><line class=\"mark\" x1=\"\(place)\" x2=\"\(place)\" y1=\"\(number(Self.top))\" y2=\"\(number(Self.height - Self.bottom))\"/>"
+        let (top, floor) = (number(Self.top), number(Self.height - Self.bottom))
+        return "<g><line class=\"mark\" x1=\"\(place)\" x2=\"\(place)\" y1=\"\(top)\" y2=\"\(floor)\"/>"
             + "<text class=\"cross\" x=\"\(place)\" y=\"\(number(Self.top + 3))\" text-anchor=\"middle\">✕</text>"
             + "<title>\(escaped(mark.name)) killed at \(String(format: "%.1f", mark.x)) s</title></g>"
     }
@@ -88,16 +92,17 @@ struct Chart {
         var parts: [String] = []
         if series.isArea, let first = series.points.first, let last = series.points.last {
             let floor = number(Self.height - Self.bottom)
-            parts.append(
-                "<polygon class=\"area f\(colour)\" points=\"\(number(px(first.x))),\(floor) \(path) \(number(px(last.x))),\(floor)\"/>")
+            let corners = "\(number(px(first.x))),\(floor) \(path) \(number(px(last.x))),\(floor)"
+            parts.append("<polygon class=\"area f\(colour)\" points=\"\(corners)\"/>")
         }
         parts.append("<polyline class=\"line s\(colour)\(series.isDashed ? " dashed" : "")\" points=\"\(path)\"/>")
         guard !series.isDashed else { return parts }
-        let isSparse = series.points.count <= 60
+        // Many points would hide the line; they are there for the pointer alone then.
+        let (look, radius) = series.points.count <= 60 ? ("dot", "2.6") : ("hit", "5")
         for point in series.points {
-            parts.append(
-                "<circle class=\"\(isSparse ? "dot" : "hit") f\(colour)\" cx=\"\(number(px(point.x)))\" cy=\"\(number(py(point.y)))\" r=\"\(isSparse ? "2.6" : "5")\">"
-                    + "<title>\(escaped(series.name)): \(escaped(describe(point.x, point.y)))</title></circle>")
+            let place = "cx=\"\(number(px(point.x)))\" cy=\"\(number(py(point.y)))\" r=\"\(radius)\""
+            let title = escaped("\(series.name): \(describe(point.x, point.y))")
+            parts.append("<circle class=\"\(look) f\(colour)\" \(place)><title>\(title)</title></circle>")
         }
         return parts
     }

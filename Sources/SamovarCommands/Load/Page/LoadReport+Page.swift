@@ -45,11 +45,13 @@ extension LoadReport {
 
     private var cards: String {
         let findings = judgement.findings
+        let (applied, view) = (latencies.applied, latencies.view)
+        func at(_ percentile: Double, _ summary: LatencySummary) -> String { latencyText(summary.value(at: percentile)) }
         let cards: [(label: String, value: String, detail: String, isBad: Bool)] = [
             ("throughput", "\(countText(Int(throughput.rounded())))/s", "\(countText(counts.applied)) applied", false),
-            ("send → applied p50", latencyText(latencies.applied.value(at: 50)), "mean \(latencyText(Int64(latencies.applied.mean)))", false),
-            ("send → applied p99.9", latencyText(latencies.applied.value(at: 99.9)), "max \(latencyText(latencies.applied.value(at: 100)))", false),
-            ("send → view p50", latencyText(latencies.view.value(at: 50)), "p99 \(latencyText(latencies.view.value(at: 99)))", false),
+            ("send → applied p50", at(50, applied), "p99 \(at(99, applied))", false),
+            ("send → applied p99.9", at(99.9, applied), "max \(at(100, applied))", false),
+            ("send → view p50", at(50, view), "p99 \(at(99, view))", false),
             ("lost", "\(countText(findings.lost))", "of \(countText(counts.sent)) sent", findings.lost > 0),
             ("duplicated", duplicatedText, "records too many", findings.duplicated > 0),
             ("out of order", "\(countText(findings.outOfOrder))", "within a session", findings.outOfOrder > 0),
@@ -106,6 +108,7 @@ extension LoadReport {
         func cells(_ texts: [String], _ tag: String) -> String {
             "<tr>\(texts.map { "<\(tag)>\(escaped($0))</\(tag)>" }.joined())</tr>"
         }
-        return "<div class=\"wide\"><table><thead>\(cells(head, "th"))</thead><tbody>\(rows.map { cells($0, "td") }.joined())</tbody></table></div>"
+        let body = rows.map { cells($0, "td") }.joined()
+        return "<div class=\"wide\"><table><thead>\(cells(head, "th"))</thead><tbody>\(body)</tbody></table></div>"
     }
 }
