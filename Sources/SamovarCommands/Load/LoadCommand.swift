@@ -60,7 +60,7 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "How long inputs are due.")
     var duration = Seconds(.seconds(10))
 
-    @Option(name: .long, help: "How long the rest may take to be answered afterwards.")
+    @Option(name: .long, help: "How long to wait afterwards for the next answer, until all have come.")
     var drain = Seconds(.seconds(30))
 
     @Option(name: .long, help: "Sessions that send, over all agents.")
@@ -116,7 +116,7 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
         if agent { return }
         if saturate, rate != nil { throw ValidationError("--rate and --saturate exclude each other") }
         if let rate, !(rate >= 0.1 && rate <= 10_000_000) { throw ValidationError("--rate is between 0.1 and 10000000") }
-        if !(1...16_384).contains(window) { throw ValidationError("--window is between 1 and 16384") }
+        if !(1...4_096).contains(window) { throw ValidationError("--window is between 1 and 4096") }
         if duration.duration < .milliseconds(100) { throw ValidationError("--duration is at least 100ms") }
         if !(0...64).contains(processes) { throw ValidationError("--processes is between 0 and 64") }
         if !(0...1_000).contains(agents) { throw ValidationError("--agents is between 0 and 1000") }
@@ -185,6 +185,8 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
             try await agent.run()
         } catch let error as LoadError {
             throw CommandFailure(.unavailable, "\(error)")
+        } catch {
+            throw CommandFailure(.inputOutput, "\(error)")
         }
     }
 

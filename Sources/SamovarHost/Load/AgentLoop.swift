@@ -31,7 +31,8 @@ struct AgentLoop: ~Copyable {
 
     init(_ agent: LoadAgent) throws {
         self.agent = agent
-        let context = try Context()
+        // Three for each client and subscriber: its own, and two to notice that the connection broke.
+        let context = try Context(maximumSockets: 60_000)
         let pacemaker = try Pacemaker()
         self.context = context
         self.pacemaker = pacemaker
@@ -56,7 +57,7 @@ struct AgentLoop: ~Copyable {
             try follow(now)
             take(now)
             if isConnecting { try lookWhetherConnected(now) }
-            try perform(machine.ticked(isIdle: isIdle(now), now: now))
+            try perform(machine.ticked(isIdle: isIdle(now), answered: answered, now: now))
         }
     }
 
@@ -179,6 +180,8 @@ struct AgentLoop: ~Copyable {
             }
         }
     }
+
+    private var answered: Int { seats.reduce(0) { $0 + $1.client.counts.answered } }
 
     private func isIdle(_ now: Timestamp) -> Bool {
         guard seats.allSatisfy({ $0.client.isIdle(now: now) }) else { return false }

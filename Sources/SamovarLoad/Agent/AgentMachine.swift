@@ -38,7 +38,8 @@ public struct AgentMachine: ~Copyable {
         case connecting(LoadShare)
         case ready(LoadShare, until: Timestamp)
         case running(LoadShare, from: Timestamp)
-        case draining(LoadShare, from: Timestamp, until: Timestamp)
+        /// With how many inputs were answered when `until` was set.
+        case draining(LoadShare, from: Timestamp, answered: Int, until: Timestamp)
         case reporting(until: Timestamp)
         case ended
     }
@@ -59,7 +60,7 @@ public struct AgentMachine: ~Copyable {
         switch state {
         case .joining(let until), .reporting(let until): min(nextWord, until)
         case .running(let share, let start): min(nextWord, start + .microseconds(share.plan.duration))
-        case .draining(_, _, let until): min(nextWord, until)
+        case .draining(_, _, _, let until): min(nextWord, until)
         case .connecting, .ready: nextWord
         case .ended: Timestamp(microseconds: .max)
         }
@@ -107,8 +108,10 @@ extension AgentMachine {
 
     /// Time has passed.
     ///
-    /// - Parameter isIdle: whether everything that was sent has ended.
-    public mutating func ticked(isIdle: Bool, now: Timestamp) -> [Action] {
+    /// - Parameters:
+    ///   - isIdle: whether everything that was sent has ended.
+    ///   - answered: inputs with an outcome. As long as there are ever more of them, a slow store is waited for.
+    public mutating func ticked(isIdle: Bool, answered: Int, now: Timestamp) -> [Action] {
         switch state {
         case .ended: return []
         case .joining(let until), .ready(_, let until), .reporting(let until):
@@ -119,9 +122,10 @@ extension AgentMachine {
             var actions = progress(start, now)
             if now >= start + .microseconds(share.plan.duration) { actions += end(share, start, now) }
             return actions
-        case .draining(_, let start, let until):
+        case .draining(let share, let start, let before, let until):
             var actions = progress(start, now)
-            guard isIdle || now >= until else { return actions }
+            if answered > before { drain(share, start, answered, now) }
+            guard isIdle || answered == before && now >= until else { return actions }
             actions += [.tellProgress(elapsed: (now - start).microseconds), .report]
             state = .reporting(until: now + Self.patience)
             return actions
@@ -138,9 +142,13 @@ extension AgentMachine {
 
 extension AgentMachine {
     private mutating func end(_ share: LoadShare, _ start: Timestamp, _ now: Timestamp) -> [Action] {
-        state = .draining(share, from: start, until: now + .microseconds(share.plan.drain))
+        drain(share, start, 0, now)
         // The second half is for the answers.
         return [.end(at: now, late: now + .microseconds(share.plan.drain / 2))]
+    }
+
+    private mutating func drain(_ share: LoadShare, _ start: Timestamp, _ answered: Int, _ now: Timestamp) {
+        state = .draining(share, from: start, answered: answered, until: now + .microseconds(share.plan.drain))
     }
 
     private mutating func progress(_ start: Timestamp, _ now: Timestamp) -> [Action] {

@@ -31,6 +31,9 @@ public struct LoadClient: ~Copyable {
         case draining(from: Timestamp, count: Int, late: Timestamp)
     }
 
+    /// That of a client.
+    private static let window = 4_096
+
     private(set) var state = State.waiting
     private var machine: ClientMachine
     private let schedule: SendSchedule
@@ -163,6 +166,8 @@ extension LoadClient {
 
     /// False if the machine has no room.
     private mutating func submit(due: Timestamp) -> Bool {
+        // What the machine would not send yet is better left in the schedule: nobody has to ask what became of it.
+        guard counts.unanswered < Self.window else { return false }
         let template = inputs[(next &+ client) % inputs.count]
         let input = template.input(n: next * clients + client + 1, client: client + 1, sequence: next + 1)
         // No room, or refused for good: what is due stays due.

@@ -123,7 +123,9 @@ extension CoordinatorMachine {
             agent.isReady = true
             if let timeline, timeline != text { problems.append("\(agent.name) is connected to another store than the others") }
             timeline = timeline ?? text
-        case .progress(let progress): agent.progress.append(progress)
+        case .progress(let progress):
+            if progress.counts.answered > agent.progress.last?.counts.answered ?? 0 { wait(now) }
+            agent.progress.append(progress)
         case .ledger(let session, let sent, let piece):
             agent.ledgers[session, default: (sent, [])].bytes += piece
         case .result(let result): agent.result = result
@@ -231,7 +233,13 @@ extension CoordinatorMachine {
     }
 
     private mutating func collect(_ start: Timestamp, _ now: Timestamp) {
-        // Agents drain by their own clocks; the rest is for what they have to tell.
+        state = .collecting(from: start, until: now)
+        wait(now)
+    }
+
+    /// Agents drain by their own clocks, as long as answers come; the rest is for what they have to tell.
+    private mutating func wait(_ now: Timestamp) {
+        guard case .collecting(let start, _) = state else { return }
         state = .collecting(from: start, until: now + .microseconds(plan.drain) + .seconds(30))
     }
 

@@ -16,7 +16,7 @@ public struct LoadPlan: Codable, Equatable, Sendable {
     public var subscribers: Int
     /// How long inputs are due, in microseconds.
     public var duration: Int64
-    /// How long after that the rest may take to be answered, in microseconds.
+    /// How long after that, or after the newest answer, the rest is waited for, in microseconds.
     public var drain: Int64
     /// The inputs, taken in turn; each an `InputTemplate` in MessagePack.
     public var inputs: [[UInt8]]
