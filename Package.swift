@@ -200,8 +200,8 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
-                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ",
-                grdb,
+                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "SamovarLoad",
+                "SamovarHost", "MessagePack", "ZeroMQ", grdb,
             ],
             swiftSettings: settings),
         .testTarget(

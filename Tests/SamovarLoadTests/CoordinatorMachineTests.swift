@@ -104,6 +104,19 @@ struct CoordinatorMachineTests {
                 == [.note("b is missing: nothing was heard of it for 10 s"), .say(.stop, to: a)])
     }
 
+    @Test func `results are waited for as long as answers come`() {
+        var machine = running()
+        _ = machine.ticked(now: at(4))
+        // The drain of 4 s and 30 s for what there is to tell, from the newest answer on.
+        for second in 5...60 {
+            _ = machine.heard(progress(Double(second), applied: min(second, 20)), from: a, now: at(Double(second)))
+            _ = machine.heard(progress(Double(second), applied: 1), from: b, now: at(Double(second)))
+            if second < 54 { #expect(machine.ticked(now: at(Double(second))) == []) }
+        }
+        #expect(machine.ticked(now: at(60)).last == .finish)
+        #expect(machine.agents.map(\.problem) == ["it gave no result in time", "it gave no result in time"])
+    }
+
     @Test func `agents that do not come or cannot connect are not waited for without end`() {
         var lonely = machine()
         _ = lonely.heard(join("a"), from: a, now: at(29))
