@@ -153,6 +153,24 @@ struct CoordinatorMachineTests {
         #expect(machine.problems == ["interrupted after 1 s", "interrupted"])
     }
 
+    @Test func `numbers that cannot be end the agent that told them, and not the coordinator`() {
+        let counts = progress(1, applied: .max)
+        let time = AgentMessage.progress(
+            AgentProgress(
+                elapsed: 1, counts: ClientCounts(), views: 0, applied: Distribution(),
+                process: ProcessSample(processorSeconds: .nan, residentBytes: 0)))
+        let distribution = AgentMessage.progress(
+            AgentProgress(
+                elapsed: 1, counts: ClientCounts(), views: 0, applied: Distribution(values: [1], counts: [.max]),
+                process: ProcessSample(processorSeconds: 0, residentBytes: 0)))
+        for message in [counts, time, distribution] {
+            var machine = running()
+            #expect(
+                machine.heard(message, from: b, now: at(2))
+                    == [.note("b is missing: it told numbers that cannot be"), .say(.stop, to: a)])
+        }
+    }
+
     @Test func `agents of different stores are noticed`() {
         var machine = machine()
         _ = machine.heard(join("a"), from: a, now: at(0))

@@ -111,5 +111,6 @@ struct JudgeTests {
         var judge = Judge()
         #expect(throws: SessionLedger.Malformed.self) { try judge.add(Self.session, sent: 6, ledger: ledger.bytes) }
         #expect(throws: SessionLedger.Malformed.self) { try judge.add(Self.session, sent: -1, ledger: []) }
+        #expect(throws: SessionLedger.Malformed.self) { try judge.add(Self.session, sent: 1 << 40, ledger: []) }
     }
 }

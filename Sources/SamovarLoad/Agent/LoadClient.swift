@@ -31,8 +31,8 @@ public struct LoadClient: ~Copyable {
         case draining(from: Timestamp, count: Int, late: Timestamp)
     }
 
-    /// That of a client.
-    private static let window = 4_096
+    /// Inputs that are sent and have no outcome, as for any client.
+    static let window = 4_096
 
     private(set) var state = State.waiting
     private var machine: ClientMachine

@@ -117,6 +117,10 @@ extension CoordinatorMachine {
         if case .join(let version, let name, let machine) = message { return join(peer, version, name, machine, now) }
         guard var agent = byPeer[peer], !agent.isOver else { return [] }
         agent.heard = now
+        guard message.isPlausible else {
+            byPeer[peer]?.problem = "it told numbers that cannot be"
+            return missing(agent.name, now)
+        }
         switch message {
         case .join, .alive: break
         case .ready(let text):

@@ -50,7 +50,9 @@ public struct Judge: Sendable {
     ///   - ledger: what it was told of them.
     /// - Throws: `SessionLedger.Malformed`.
     public mutating func add(_ id: SessionID, sent: Int, ledger: [UInt8]) throws {
-        guard (0...ledgerLimit).contains(sent) else { throw SessionLedger.Malformed() }
+        // Each entry has two bytes at least, and no client has more inputs without one than its window; so a number that was made up
+        // takes no memory.
+        guard (0...ledger.count / 2 + LoadClient.window).contains(sent) else { throw SessionLedger.Malformed() }
         var told = [Int](repeating: 0, count: sent)
         var last = (sequence: 0, turn: 0)
         var disordered: [SessionLedger.Entry] = []
@@ -66,8 +68,6 @@ public struct Judge: Sendable {
         }
         sessions[id] = Session(told: told, recorded: [Bool](repeating: false, count: sent))
     }
-
-    private var ledgerLimit: Int { 1 << 40 }
 
     /// A record of the journal; to be called for all of them in order.
     public mutating func read(_ record: Record) {
