@@ -26,6 +26,7 @@ let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swif
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
@@ -60,6 +61,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
@@ -71,6 +73,8 @@ let package = Package(
         .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
 
         .target(name: "SamovarTerminal", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
+        .target(
+            name: "SamovarLoad", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", deque], swiftSettings: settings),
 
         // Adapters: each hides one library.
         .target(name: "CrashPoints", swiftSettings: settings),
@@ -86,8 +90,8 @@ let package = Package(
         .target(
             name: "SamovarHost",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal", deque,
-                lifecycle, logging, metrics,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal",
+                deque, histogram, lifecycle, logging, metrics,
             ],
             swiftSettings: settings),
 
@@ -95,8 +99,8 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "Journal", "SQLiteJournal", "SamovarHost",
-                "SamovarSimulator",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "Journal", "SQLiteJournal",
+                "SamovarHost", "SamovarSimulator",
                 argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
@@ -156,6 +160,9 @@ let package = Package(
         .testTarget(
             name: "SamovarTerminalTests", dependencies: ["SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport"],
             swiftSettings: settings),
+        .testTarget(
+            name: "SamovarLoadTests", dependencies: ["SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
+            swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
@@ -168,7 +175,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: ["SamovarCommands", "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack"],
+            dependencies: ["SamovarCommands", "SamovarHost", "SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(
@@ -207,8 +214,8 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
-                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ",
-                "CrashPoints", grdb,
+                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "SamovarLoad",
+                "SamovarHost", "MessagePack", "ZeroMQ", "CrashPoints", grdb,
             ],
             swiftSettings: settings),
         .testTarget(

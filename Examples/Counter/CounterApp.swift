@@ -14,6 +14,8 @@ struct CounterApp: SamovarApp {
         }
     }
 
+    static var sampleInputs: [Counter.Input] { [.increment] }
+
     static func line(of view: Counter.ViewState) -> String {
         "sync \(view.sync), async \(view.async), \(view.status)"
     }

@@ -37,6 +37,8 @@ public protocol SamovarApp: Sendable {
     /// The engine of a store. Leave it as it is: the default is compiled together with the program, which makes its turns several
     /// times as fast as they would be in here.
     static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine
+    /// What `load` sends if it is told nothing else, in turn. Default: nothing, so that `load` needs `--input`.
+    static var sampleInputs: [Program.Input] { get }
 
     /// A view in one line, for logs and pipes.
     static func line(of view: Program.ViewState) -> String
@@ -53,6 +55,8 @@ extension SamovarApp {
     public static var gates: [InputGate<Program>] { [] }
     /// Nobody.
     public static var observers: [TurnObserver<Program>] { [] }
+    /// None.
+    public static var sampleInputs: [Program.Input] { [] }
 
     /// An engine of this program, with its gates and observers.
     @inlinable
@@ -100,6 +104,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppViews<App>>.self, InspectCommand<AppTypes<App>>.self,
                 StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, VerifyCommand<App>.self, JournalCommand<AppTypes<App>>.self, SchemaCommand<App>.self,
+                LoadCommand<AppTypes<App>>.self,
             ])
     }
 }

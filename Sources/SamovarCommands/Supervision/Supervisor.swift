@@ -26,7 +26,7 @@ final class Supervisor: Sendable {
         var workers: Int
     }
 
-    private enum Role: Hashable {
+    enum Role: Hashable {
         case store
         case worker(Int)
 
@@ -34,6 +34,13 @@ final class Supervisor: Sendable {
             switch self {
             case .store: "store"
             case .worker(let number): "worker \(number + 1)"
+            }
+        }
+
+        fileprivate var order: Int {
+            switch self {
+            case .store: 0
+            case .worker(let number): number + 1
             }
         }
     }
@@ -114,8 +121,20 @@ final class Supervisor: Sendable {
             if kept == nil { state.isEndingStore = true }
             return state.processes.filter { $0.key != kept }
         }
-        // Each child leads a process group, so what it has started ends with it.
-        for process in processes.values { kill(-process.value, SIGKILL) }
+        for process in processes.values { _ = killGroup(process.value) }
+    }
+
+    /// The children that run now.
+    var children: [(role: Role, process: Int32)] {
+        state.withLock { $0.processes.map { ($0.key, $0.value.value) } }.sorted { $0.0.order < $1.0.order }
+    }
+
+    /// Ends one child as an accident would; it is started again. False if it does not run at present.
+    func kill(_ role: Role) -> Bool {
+        state.withLock { state in
+            guard let process = state.processes[role] else { return false }
+            return killGroup(process.value)
+        }
     }
 
     private func finish(_ lifelines: [StandardInputWriter]) async {
@@ -224,8 +243,13 @@ final class Supervisor: Sendable {
     }
 }
 
+/// Each child leads a process group, so what it has started ends with it.
+private func killGroup(_ process: Int32) -> Bool {
+    kill(-process, SIGKILL) == 0
+}
+
 extension TerminationStatus {
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .exited(let code): "exit code \(code)"
         case .signaled(let signal): "signal \(signal)"

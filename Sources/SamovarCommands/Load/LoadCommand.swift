@@ -1,0 +1,243 @@
+import ArgumentParser
+import Foundation
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarLoad
+
+/// What `load` knows of a program.
+protocol LoadTypes: ProgramTypes {
+    /// Whether this executable can be started as a store and as workers.
+    static var canStart: Bool { get }
+    /// In MessagePack.
+    static func sampleInputs() throws -> [[UInt8]]
+}
+
+extension AppTypes: LoadTypes {
+    static var canStart: Bool { true }
+    static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
+}
+
+extension AnyProgram: LoadTypes {
+    static var canStart: Bool { false }
+    static func sampleInputs() throws -> [[UInt8]] { [] }
+}
+
+struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "load",
+            abstract: "Puts a program under load, kills its processes on the way, and judges what became of each input.",
+            discussion: """
+                Examples:
+                  \(executableName) load --rate 1000 --duration 10s --input '{"increment":{}}' --report load.html
+                  \(executableName) load --saturate --clients 16 --processes 2
+                  \(executableName) load --rate 500 --kill store,worker --every 2s
+                  \(executableName) load --data FOLDER --input '{"add":{"key":"k{n}"}}'
+                  \(executableName) load --listen tcp://127.0.0.1:7800 --agents 1      and on another machine, through a tunnel:
+                  \(executableName) load --agent --join tcp://127.0.0.1:7800
+                Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes. Inputs are due
+                at a fixed rate, and every latency counts from when an input was due. In an input, {n} is its number, {client} that of its
+                client, {sequence} its number in that client.
+                Exit code 0: nothing was lost, duplicated or out of order; 70: something was, or an agent is missing.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(name: .long, help: "An input as JSON; may be given several times for a mix. Default: the program's own samples.")
+    var input: [String] = []
+
+    @Option(name: .long, help: "Inputs per second, of all clients together. Default: 1000.")
+    var rate: Double?
+
+    @Flag(name: .long, help: "In place of a rate: each client keeps --window inputs unanswered.")
+    var saturate = false
+
+    @Option(name: .long, help: "Unanswered inputs of each client with --saturate.")
+    var window = 256
+
+    @Option(name: .long, help: "How long inputs are due.")
+    var duration = Seconds(.seconds(10))
+
+    @Option(name: .long, help: "How long to wait afterwards for the next answer, until all have come.")
+    var drain = Seconds(.seconds(30))
+
+    @Option(name: .long, help: "Sessions that send, over all agents.")
+    var clients = 8
+
+    @Option(name: .long, help: "Agent processes on this machine.")
+    var processes = 1
+
+    @Option(name: .long, help: "Sockets that follow the view, over all agents. Default: one for each agent.")
+    var subscribers: Int?
+
+    @Option(name: .long, help: "Worker processes of its own store.")
+    var workers = 1
+
+    @Option(name: .long, help: "Jobs at once in each of these workers.")
+    var slots: Int?
+
+    @Option(name: .long, help: "What its own store starts from, as JSON.")
+    var seed: String?
+
+    @Option(name: .long, help: "Kill processes of its own store on the way, in turn: store, worker, or store,worker.")
+    var kill: String?
+
+    @Option(name: .long, help: "How often one of them is killed.")
+    var every = Seconds(.seconds(2))
+
+    @Option(name: .long, help: "Where agents of other machines may join: tcp://127.0.0.1:PORT or ipc:///FILE.")
+    var listen: String?
+
+    @Option(name: .long, help: "How many agents of other machines to wait for.")
+    var agents = 0
+
+    @Option(name: .long, help: "Write a page with plots to this file.")
+    var report: String?
+
+    @Flag(name: .long, help: "Print the result as JSON.")
+    var json = false
+
+    @Flag(name: .long, help: "Keep the data folder of its own store.")
+    var keep = false
+
+    @Flag(name: .long, help: "Take part in the load test of another process; see --join.")
+    var agent = false
+
+    @Option(name: .long, help: "With --agent: the coordinator's --listen.")
+    var join: String?
+
+    @Option(name: .long, help: .hidden)
+    var name: String?
+
+    func validate() throws {
+        if agent != (join != nil) { throw ValidationError("--agent and --join ENDPOINT belong together") }
+        if agent { return }
+        if saturate, rate != nil { throw ValidationError("--rate and --saturate exclude each other") }
+        if let rate, !(rate >= 0.1 && rate <= 10_000_000) { throw ValidationError("--rate is between 0.1 and 10000000") }
+        if !(1...4_096).contains(window) { throw ValidationError("--window is between 1 and 4096") }
+        if duration.duration < .milliseconds(100) { throw ValidationError("--duration is at least 100ms") }
+        if !(0...64).contains(processes) { throw ValidationError("--processes is between 0 and 64") }
+        if !(0...1_000).contains(agents) { throw ValidationError("--agents is between 0 and 1000") }
+        if processes + agents < 1 { throw ValidationError("nobody would send: --processes and --agents are both 0") }
+        if agents > 0, listen == nil { throw ValidationError("where may they join? --agents needs --listen ENDPOINT") }
+        if listen != nil, agents == 0 { throw ValidationError("how many may join? --listen needs --agents N") }
+        if clients < processes + agents {
+            throw ValidationError("--clients \(clients) is fewer than the \(processes + agents) agents")
+        }
+        if clients > 100_000 { throw ValidationError("--clients is at most 100000") }
+        if let subscribers, !(0...100_000).contains(subscribers) { throw ValidationError("--subscribers is between 0 and 100000") }
+        if !(0...1_024).contains(workers) { throw ValidationError("--workers is between 0 and 1024") }
+        if every.duration < .milliseconds(100) { throw ValidationError("--every is at least 100ms") }
+        _ = try killRoles()
+    }
+
+    private func killRoles() throws -> [KillPlan.Role] {
+        try (kill ?? "").split(separator: ",").map { word in
+            guard let role = KillPlan.Role(rawValue: String(word)) else {
+                throw ValidationError("--kill \(word): only store and worker can be killed")
+            }
+            if role == .worker, workers == 0 { throw ValidationError("--kill worker: there is none with --workers 0") }
+            return role
+        }
+    }
+
+    func run() async throws {
+        let settings = try options.settings()
+        if agent { return try await takePart(settings) }
+        let isOwn = Types.canStart && settings.data == nil && settings.endpoint == nil
+        guard isOwn || kill == nil else {
+            throw CommandFailure(
+                .usage, "--kill is for processes that load has started itself; leave out --data and --endpoint")
+        }
+        let report: LoadReport
+        do {
+            report = try await LoadTest<Types>(self, settings, isOwn: isOwn).run()
+        } catch let error as LoadError {
+            throw CommandFailure(.internal, "\(error)")
+        }
+        if let file = self.report { try write(report, to: file) }
+        printData(json ? JSONTranscoder.text(of: report.value) : report.text)
+        guard report.isSound else {
+            throw CommandFailure(.internal, report.complaint)
+        }
+    }
+
+    private func write(_ report: LoadReport, to file: String) throws {
+        do {
+            try Data(report.page.utf8).write(to: URL(fileURLWithPath: file))
+        } catch {
+            throw CommandFailure(.inputOutput, "cannot write \(file): \(error.localizedDescription)")
+        }
+        printError("the report is in \(file)")
+    }
+
+    private func takePart(_ settings: ProcessSettings) async throws {
+        guard let join else { return }
+        let store: Endpoint? =
+            settings.data == nil && settings.endpoint == nil ? nil : try settings.endpoint(for: Types.self)
+        let host = ProcessInfo.processInfo.hostName
+        let agent = LoadAgent(
+            joining: try loadAddress(join), as: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
+            on: machineText(), store: store, schema: Types.schema, logger: settings.logger("agent"))
+        do {
+            try await agent.run()
+        } catch let error as LoadError {
+            throw CommandFailure(.unavailable, "\(error)")
+        } catch {
+            throw CommandFailure(.inputOutput, "\(error)")
+        }
+    }
+
+    /// The plan, as far as the options say it.
+    func plan(at endpoint: Endpoint, dataFolder: String) throws -> LoadPlan {
+        LoadPlan(
+            pace: saturate ? .saturate(window: window) : .rate(rate ?? 1_000), clients: clients,
+            subscribers: subscribers ?? processes + agents, duration: duration.duration.microseconds,
+            drain: drain.duration.microseconds, inputs: try templates(), endpoint: "\(endpoint)", dataFolder: dataFolder)
+    }
+
+    func killPlan() throws -> KillPlan? {
+        let roles = try killRoles()
+        return roles.isEmpty ? nil : KillPlan(roles: roles, interval: every.duration.microseconds)
+    }
+
+    private func templates() throws -> [[UInt8]] {
+        if input.isEmpty {
+            let samples = try Types.sampleInputs()
+            guard !samples.isEmpty else {
+                throw CommandFailure(
+                    .usage, "what shall be sent? give an input as JSON with --input, or let the program declare `sampleInputs`")
+            }
+            return samples
+        }
+        return try input.map { text in
+            do {
+                return InputTemplate(try JSONTranscoder.parseArgument(InputTemplate.withMarks(text))).encoded
+            } catch {
+                throw CommandFailure(.badData, "the input \(text) is no JSON: \(error)")
+            }
+        }
+    }
+}
+
+/// Where a coordinator is reached, as ZeroMQ spells it. The rule is that of stores: no TCP beyond loopback without keys.
+func loadAddress(_ text: String) throws -> String {
+    if text.hasPrefix("ipc://") {
+        guard text.hasPrefix("ipc:///") else { throw CommandFailure(.configuration, "\(text): ipc:// needs an absolute path") }
+        return text
+    }
+    guard case .tcp(let host, let port, _) = try Endpoint(text, dataFolder: ".") else {
+        throw CommandFailure(.configuration, "\(text) is no endpoint: write tcp://127.0.0.1:PORT or ipc:///FILE")
+    }
+    return "tcp://\(host):\(port)"
+}
+
+/// What this process runs on, in words.
+func machineText() -> String {
+    let process = ProcessInfo.processInfo
+    let memory = Double(process.physicalMemory) / Double(1 << 30)
+    return "\(process.hostName): \(process.activeProcessorCount) processors, \(Int(memory.rounded())) GiB, "
+        + process.operatingSystemVersionString
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Logging
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarLoad
+
+/// The store that is put under load: one that runs, or one that was started for it.
+struct LoadGround: Sendable {
+    let endpoint: Endpoint
+    let dataFolder: String
+    /// Of its own store; nil for one that somebody else runs.
+    let supervisor: Supervisor?
+    /// For sockets, data and copies; removed at the end.
+    let scratch: String
+    let keepsScratch: Bool
+
+    /// A folder for this user alone, with a short path: that of a socket has at most 107 bytes.
+    static func makeScratch() throws -> String {
+        let path = "/tmp/samovar-load-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure(.inputOutput, "cannot make \(path): \(error.localizedDescription)")
+        }
+        return path
+    }
+
+    func removeScratch(_ isSound: Bool) {
+        if supervisor != nil, !isSound || keepsScratch {
+            return printError("the data folder is kept: \(dataFolder)")
+        }
+        do {
+            try FileManager.default.removeItem(atPath: scratch)
+        } catch {
+            printError("warning: \(scratch) is left behind: \(error.localizedDescription)")
+        }
+    }
+
+    /// What `status` says, once the store serves.
+    func status(within patience: Duration) async throws -> MessagePackValue {
+        let end = ContinuousClock.now + patience
+        while true {
+            do {
+                let status = try await AdminClient(at: endpoint).ask("status", patience: .seconds(2))
+                if status["phase"] != .string("recovering") { return status }
+            } catch let error as AdminError {
+                guard ContinuousClock.now < end else {
+                    throw CommandFailure(
+                        .unavailable, "\(error); start one with `up`, or leave out --data and --endpoint: then load starts its own")
+                }
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Judges by the journal if it can be read, else by the receipts.
+    ///
+    /// - Parameter turn: the newest one before the test; nil if the store was never asked.
+    func judge(_ judge: Judge, after turn: Int?) async -> (LoadReport.Judgement, bytes: Int?) {
+        do {
+            guard let turn else { throw LoadError("the store is on another machine") }
+            let folder = supervisor == nil ? try await copyOfJournal() : dataFolder
+            let reading = try await JournalEvidence.read(folder, after: turn, for: judge)
+            return (LoadReport.Judgement(evidence: .journal(turns: reading.turns), findings: reading.findings), reading.bytes)
+        } catch {
+            let reason = "the journal could not be read: \(error)"
+            return (LoadReport.Judgement(evidence: .receipts(because: reason), findings: judge.verdictOfReceipts()), nil)
+        }
+    }
+
+    /// A running store writes a copy itself; the same question again is answered with how far it is.
+    private func copyOfJournal() async throws -> String {
+        let folder = scratch + "/copy"
+        let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
+        while try await AdminClient(at: endpoint).ask("export", arguments)["done"] != .bool(true) {
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        guard FileManager.default.fileExists(atPath: folder) else {
+            throw LoadError("the store is on another machine")
+        }
+        return folder
+    }
+}

@@ -1,0 +1,255 @@
+import Foundation
+import Logging
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarLoad
+import Subprocess
+import Synchronization
+import UnixSignals
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+/// One load test from beginning to end: a store, agents, a coordinator, the clock of who used how much, and the judge.
+struct LoadTest<Types: LoadTypes>: Sendable {
+    private let command: LoadCommand<Types>
+    private let settings: ProcessSettings
+    private let isOwn: Bool
+    private let plan: LoadPlan
+    private let ground: LoadGround
+    private let coordinator: LoadCoordinator
+    private let children: [String]
+
+    init(_ command: LoadCommand<Types>, _ settings: ProcessSettings, isOwn: Bool) throws {
+        self.command = command
+        self.settings = settings
+        self.isOwn = isOwn
+        // What is wrong in the command shows before anything is started.
+        let draft = try command.plan(at: .local(folder: "/"), dataFolder: "")
+        let kills = try command.killPlan()
+        let listen = try command.listen.map(loadAddress)
+        let outside: Endpoint? = isOwn ? nil : try settings.endpoint(for: Types.self)
+
+        let scratch = try LoadGround.makeScratch()
+        let data = scratch + "/data"
+        let supervisor =
+            isOwn ? Supervisor(try Self.supervision(command, settings, data: data), logger: Self.quiet(settings, "load")) : nil
+        ground = LoadGround(
+            endpoint: outside ?? .of(dataFolder: data), dataFolder: outside == nil ? data : settings.data ?? ".",
+            supervisor: supervisor, scratch: scratch, keepsScratch: command.keep)
+        var plan = draft
+        plan.endpoint = "\(ground.endpoint)"
+        plan.dataFolder = ground.dataFolder
+        self.plan = plan
+        let meeting = "ipc://\(scratch)/agents"
+        children = (0..<command.processes).map { "agent \($0 + 1)" }
+        coordinator = try LoadCoordinator(
+            plan, at: [meeting] + (listen.map { [$0] } ?? []), expecting: command.processes + command.agents, kills: kills,
+            patience: command.agents > 0 ? .seconds(600) : .seconds(30))
+    }
+
+    private static func quiet(_ settings: ProcessSettings, _ label: String) -> Logger {
+        var logger = settings.logger(label)
+        // Deaths are what this is for; the kills are told anyway.
+        if settings.logLevel == nil { logger.logLevel = .error }
+        return logger
+    }
+
+    private static func supervision(_ command: LoadCommand<Types>, _ settings: ProcessSettings, data: String) throws
+        -> Supervisor.Plan
+    {
+        var common = ["--lifeline", "--data", data, "--log-level", settings.logLevel ?? "error"]
+        if let config = command.options.config { common += ["--config", config] }
+        return Supervisor.Plan(
+            executable: try ownExecutable(),
+            storeArguments: ["store"] + common + (command.seed.map { ["--seed", $0] } ?? []),
+            workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workers)
+    }
+
+    // MARK: The course
+
+    private enum Part: Sendable {
+        case ended
+        case finished(LoadReport)
+    }
+
+    func run() async throws -> LoadReport {
+        var isSound = true
+        defer { ground.removeScratch(isSound) }
+        let report = try await withThrowingTaskGroup(of: Part.self) { group in
+            if let supervisor = ground.supervisor {
+                group.addTask {
+                    try await supervisor.run()
+                    return .ended
+                }
+            }
+            group.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { coordinator.interrupt() }
+                return .ended
+            }
+            group.addTask { .finished(try await course()) }
+            defer { group.cancelAll() }
+            while let part = try await group.next() {
+                if case .finished(let report) = part { return report }
+            }
+            throw LoadError("the load test ended without a result")
+        }
+        isSound = report.judgement.findings.isSound
+        return report
+    }
+
+    private func course() async throws -> LoadReport {
+        let before = try await statusBefore()
+        let begun = Date()
+        let log = LoadLog(plan: plan, agents: command.processes + command.agents)
+        let result = try await lead(log)
+        log.close()
+        // It is asked only whether its journal is still the same; a store that is gone has shown in what its clients were told.
+        let after = before == nil ? nil : try? await ground.status(within: .seconds(10))
+        if let supervisor = ground.supervisor { await supervisor.end() }
+        guard result.agents.contains(where: { $0.result != nil }) else {
+            let reasons = result.problems + result.agents.compactMap { agent in agent.problem.map { "\(agent.name): \($0)" } }
+            throw LoadError("the load test has no result: " + reasons.joined(separator: "; "))
+        }
+        return try await report(result, log, begun, before: before, after: after)
+    }
+
+    /// Nil if clients reach the store and operators do not, since it is on another machine.
+    private func statusBefore() async throws -> MessagePackValue? {
+        do {
+            return try await ground.status(within: isOwn ? .seconds(30) : .seconds(3))
+        } catch let failure as CommandFailure where failure.code == .unavailable && !isOwn {
+            try await withClient(command.options, for: Types.self) { _ in }
+            return nil
+        }
+    }
+
+    /// Runs coordinator, agents and the sampling of processes until the coordinator is done.
+    private func lead(_ log: LoadLog) async throws -> LoadCoordinator.Result {
+        let supervisor = ground.supervisor
+        return try await withThrowingTaskGroup(of: LoadCoordinator.Result?.self) { group in
+            group.addTask {
+                try await withTaskCancellationHandler {
+                    try await coordinator.run { event in
+                        switch event {
+                        case .kill(let role):
+                            guard let supervisor else { return }
+                            log.killed(Self.kill(role, supervisor, log))
+                        default: log.take(event)
+                        }
+                    }
+                } onCancel: {
+                    // Once to stop, and once to wait for nothing: the store is gone for good.
+                    coordinator.interrupt()
+                    coordinator.interrupt()
+                }
+            }
+            for name in children {
+                group.addTask {
+                    try await runAgent(name)
+                    return nil
+                }
+            }
+            if let supervisor {
+                group.addTask {
+                    while !Task.isCancelled {
+                        for child in supervisor.children {
+                            guard let sample = ProcessMeter.sample(child.process) else { continue }
+                            log.sampled(child.role.name, child.process, sample)
+                        }
+                        // A cancelled sleep is the end of the test.
+                        do { try await Task.sleep(for: .milliseconds(500)) } catch { break }
+                    }
+                    return nil
+                }
+            }
+            defer { group.cancelAll() }
+            while let part = try await group.next() {
+                if let result = part { return result }
+            }
+            throw LoadError("the coordinator ended without a result")
+        }
+    }
+
+    /// The name of what was killed; workers die in turn.
+    private static func kill(_ role: KillPlan.Role, _ supervisor: Supervisor, _ log: LoadLog) -> String? {
+        switch role {
+        case .store: return supervisor.kill(.store) ? "store" : nil
+        case .worker:
+            let workers = supervisor.children.map(\.role).filter { $0 != .store }
+            guard !workers.isEmpty else { return nil }
+            let worker = workers[log.workerKills % workers.count]
+            return supervisor.kill(worker) ? worker.name : nil
+        }
+    }
+
+    private func runAgent(_ name: String) async throws {
+        var options = PlatformOptions()
+        // A Ctrl-C reaches the coordinator alone, which then ends the test in order.
+        options.processGroupID = 0
+        var arguments = ["load", "--agent", "--join", "ipc://\(ground.scratch)/agents", "--name", name]
+        if let level = settings.logLevel { arguments += ["--log-level", level] }
+        let result = try await Subprocess.run(
+            .path(FilePath(try ownExecutable())), arguments: Arguments(arguments), environment: .inherit.updating(Self.noStore),
+            platformOptions: options, input: .none, output: .discarded, error: .currentStandardError)
+        coordinator.agentEnded(name, "its process ended (\(result.terminationStatus.words))")
+    }
+
+    /// The coordinator says where the store is.
+    private static var noStore: [Environment.Key: String?] { ["SAMOVAR_DATA": nil, "SAMOVAR_ENDPOINT": nil] }
+
+    // MARK: The report
+
+    private func report(
+        _ result: LoadCoordinator.Result, _ log: LoadLog, _ begun: Date, before: MessagePackValue?, after: MessagePackValue?
+    ) async throws -> LoadReport {
+        let turn: Int? = if case .int(let turn)? = before?["turn"] { Int(turn) } else { nil }
+        let (judgement, journalBytes) = await ground.judge(try Self.judge(of: result.agents), after: turn)
+        var problems = result.problems
+        if isOwn, case .receipts(let reason) = judgement.evidence { problems.append(reason) }
+        problems += result.agents.compactMap { agent in agent.problem.map { "\(agent.name) is missing: \($0)" } }
+        problems += result.agents.flatMap { agent in (agent.result?.problems ?? []).map { "\(agent.name): \($0)" } }
+        if let after, let timeline = after["timeline"], before?["timeline"] != timeline {
+            problems.append("the store has another journal than at the beginning")
+        }
+        return LoadReport(
+            assembling: result.agents, log.seconds, processes: log.processes(result.agents), kills: log.kills,
+            judgement: judgement, journalBytes: journalBytes,
+            frame: LoadReport.Frame(
+                program: Self.program(before) ?? Types.schema?.name ?? "an unknown program",
+                started: begun.ISO8601Format(), plan: plan, settings: command.shownSettings(isOwn: isOwn),
+                machines: machines(result.agents), problems: problems,
+                isOwn: isOwn))
+    }
+
+    /// With what all sessions were told.
+    private static func judge(of agents: [CoordinatorMachine.Agent]) throws -> Judge {
+        var judge = Judge()
+        for agent in agents {
+            for (text, ledger) in agent.ledgers {
+                guard let session = SessionID(text) else { throw LoadError("\(agent.name) named a session that is none") }
+                do {
+                    try judge.add(session, sent: ledger.sent, ledger: ledger.bytes)
+                } catch {
+                    throw LoadError("\(agent.name): \(error)")
+                }
+            }
+        }
+        return judge
+    }
+
+    private static func program(_ status: MessagePackValue?) -> String? {
+        guard case .string(let name)? = status?["program"] else { return nil }
+        return name
+    }
+
+    private func machines(_ agents: [CoordinatorMachine.Agent]) -> [String] {
+        var machines: [String] = []
+        for machine in [machineText()] + agents.map(\.machine) where !machines.contains(machine) { machines.append(machine) }
+        return machines
+    }
+}

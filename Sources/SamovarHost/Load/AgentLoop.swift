@@ -1,0 +1,247 @@
+import MessagePack
+import SamovarCore
+import SamovarLoad
+import SamovarProtocol
+import ZeroMQ
+
+/// The loop of an agent: one connection to the coordinator, and clients and subscribers of the store, all on one thread.
+struct AgentLoop: ~Copyable {
+    private let agent: LoadAgent
+    private let context: Context
+    private let clock = HostClock()
+    private let pacemaker: Pacemaker
+    private var poller: Poller
+    private let pace: Poller.Slot
+    private var machine: AgentMachine
+    private var link: CountedSocket
+    private var seats: [ClientSeat] = []
+    private var subscribers: [SubscriberSeat] = []
+    private var latencies = Latencies(applied: LatencyRecorder(), settled: LatencyRecorder(), view: LatencyRecorder())
+    /// Since the last progress.
+    private var recent = LatencyRecorder()
+    /// When a view was last needed.
+    private var lastApplied = Timestamp(microseconds: .min)
+    private var isConnecting = false
+    private var isFinished = false
+    /// Between two of this agent's inputs.
+    private var interval = Duration.seconds(1)
+
+    /// Views that have not come so long after the last receipt will not: what was sent has not changed the view.
+    private static let viewPatience = Duration.seconds(2)
+
+    init(_ agent: LoadAgent) throws {
+        self.agent = agent
+        // Three for each client and subscriber: its own, and two to notice that the connection broke.
+        let context = try Context(maximumSockets: 60_000)
+        let pacemaker = try Pacemaker()
+        self.context = context
+        self.pacemaker = pacemaker
+        poller = Poller()
+        pace = poller.add(pacemaker.wakeup)
+        machine = AgentMachine(now: clock.now())
+        link = CountedSocket(context, .dealer, options: .load, address: agent.address)
+    }
+
+    mutating func run() throws {
+        defer { pacemaker.stop() }
+        try raiseDescriptorLimit()
+        try link.connect(&poller)
+        try perform(machine.joined(as: agent.name, on: agent.machine))
+        while !isFinished {
+            prepare()
+            try poller.wait(timeoutMilliseconds: clock.milliseconds(until: deadline))
+            if poller.isReadable(pace) { pacemaker.wakeup.drain() }
+            let now = clock.now()
+            try hear(now)
+            for seat in seats { try seat.work(&poller, now) }
+            try follow(now)
+            take(now)
+            if isConnecting { try lookWhetherConnected(now) }
+            try perform(machine.ticked(isIdle: isIdle(now), answered: answered, now: now))
+        }
+    }
+
+    private mutating func prepare() {
+        link.prepare(&poller)
+        for seat in seats { seat.front.prepare(&poller) }
+    }
+
+    private var deadline: Timestamp {
+        var first = machine.deadline
+        for seat in seats { if let time = seat.client.deadline { first = min(first, time) } }
+        for seat in subscribers { first = min(first, seat.machine.deadline) }
+        return first
+    }
+
+    // MARK: The coordinator
+
+    private mutating func hear(_ now: Timestamp) throws {
+        try link.sendWaiting()
+        var messages: [CoordinatorMessage] = []
+        try link.receive(poller) { frames in
+            guard let body = frames.first else { return }
+            messages.append(try MessagePackDecoder().decode(CoordinatorMessage.self, from: body))
+        }
+        for message in messages { try perform(machine.heard(message, now: now)) }
+        if try link.connectionBroke(poller) { try perform(machine.disconnected()) }
+    }
+
+    private mutating func perform(_ actions: [AgentMachine.Action]) throws {
+        for action in actions {
+            switch action {
+            case .say(let message): try say(message)
+            case .prepare(let share): try open(share)
+            case .begin(let start): begin(at: start)
+            case .end(let time, let late): for seat in seats { seat.client.end(at: time, late: late) }
+            case .tellProgress(let elapsed): try say(.progress(progress(elapsed)))
+            case .report: try report()
+            case .finish: isFinished = true
+            case .fail(let reason):
+                // If anybody still listens.
+                try say(.failed(reason))
+                throw LoadError(reason)
+            }
+        }
+    }
+
+    private mutating func say(_ message: AgentMessage) throws {
+        try link.send([try MessagePackEncoder().encode(message)])
+    }
+
+    // MARK: The store
+
+    private mutating func open(_ share: LoadShare) throws {
+        let plan = share.plan
+        let endpoint = try agent.store ?? Endpoint(plan.endpoint, dataFolder: plan.dataFolder)
+        let inputs = try plan.inputs.map { try InputTemplate(encoded: $0) }
+        guard !inputs.isEmpty, share.clients > 0 else { throw LoadError("the coordinator's plan has nothing to send") }
+        seats = (0..<share.clients).map { number in
+            let client = LoadClient(
+                share.firstClient + number, of: plan, inputs: inputs, session: .random(), schema: agent.schema,
+                random: Random(seed: .random(in: .min ... .max)))
+            return ClientSeat(client, context, at: endpoint)
+        }
+        subscribers = (0..<share.subscribers).map { _ in
+            SubscriberSeat(context, at: endpoint, random: Random(seed: .random(in: .min ... .max)))
+        }
+        interval =
+            switch plan.pace {
+            case .rate(let rate): .microseconds(Int64(1_000_000 * Double(plan.clients) / (rate * Double(share.clients))))
+            case .saturate: .seconds(1)
+            }
+        isConnecting = true
+    }
+
+    private mutating func lookWhetherConnected(_ now: Timestamp) throws {
+        if let refusal = seats.lazy.compactMap({ $0.client.refusal }).first {
+            throw LoadError("the store refuses this agent's clients: \(refusal)")
+        }
+        guard seats.allSatisfy({ $0.client.isConnected }), subscribers.allSatisfy({ $0.machine.turn != nil }),
+            let timeline = seats.first?.client.timeline
+        else { return }
+        isConnecting = false
+        try perform(machine.connected(timeline: "\(timeline)", now: now))
+    }
+
+    private func begin(at start: Timestamp) {
+        for seat in seats { seat.client.begin(at: start) }
+        pacemaker.run(from: ContinuousClock.now + (start - clock.now()), every: interval)
+    }
+
+    /// Subscribers, each with a client that asks in its place.
+    private mutating func follow(_ now: Timestamp) throws {
+        guard !seats.isEmpty, !subscribers.isEmpty else { return }
+        for (index, seat) in seats.enumerated() {
+            for view in seat.takeViews() {
+                for number in stride(from: index, to: subscribers.count, by: seats.count) {
+                    try subscribers[number].answered(view, seat, &poller, now) { latencies.view.record($0) }
+                }
+            }
+        }
+        for (index, subscriber) in subscribers.enumerated() {
+            try subscriber.work(seats[index % seats.count], &poller, now) { latencies.view.record($0) }
+        }
+    }
+
+    private mutating func take(_ now: Timestamp) {
+        for (index, seat) in seats.enumerated() {
+            for sample in seat.client.takeSamples() {
+                switch sample {
+                case .applied(let latency, let turn, let due):
+                    latencies.applied.record(latency)
+                    recent.record(latency)
+                    lastApplied = now
+                    guard !subscribers.isEmpty else { continue }
+                    let seen = subscribers[index % subscribers.count].tracker.applied(turn: turn, due: due)
+                    if let seen { latencies.view.record(seen) }
+                case .settled(let latency): latencies.settled.record(latency)
+                case .timelineChanged: for subscriber in subscribers { subscriber.tracker.reset() }
+                }
+            }
+        }
+    }
+
+    private var answered: Int { seats.reduce(0) { $0 + $1.client.counts.answered } }
+
+    private func isIdle(_ now: Timestamp) -> Bool {
+        guard seats.allSatisfy({ $0.client.isIdle(now: now) }) else { return false }
+        return now >= lastApplied + Self.viewPatience || subscribers.allSatisfy { $0.tracker.waiting == 0 }
+    }
+
+    // MARK: What is told
+
+    private func counts(_ now: Timestamp) -> ClientCounts {
+        seats.reduce(ClientCounts()) { sum, seat in
+            var counts = seat.client.counts
+            counts.due = seat.client.due(by: now)
+            return sum + counts
+        }
+    }
+
+    private var views: Int { subscribers.reduce(0) { $0 + $1.views } }
+
+    private mutating func progress(_ elapsed: Int64) -> AgentProgress {
+        AgentProgress(
+            elapsed: elapsed, counts: counts(clock.now()), views: views, applied: recent.take(), process: ProcessMeter.own)
+    }
+
+    private mutating func report() throws {
+        let now = clock.now()
+        for seat in seats {
+            let text = "\(seat.client.session)"
+            let bytes = seat.client.ledger.bytes
+            var place = 0
+            repeat {
+                let piece = Array(bytes[place..<min(bytes.count, place + LoadProtocol.pieceSize)])
+                try say(.ledger(session: text, sent: seat.client.counts.sent, piece: piece))
+                place += piece.count
+            } while place < bytes.count
+        }
+        try say(.result(result(now)))
+        // The sessions need not wait for their expiry.
+        for seat in seats { try seat.perform(seat.client.close(now: now), &poller) }
+    }
+
+    private func result(_ now: Timestamp) -> AgentResult {
+        var bytes = WireBytes()
+        for seat in seats {
+            bytes.sent += seat.front.sentBytes
+            bytes.received += seat.front.receivedBytes
+        }
+        for seat in subscribers { bytes.viewed += seat.feed.receivedBytes }
+        return AgentResult(
+            counts: counts(now), latencies: latencies.map(\.distribution), bytes: bytes, views: views,
+            withoutView: subscribers.reduce(0) { $0 + $1.tracker.waiting + $1.tracker.unmeasured },
+            problems: Set(seats.compactMap { $0.client.refusal }).sorted(),
+            rejection: seats.lazy.compactMap { $0.client.rejection }.first)
+    }
+}
+
+extension SocketOptions {
+    /// Between agent and coordinator: pieces of ledgers, and histograms.
+    static let load: SocketOptions = {
+        var options = SocketOptions.client
+        options.maximumFrameBytes = 4 << 20
+        return options
+    }()
+}

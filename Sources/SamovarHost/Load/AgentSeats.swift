@@ -1,0 +1,106 @@
+import SamovarCore
+import SamovarLoad
+import SamovarProtocol
+import ZeroMQ
+
+/// A client of an agent, with its socket. Stays on the agent's thread.
+final class ClientSeat {
+    var client: LoadClient
+    var front: CountedSocket
+    /// Views that came for subscribers.
+    private(set) var views: [(turn: Int, bytes: [UInt8])] = []
+
+    init(_ client: consuming LoadClient, _ context: Context, at endpoint: Endpoint) {
+        self.client = client
+        front = CountedSocket(context, .dealer, options: .client, address: endpoint.front)
+    }
+
+    /// One round: what has come, what time it is, what is due.
+    func work(_ poller: inout Poller, _ now: Timestamp) throws {
+        try front.sendWaiting()
+        var actions: [ClientMachine.Action] = []
+        try front.receive(poller) { frames in
+            // Noise from what claims to be a store is silence, and silence ends the connection.
+            guard let envelope = try? Envelope(parts: frames) else { return }
+            actions += client.received(envelope, now: now)
+        }
+        if try front.connectionBroke(poller) { actions += client.disconnected(now: now) }
+        actions += client.ticked(now: now)
+        actions += client.pump(now: now)
+        try perform(actions, &poller)
+    }
+
+    func perform(_ actions: [ClientMachine.Action], _ poller: inout Poller) throws {
+        for action in actions {
+            switch action {
+            case .connect: try front.connect(&poller)
+            case .disconnect: front.disconnect(&poller)
+            case .send(let envelope): try front.send(envelope.parts)
+            case .view(_, let turn, let bytes): views.append((turn, bytes))
+            default: break
+            }
+        }
+    }
+
+    func takeViews() -> [(turn: Int, bytes: [UInt8])] {
+        guard !views.isEmpty else { return [] }
+        defer { views.removeAll() }
+        return views
+    }
+}
+
+/// A subscriber of an agent, with its socket.
+final class SubscriberSeat {
+    var machine: SubscriberMachine
+    var feed: CountedSocket
+    var tracker = ViewTracker()
+    /// Views that were shown.
+    private(set) var views = 0
+
+    init(_ context: Context, at endpoint: Endpoint, random: Random) {
+        machine = SubscriberMachine(random: random)
+        feed = CountedSocket(
+            context, .subscriber, options: .subscriber, address: endpoint.view, topic: viewTopic(of: .main))
+    }
+
+    /// One round. What it asks for goes through a client's socket.
+    func work(_ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp, _ record: (Int64) -> Void) throws {
+        var actions: [SubscriberMachine.Action] = []
+        try feed.receive(poller) { frames in
+            // The first frame is the topic.
+            guard let envelope = try? Envelope(parts: Array(frames.dropFirst())) else { return }
+            actions += machine.received(envelope, now: now)
+        }
+        if try feed.connectionBroke(poller) { actions += machine.disconnected(now: now) }
+        actions += machine.ticked(now: now)
+        try perform(actions, helper, &poller, now, record)
+    }
+
+    /// A view came through a client's socket.
+    func answered(
+        _ view: (turn: Int, bytes: [UInt8]), _ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp,
+        _ record: (Int64) -> Void
+    )
+        throws
+    {
+        let actions = machine.answered(turn: view.turn, bytes: view.bytes, timeline: helper.client.timeline, now: now)
+        try perform(actions, helper, &poller, now, record)
+    }
+
+    private func perform(
+        _ actions: [SubscriberMachine.Action], _ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp,
+        _ record: (Int64) -> Void
+    ) throws {
+        for action in actions {
+            switch action {
+            case .reconnect: try feed.connect(&poller)
+            case .show(let turn, _, _):
+                views += 1
+                for latency in tracker.viewed(turn: turn, now: now) { record(latency) }
+            case .requestView(let turn, let timeline):
+                try helper.perform(helper.client.requestView(atLeast: turn, in: timeline, now: now), &poller)
+            case .live, .stale, .idle, .note: break
+            }
+        }
+    }
+}

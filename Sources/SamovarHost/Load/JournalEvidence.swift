@@ -1,0 +1,46 @@
+import Journal
+public import SamovarLoad
+import SamovarProtocol
+import SQLiteJournal
+
+/// What the journal of a store that is not running, or a copy of it, says of a load test.
+public enum JournalEvidence {
+    public struct Reading: Sendable {
+        public let findings: Judge.Findings
+        /// Turns that were read.
+        public let turns: Int
+        /// Of their batches.
+        public let bytes: Int
+    }
+
+    /// Reads all turns after one, on a thread of its own.
+    ///
+    /// - Throws: `StoreError` if the journal cannot be read.
+    public static func read(_ dataFolder: String, after turn: Int, for judge: Judge) async throws -> Reading {
+        try await onThread("samovar-judge") {
+            do {
+                var judge = judge
+                var turns = 0
+                var bytes = 0
+                let journal = try SQLiteJournal(at: dataFolder, access: .readOnly)
+                guard journal.first <= turn + 1 else {
+                    throw StoreError(
+                        .damaged, "the journal in \(dataFolder) begins at turn \(journal.first): turns of the test were trimmed")
+                }
+                try journal.read(from: turn + 1) { batch in
+                    bytes += batch.bytes.count
+                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                        guard record.turn > turn else { return }
+                        turns += 1
+                        judge.read(record)
+                    }
+                }
+                return Reading(findings: judge.verdict(), turns: turns, bytes: bytes)
+            } catch let error as JournalError {
+                throw StoreError(error)
+            } catch let error as ReplayError {
+                throw StoreError(.damaged, "the journal in \(dataFolder) cannot be read: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Histogram
+public import SamovarLoad
+
+/// An HDR histogram of latencies in microseconds: three significant digits, from 1 µs to an hour.
+public struct LatencyRecorder: Sendable {
+    private var histogram: Histogram<UInt64>
+
+    private static let longest: UInt64 = 3_600_000_000
+
+    public init() {
+        histogram = Histogram(highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three)
+    }
+
+    /// Several histograms as one. Nothing is lost by that: equal buckets are added.
+    public init(merging parts: some Sequence<Distribution>) {
+        self.init()
+        for part in parts {
+            for (value, count) in zip(part.values, part.counts) { histogram.record(min(value, Self.longest), count: count) }
+        }
+    }
+
+    public mutating func record(_ microseconds: Int64) {
+        histogram.record(UInt64(min(max(1, microseconds), Int64(Self.longest))))
+    }
+
+    /// The numbers, to be sent to another process.
+    public var distribution: Distribution {
+        var result = Distribution()
+        for bucket in histogram.recordedValues() {
+            result.values.append(bucket.value)
+            result.counts.append(bucket.count)
+        }
+        return result
+    }
+
+    /// The numbers since the last call.
+    mutating func take() -> Distribution {
+        guard histogram.totalCount > 0 else { return Distribution() }
+        defer { histogram.reset() }
+        return distribution
+    }
+
+    /// What a report says of it.
+    public var summary: LatencySummary {
+        LatencySummary(
+            count: Int(histogram.totalCount), mean: histogram.totalCount == 0 ? 0 : histogram.mean,
+            curve: histogram.totalCount == 0
+                ? []
+                : LatencySummary.percentiles.map {
+                    LatencySummary.Point(percentile: $0, microseconds: Int64(histogram.valueAtPercentile($0)))
+                })
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import MessagePack
+import SamovarCore
+public import SamovarLoad
+import ZeroMQ
+
+/// The process that leads a load test: it waits for the agents, lets them begin together, and keeps what they tell.
+public final class LoadCoordinator: Sendable {
+    /// What it tells while it runs, on its own thread.
+    public enum Event: Sendable {
+        /// All agents send after so long.
+        case started(in: Duration)
+        case kill(KillPlan.Role)
+        case progress(LoadProgress)
+        case note(String)
+    }
+
+    /// What is known at the end.
+    public struct Result: Sendable {
+        public let agents: [CoordinatorMachine.Agent]
+        /// The store's timeline at the start, in text; nil if it did not come to that.
+        public let timeline: String?
+        /// What went wrong, and not with one agent alone.
+        public let problems: [String]
+    }
+
+    enum Command: Sendable {
+        case interrupt
+        case ended(name: String, reason: String)
+    }
+
+    let plan: LoadPlan
+    let addresses: [String]
+    let expected: Int
+    let kills: KillPlan?
+    let patience: Duration
+    let mailbox: Mailbox<Command>
+
+    /// - Parameters:
+    ///   - addresses: where agents may join, as ZeroMQ spells them.
+    ///   - expected: how many agents take part.
+    ///   - patience: how long to wait for them.
+    public init(_ plan: LoadPlan, at addresses: [String], expecting expected: Int, kills: KillPlan?, patience: Duration) throws {
+        self.plan = plan
+        self.addresses = addresses
+        self.expected = expected
+        self.kills = kills
+        self.patience = patience
+        mailbox = try Mailbox()
+    }
+
+    /// Leads the test to its end, on a thread of its own.
+    ///
+    /// - Parameter hear: called on that thread, and should return soon.
+    /// - Throws: `ZeroMQError` if an address cannot be used.
+    public func run(_ hear: @escaping @Sendable (Event) -> Void) async throws -> Result {
+        try await onThread("samovar-load") { [self] in
+            var loop = try CoordinatorLoop(self, hear)
+            return try loop.run()
+        }
+    }
+
+    /// Ends the test early, and collects what there is; the second time, at once.
+    public func interrupt() {
+        mailbox.post(.interrupt)
+    }
+
+    /// The process of an agent has ended.
+    public func agentEnded(_ name: String, _ reason: String) {
+        mailbox.post(.ended(name: name, reason: reason))
+    }
+}
+
+/// The loop of a coordinator.
+struct CoordinatorLoop: ~Copyable {
+    private let coordinator: LoadCoordinator
+    private let hear: @Sendable (LoadCoordinator.Event) -> Void
+    private let context: Context
+    private let clock = HostClock()
+    private var poller: Poller
+    private var router: Socket
+    private let doorbell: Poller.Slot
+    private let door: Poller.Slot
+    private var machine: CoordinatorMachine
+    private var isFinished = false
+
+    private static let messagesPerTurn = 256
+
+    init(_ coordinator: LoadCoordinator, _ hear: @escaping @Sendable (LoadCoordinator.Event) -> Void) throws {
+        self.coordinator = coordinator
+        self.hear = hear
+        let context = try Context()
+        var options = SocketOptions(maximumFrameBytes: 4 << 20)
+        // The last word to the agents.
+        options.linger = 1_000
+        var router = try Socket(context, .router, options: options)
+        for address in coordinator.addresses { try router.bind(address) }
+        self.context = context
+        poller = Poller()
+        doorbell = poller.add(coordinator.mailbox.wakeup)
+        door = poller.add(router)
+        self.router = router
+        machine = CoordinatorMachine(
+            coordinator.plan, expected: coordinator.expected, kills: coordinator.kills, patience: coordinator.patience,
+            now: clock.now())
+    }
+
+    mutating func run() throws -> LoadCoordinator.Result {
+        while !isFinished {
+            try poller.wait(timeoutMilliseconds: clock.milliseconds(until: machine.deadline))
+            let now = clock.now()
+            if poller.isReadable(doorbell) {
+                for command in coordinator.mailbox.takeAll() { try take(command, now) }
+            }
+            try receive(now)
+            try perform(machine.ticked(now: now))
+        }
+        _ = coordinator.mailbox.close()
+        return LoadCoordinator.Result(agents: machine.agents, timeline: machine.timeline, problems: machine.problems)
+    }
+
+    private mutating func take(_ command: LoadCoordinator.Command, _ now: Timestamp) throws {
+        switch command {
+        case .interrupt: try perform(machine.interrupted(now: now))
+        case .ended(let name, let reason): try perform(machine.ended(name, reason, now: now))
+        }
+    }
+
+    private mutating func receive(_ now: Timestamp) throws {
+        for _ in 0..<Self.messagesPerTurn {
+            guard let message = try router.receive() else { return }
+            guard !message.isTruncated, message.count == 2 else { continue }
+            let peer = message[0]
+            let said: AgentMessage
+            do {
+                said = try MessagePackDecoder().decode(AgentMessage.self, from: message[1])
+            } catch {
+                try say(.dismissed("this agent said something that makes no sense: is it of another version?"), to: peer)
+                continue
+            }
+            try perform(machine.heard(said, from: peer, now: now))
+        }
+    }
+
+    private mutating func perform(_ actions: [CoordinatorMachine.Action]) throws {
+        for action in actions {
+            switch action {
+            case .say(let message, let peer): try say(message, to: peer)
+            case .started(let start): hear(.started(in: start - clock.now()))
+            case .kill(let role): hear(.kill(role))
+            case .show(let progress): hear(.progress(progress))
+            case .note(let text): hear(.note(text))
+            case .finish: isFinished = true
+            }
+        }
+    }
+
+    /// What cannot be delivered is told by the silence that follows.
+    private mutating func say(_ message: CoordinatorMessage, to peer: [UInt8]) throws {
+        _ = try router.send(peer, try MessagePackEncoder().encode(message))
+    }
+}

@@ -1,0 +1,152 @@
+/// What agent and coordinator say to each other: one frame each, in MessagePack. Both are of one version of Samovar; another one is refused
+/// when it joins.
+public enum LoadProtocol {
+    /// Raised whenever a message changes.
+    public static let version = 1
+    /// The bytes of a session's ledger that travel in one message.
+    public static let pieceSize = 256 << 10
+    /// How often an agent says something, in microseconds.
+    public static let interval: Int64 = 1_000_000
+}
+
+/// Numbers of the HDR histograms: values in microseconds, and how often each was counted.
+public struct Distribution: Codable, Equatable, Sendable {
+    public var values: [UInt64]
+    public var counts: [UInt64]
+
+    public init(values: [UInt64] = [], counts: [UInt64] = []) {
+        self.values = values
+        self.counts = counts
+    }
+}
+
+/// The latencies of one agent. Each is from when an input was due.
+public struct Latencies<Series> {
+    /// To its receipt: its turn is on disk.
+    public var applied: Series
+    /// To the news that no effect that it caused is open.
+    public var settled: Series
+    /// To the first view of its turn or a later one.
+    public var view: Series
+
+    public init(applied: Series, settled: Series, view: Series) {
+        self.applied = applied
+        self.settled = settled
+        self.view = view
+    }
+
+    public func map<Other>(_ transform: (Series) throws -> Other) rethrows -> Latencies<Other> {
+        Latencies<Other>(applied: try transform(applied), settled: try transform(settled), view: try transform(view))
+    }
+}
+
+extension Latencies: Equatable where Series: Equatable {}
+extension Latencies: Sendable where Series: Sendable {}
+extension Latencies: Encodable where Series: Encodable {}
+extension Latencies: Decodable where Series: Decodable {}
+
+/// What a process took of its machine in one second.
+public struct ProcessSample: Codable, Equatable, Sendable {
+    /// Seconds of a processor since the process began.
+    public var processorSeconds: Double
+    public var residentBytes: Int64
+
+    public init(processorSeconds: Double, residentBytes: Int64) {
+        self.processorSeconds = processorSeconds
+        self.residentBytes = residentBytes
+    }
+}
+
+/// Bytes in frames of this agent, without what ZeroMQ adds.
+public struct WireBytes: Codable, Equatable, Sendable {
+    /// By the clients: inputs, requests, greetings.
+    public var sent = 0
+    /// To the clients: receipts and answers.
+    public var received = 0
+    /// To the subscribers: views and ticks.
+    public var viewed = 0
+
+    public init() {}
+
+    public static func + (a: WireBytes, b: WireBytes) -> WireBytes {
+        var sum = a
+        sum.sent += b.sent
+        sum.received += b.received
+        sum.viewed += b.viewed
+        return sum
+    }
+}
+
+/// How far an agent is; numbers count from the beginning, distributions since the last report.
+public struct AgentProgress: Codable, Equatable, Sendable {
+    /// Microseconds since its start.
+    public var elapsed: Int64
+    public var counts: ClientCounts
+    public var views: Int
+    public var applied: Distribution
+    public var process: ProcessSample
+
+    public init(elapsed: Int64, counts: ClientCounts, views: Int, applied: Distribution, process: ProcessSample) {
+        self.elapsed = elapsed
+        self.counts = counts
+        self.views = views
+        self.applied = applied
+        self.process = process
+    }
+}
+
+/// What an agent knows at its end; the ledgers come before it, in pieces.
+public struct AgentResult: Codable, Equatable, Sendable {
+    public var counts: ClientCounts
+    public var latencies: Latencies<Distribution>
+    public var bytes: WireBytes
+    public var views: Int
+    /// Inputs whose view was never seen, for want of a later view or of memory.
+    public var withoutView: Int
+    /// Why the store refused clients, if it did.
+    public var problems: [String]
+    /// Why an input was rejected, for example.
+    public var rejection: String?
+
+    public init(
+        counts: ClientCounts, latencies: Latencies<Distribution>, bytes: WireBytes, views: Int, withoutView: Int,
+        problems: [String], rejection: String?
+    ) {
+        self.counts = counts
+        self.latencies = latencies
+        self.bytes = bytes
+        self.views = views
+        self.withoutView = withoutView
+        self.problems = problems
+        self.rejection = rejection
+    }
+}
+
+public enum AgentMessage: Codable, Equatable, Sendable {
+    /// - Parameters:
+    ///   - name: for people, such as `agent 1` or that of its machine.
+    ///   - machine: processors and system, for the report.
+    case join(version: Int, name: String, machine: String)
+    /// All clients are connected; with the store's timeline, in text.
+    case ready(timeline: String)
+    case progress(AgentProgress)
+    /// Nothing is new, and the agent lives.
+    case alive
+    /// A piece of a session's ledger; `sent` is how many inputs that session sent.
+    case ledger(session: String, sent: Int, piece: [UInt8])
+    case result(AgentResult)
+    /// It cannot go on, in words.
+    case failed(String)
+}
+
+public enum CoordinatorMessage: Codable, Equatable, Sendable {
+    case plan(LoadShare)
+    /// Begin after so many microseconds.
+    case start(in: Int64)
+    /// No further input becomes due.
+    case stop
+    /// The result has arrived: end.
+    case thanks
+    /// The agent is not wanted, in words.
+    case dismissed(String)
+}

@@ -1,0 +1,289 @@
+public import SamovarCore
+
+/// Leads the agents through a load test and keeps what they tell.
+///
+/// The idea: nobody begins before everybody is ready, and nobody's end is taken for granted. An agent that dies or falls silent is a
+/// finding of its own and ends the test: what the others saw is still reported, and that one is missing is said.
+///
+/// | | gathering | preparing | running | collecting |
+/// |---|---|---|---|---|
+/// | join | kept; the last one: plan to all, preparing | dismissed | dismissed | dismissed |
+/// | ready | – | the last one: start to all, running | – | – |
+/// | progress, alive | heard | heard | kept | kept |
+/// | ledger | – | – | kept | kept |
+/// | result | – | – | thanks; the last one: finish | the same |
+/// | failed, gone, silent | missing: finish | missing: finish | missing: stop to all, collecting | missing |
+/// | interrupted | finish | finish | stop to all, collecting | the second time: finish |
+/// | ticked | too late: finish | too late: finish | kills; at the end: collecting | too late: finish |
+///
+/// Limits: as many agents as were asked for; 30 s of preparation; 10 s of silence.
+public struct CoordinatorMachine: ~Copyable {
+    /// The socket's name of an agent.
+    public typealias Peer = [UInt8]
+
+    public enum Action: Equatable, Sendable {
+        case say(CoordinatorMessage, to: Peer)
+        /// All agents send from this time on, as the coordinator's clock has it.
+        case started(at: Timestamp)
+        case kill(KillPlan.Role)
+        /// A second of the test is over for all agents.
+        case show(LoadProgress)
+        /// For people.
+        case note(String)
+        case finish
+    }
+
+    enum State: Equatable {
+        case gathering(until: Timestamp)
+        case preparing(until: Timestamp)
+        case running(from: Timestamp)
+        case collecting(from: Timestamp, until: Timestamp)
+        case ended
+    }
+
+    /// What is known of one agent.
+    public struct Agent: Equatable, Sendable {
+        public let name: String
+        public let machine: String
+        public internal(set) var progress: [AgentProgress] = []
+        /// By the text of the session.
+        public internal(set) var ledgers: [String: (sent: Int, bytes: [UInt8])] = [:]
+        public internal(set) var result: AgentResult?
+        /// Why it has no result.
+        public internal(set) var problem: String?
+        var isReady = false
+        var heard: Timestamp
+        var isOver: Bool { result != nil || problem != nil }
+
+        public static func == (a: Agent, b: Agent) -> Bool {
+            a.name == b.name && a.progress == b.progress && a.result == b.result && a.problem == b.problem
+                && a.ledgers.mapValues(\.bytes) == b.ledgers.mapValues(\.bytes)
+        }
+    }
+
+    private(set) var state: State
+    private let plan: LoadPlan
+    private let expected: Int
+    private let kills: KillPlan?
+    private var nextKill = 0
+    private var shown = 0
+    private var order: [Peer] = []
+    private var byPeer: [Peer: Agent] = [:]
+    /// The store's timeline at the start, in text.
+    public private(set) var timeline: String?
+    /// What went wrong, and not with one agent alone.
+    public private(set) var problems: [String] = []
+
+    static let silence = Duration.seconds(10)
+    static let preparation = Duration.seconds(30)
+    /// From the word to start until the start, so that it has reached everybody.
+    static let lead = Duration.milliseconds(300)
+
+    /// - Parameters:
+    ///   - expected: how many agents take part.
+    ///   - patience: how long to wait for them.
+    public init(_ plan: LoadPlan, expected: Int, kills: KillPlan?, patience: Duration, now: Timestamp) {
+        self.plan = plan
+        self.expected = expected
+        self.kills = kills
+        state = .gathering(until: now + patience)
+    }
+
+    /// In the order in which they joined.
+    public var agents: [Agent] { order.compactMap { byPeer[$0] } }
+    public var hasEnded: Bool { state == .ended }
+
+    /// When `ticked` is to be called at the latest.
+    public var deadline: Timestamp {
+        let own =
+            switch state {
+            case .gathering(let until), .preparing(let until), .collecting(_, let until): until
+            case .running(let start): [start + .microseconds(plan.duration), killTime(start)].compactMap { $0 }.min() ?? start
+            case .ended: Timestamp(microseconds: .max)
+            }
+        let silent = byPeer.values.filter { !$0.isOver }.map { $0.heard + Self.silence }.min()
+        return min(own, silent ?? own)
+    }
+
+    private func killTime(_ start: Timestamp) -> Timestamp? {
+        kills?.due(nextKill, within: plan.duration).map { start + .microseconds($0) }
+    }
+}
+
+// MARK: - Events
+
+extension CoordinatorMachine {
+    public mutating func heard(_ message: AgentMessage, from peer: Peer, now: Timestamp) -> [Action] {
+        if case .join(let version, let name, let machine) = message { return join(peer, version, name, machine, now) }
+        guard var agent = byPeer[peer], !agent.isOver else { return [] }
+        agent.heard = now
+        guard message.isPlausible else {
+            byPeer[peer]?.problem = "it told numbers that cannot be"
+            return missing(agent.name, now)
+        }
+        switch message {
+        case .join, .alive: break
+        case .ready(let text):
+            agent.isReady = true
+            if let timeline, timeline != text { problems.append("\(agent.name) is connected to another store than the others") }
+            timeline = timeline ?? text
+        case .progress(let progress):
+            if progress.counts.answered > agent.progress.last?.counts.answered ?? 0 { wait(now) }
+            agent.progress.append(progress)
+        case .ledger(let session, let sent, let piece):
+            agent.ledgers[session, default: (sent, [])].bytes += piece
+        case .result(let result): agent.result = result
+        case .failed(let reason): agent.problem = reason
+        }
+        byPeer[peer] = agent
+        switch message {
+        case .ready: return startIfReady(now)
+        case .progress: return show(now)
+        case .result: return [.say(.thanks, to: peer)] + finishIfOver()
+        case .failed: return missing(agent.name, now)
+        case .join, .alive, .ledger: return []
+        }
+    }
+
+    /// The host knows that an agent's process has ended; its name is the one by which it joined.
+    public mutating func ended(_ name: String, _ reason: String, now: Timestamp) -> [Action] {
+        guard let peer = order.first(where: { byPeer[$0]?.name == name }) else {
+            guard case .gathering = state else { return [] }
+            problems.append("\(name) ended before it joined: \(reason)")
+            return finish()
+        }
+        guard byPeer[peer]?.isOver == false else { return [] }
+        byPeer[peer]?.problem = reason
+        return missing(name, now)
+    }
+
+    /// Somebody wants it to end.
+    public mutating func interrupted(now: Timestamp) -> [Action] {
+        switch state {
+        case .running(let start):
+            problems.append("interrupted after \((now - start).components.seconds) s")
+            return stop(start, now)
+        case .gathering, .preparing, .collecting:
+            problems.append("interrupted")
+            return finish()
+        case .ended: return []
+        }
+    }
+
+    /// Time has passed.
+    public mutating func ticked(now: Timestamp) -> [Action] {
+        var actions = silences(now)
+        switch state {
+        case .gathering(let until):
+            guard now >= until else { break }
+            problems.append("only \(byPeer.count) of \(expected) agents have joined")
+            actions += finish()
+        case .preparing(let until):
+            guard now >= until else { break }
+            let late = agents.filter { !$0.isReady }.map(\.name)
+            problems.append("not all clients could connect to the store: \(late.joined(separator: ", "))")
+            actions += finish()
+        case .running(let start):
+            while let time = killTime(start), now >= time, let kills {
+                actions.append(.kill(kills.role(nextKill)))
+                nextKill += 1
+            }
+            if now >= start + .microseconds(plan.duration) { collect(start, now) }
+        case .collecting(_, let until):
+            guard now >= until else { break }
+            for peer in order where byPeer[peer]?.isOver == false { byPeer[peer]?.problem = "it gave no result in time" }
+            actions += finish()
+        case .ended: break
+        }
+        return actions
+    }
+}
+
+// MARK: - Decisions
+
+extension CoordinatorMachine {
+    private mutating func join(
+        _ peer: Peer, _ version: Int, _ name: String, _ machine: String, _ now: Timestamp
+    ) -> [Action] {
+        guard version == LoadProtocol.version else {
+            return [.say(.dismissed("this is another version of Samovar than the coordinator's"), to: peer)]
+        }
+        guard case .gathering = state, byPeer[peer] == nil else {
+            return [.say(.dismissed("all agents have joined already"), to: peer)]
+        }
+        let twins = byPeer.values.count { $0.name == name || $0.name.hasPrefix(name + " #") }
+        byPeer[peer] = Agent(name: twins == 0 ? name : "\(name) #\(twins + 1)", machine: machine, heard: now)
+        order.append(peer)
+        guard order.count == expected else { return [] }
+        state = .preparing(until: now + Self.preparation)
+        return zip(order, plan.shares(expected)).map { .say(.plan($1), to: $0) }
+    }
+
+    private mutating func startIfReady(_ now: Timestamp) -> [Action] {
+        guard case .preparing = state, byPeer.values.allSatisfy(\.isReady) else { return [] }
+        let start = now + Self.lead
+        state = .running(from: start)
+        return order.map { .say(.start(in: Self.lead.microseconds), to: $0) } + [.started(at: start)]
+    }
+
+    /// A second is shown when all who are there have told of it.
+    private mutating func show(_ now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        while let least = byPeer.values.filter({ !$0.isOver }).map(\.progress.count).min(), least > shown {
+            actions.append(.show(LoadProgress(agents.compactMap { $0.progress.indices.contains(shown) ? $0 : nil }, at: shown)))
+            shown += 1
+        }
+        return actions
+    }
+
+    private mutating func collect(_ start: Timestamp, _ now: Timestamp) {
+        state = .collecting(from: start, until: now)
+        wait(now)
+    }
+
+    /// Agents drain by their own clocks, as long as answers come; the rest is for what they have to tell.
+    private mutating func wait(_ now: Timestamp) {
+        guard case .collecting(let start, _) = state else { return }
+        state = .collecting(from: start, until: now + .microseconds(plan.drain) + .seconds(30))
+    }
+
+    private mutating func stop(_ start: Timestamp, _ now: Timestamp) -> [Action] {
+        collect(start, now)
+        return order.filter { byPeer[$0]?.isOver == false }.map { .say(.stop, to: $0) } + finishIfOver()
+    }
+
+    private mutating func silences(_ now: Timestamp) -> [Action] {
+        var actions: [Action] = []
+        for peer in order {
+            guard let agent = byPeer[peer], !agent.isOver, now >= agent.heard + Self.silence else { continue }
+            byPeer[peer]?.problem = "nothing was heard of it for \(Self.silence.components.seconds) s"
+            actions += missing(agent.name, now)
+        }
+        return actions
+    }
+
+    private mutating func missing(_ name: String, _ now: Timestamp) -> [Action] {
+        let problem = agents.first { $0.name == name }?.problem ?? ""
+        let note = Action.note("\(name) is missing: \(problem)")
+        switch state {
+        case .gathering, .preparing: return [note] + finish()
+        case .running(let start): return [note] + stop(start, now)
+        case .collecting: return [note] + finishIfOver()
+        case .ended: return []
+        }
+    }
+
+    private mutating func finishIfOver() -> [Action] {
+        switch state {
+        case .running, .collecting: byPeer.values.allSatisfy(\.isOver) ? finish() : []
+        case .gathering, .preparing, .ended: []
+        }
+    }
+
+    private mutating func finish() -> [Action] {
+        guard state != .ended else { return [] }
+        state = .ended
+        let waiting = order.filter { byPeer[$0]?.isOver == false }
+        return waiting.map { .say(.dismissed("the load test has ended"), to: $0) } + [.finish]
+    }
+}

@@ -1,0 +1,103 @@
+public import MessagePack
+
+/// An input with holes: `{n}` is its number among all inputs of the test, `{client}` that of its client, and `{sequence}` its number among
+/// those of its client. All count from 1.
+///
+/// A hole is written as it stands: as a number outside of strings (`{"add":{"key":{n}}}`), and within them as a part of the text
+/// (`{"add":{"key":"k{n}"}}`).
+public struct InputTemplate: Equatable, Sendable {
+    public enum Hole: String, CaseIterable, Sendable {
+        case n, client, sequence
+
+        var text: String { "{\(rawValue)}" }
+        /// What stands for a hole that is a number. Nobody writes this noncharacter by hand.
+        var mark: String { "\u{FFFF}\(rawValue)" }
+    }
+
+    private let value: MessagePackValue
+    /// What to send if there are no holes: most of the cost of a template is then paid once.
+    private let constant: [UInt8]?
+
+    public init(_ value: MessagePackValue) {
+        self.value = value
+        constant = Self.hasHoles(value) ? nil : Self.bytes(of: value)
+    }
+
+    /// Text that is JSON, for the holes outside of strings are marks now.
+    public static func withMarks(_ text: String) -> String {
+        var result = ""
+        var rest = text[...]
+        var isInString = false
+        while let character = rest.first {
+            if !isInString, let hole = Hole.allCases.first(where: { rest.hasPrefix($0.text) }) {
+                result += "\"\(hole.mark)\""
+                rest = rest.dropFirst(hole.text.count)
+                continue
+            }
+            if isInString, character == "\\" {
+                result += rest.prefix(2)
+                rest = rest.dropFirst(2)
+                continue
+            }
+            if character == "\"" { isInString.toggle() }
+            result.append(character)
+            rest.removeFirst()
+        }
+        return result
+    }
+
+    /// - Throws: `MessagePackError` if the bytes are no value.
+    public init(encoded: [UInt8]) throws {
+        var reader = MessagePackReader(encoded)
+        self.init(try reader.readValue())
+    }
+
+    /// With its holes.
+    public var encoded: [UInt8] { Self.bytes(of: value) }
+
+    /// The input in MessagePack.
+    public func input(n: Int, client: Int, sequence: Int) -> [UInt8] {
+        if let constant { return constant }
+        return Self.bytes(of: Self.fill(value, n: n, client: client, sequence: sequence))
+    }
+
+    private static func bytes(of value: MessagePackValue) -> [UInt8] {
+        var writer = MessagePackWriter()
+        value.write(to: &writer)
+        return writer.bytes
+    }
+
+    private static func hasHoles(_ value: MessagePackValue) -> Bool {
+        switch value {
+        case .string(let text): Hole.allCases.contains { text == $0.mark || text.contains($0.text) }
+        case .array(let values): values.contains(where: hasHoles)
+        case .map(let pairs): pairs.contains { hasHoles($0.key) || hasHoles($0.value) }
+        default: false
+        }
+    }
+
+    private static func fill(_ value: MessagePackValue, n: Int, client: Int, sequence: Int) -> MessagePackValue {
+        func number(_ hole: Hole) -> Int {
+            switch hole {
+            case .n: n
+            case .client: client
+            case .sequence: sequence
+            }
+        }
+        switch value {
+        case .string(let text):
+            if let hole = Hole.allCases.first(where: { text == $0.mark }) { return .int(Int64(number(hole))) }
+            return .string(Hole.allCases.reduce(text) { $0.replacing($1.text, with: "\(number($1))") })
+        case .array(let values):
+            return .array(values.map { fill($0, n: n, client: client, sequence: sequence) })
+        case .map(let pairs):
+            return .map(
+                pairs.map {
+                    MessagePackPair(
+                        fill($0.key, n: n, client: client, sequence: sequence),
+                        fill($0.value, n: n, client: client, sequence: sequence))
+                })
+        default: return value
+        }
+    }
+}

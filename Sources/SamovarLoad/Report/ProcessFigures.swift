@@ -1,0 +1,51 @@
+/// What one process took of its machine, over the test and over its own deaths.
+public struct ProcessFigures: Equatable, Sendable {
+    public struct Point: Equatable, Sendable {
+        /// Seconds since the start of the test.
+        public var time: Double
+        /// Of one processor: 2 if it used two of them all the time.
+        public var load: Double
+        public var residentBytes: Int64
+
+        public init(time: Double, load: Double, residentBytes: Int64) {
+            self.time = time
+            self.load = load
+            self.residentBytes = residentBytes
+        }
+    }
+
+    public let name: String
+    public private(set) var points: [Point] = []
+    /// Seconds of a processor, as far as they were seen.
+    public private(set) var processorSeconds = 0.0
+    private var last: (process: Int32, time: Double, sample: ProcessSample)?
+
+    public init(_ name: String) {
+        self.name = name
+    }
+
+    /// - Parameters:
+    ///   - process: its number; another one after a death.
+    ///   - time: seconds since the start of the test.
+    public mutating func add(_ sample: ProcessSample, of process: Int32 = 0, at time: Double) {
+        // Too short for a rate: the system counts time in hundredths of a second.
+        if let last, last.process == process, time < last.time + 0.25 { return }
+        defer { last = (process, time, sample) }
+        // What a process did before it was first seen belongs to no second.
+        guard let last, last.process == process else { return }
+        let used = max(0, sample.processorSeconds - last.sample.processorSeconds)
+        processorSeconds += used
+        points.append(Point(time: time, load: used / (time - last.time), residentBytes: sample.residentBytes))
+    }
+
+    public var meanLoad: Double {
+        points.isEmpty ? 0 : points.reduce(0) { $0 + $1.load } / Double(points.count)
+    }
+
+    public var highestLoad: Double { points.map(\.load).max() ?? 0 }
+    public var highestMemory: Int64 { points.map(\.residentBytes).max() ?? 0 }
+
+    public static func == (a: ProcessFigures, b: ProcessFigures) -> Bool {
+        a.name == b.name && a.points == b.points
+    }
+}

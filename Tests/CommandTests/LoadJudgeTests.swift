@@ -1,0 +1,64 @@
+import ProcessSupport
+import SamovarCore
+import SamovarHost
+import SamovarLoad
+import SamovarProtocol
+import Synchronization
+import Testing
+
+/// The judge before the journal of a real store, with true and with doctored accounts of what its client was told.
+@Suite(.serialized) struct LoadJudgeTests {
+    private typealias Receipt = (session: SessionID, sequence: Int, turn: Int)
+
+    /// A journal with five inputs of one session, and what its client was told.
+    private func history() async throws -> (data: String, receipts: [Receipt], scratch: Scratch) {
+        let store = try await CounterStore()
+        try await store.increment(5)
+        try await store.stop()
+        let receipts = Mutex<[Receipt]>([])
+        try await JournalListing.records(in: store.data, 1...Int.max) { record in
+            // The end of a session is a record of its client, too.
+            guard case .client(let session, let sequence) = record.origin, case .applied = record.event else { return }
+            receipts.withLock { $0.append((session, sequence, record.turn)) }
+        }
+        return (store.data, receipts.withLock { $0 }, store.scratch)
+    }
+
+    private func judge(_ data: String, _ receipts: [Receipt], sent: Int) async throws -> Judge.Findings {
+        var ledger = SessionLedger()
+        for receipt in receipts { ledger.append(receipt.sequence, turn: receipt.turn, .applied) }
+        var judge = Judge()
+        try judge.add(try #require(receipts.first).session, sent: sent, ledger: ledger.bytes)
+        return try await JournalEvidence.read(data, after: 0, for: judge).findings
+    }
+
+    @Test func `true accounts are sound, and doctored ones are found out`() async throws {
+        let (data, receipts, scratch) = try await history()
+        #expect(receipts.map(\.sequence) == [1, 2, 3, 4, 5])
+        #expect(try await judge(data, receipts, sent: 5).isSound)
+
+        var more = receipts
+        more.append((receipts[0].session, 6, receipts[4].turn + 1))
+        let lost = try await judge(data, more, sent: 6)
+        #expect(lost.lost == 1 && lost.duplicated == 0, "\(lost)")
+
+        // Its client knows of four, so the fifth is a record of an input that was never sent.
+        let duplicated = try await judge(data, Array(receipts.dropLast()), sent: 4)
+        #expect(duplicated.duplicated == 1 && duplicated.lost == 0, "\(duplicated)")
+
+        var exchanged = receipts
+        (exchanged[1].turn, exchanged[2].turn) = (exchanged[2].turn, exchanged[1].turn)
+        let disordered = try await judge(data, exchanged, sent: 5)
+        #expect(disordered.outOfOrder >= 1 && disordered.contradicted == 2, "\(disordered)")
+
+        let untold = try await judge(data, Array(receipts.dropLast()), sent: 5)
+        #expect(untold.unanswered == 1 && untold.lost == 0, "\(untold)")
+        _ = scratch
+    }
+
+    @Test func `a journal that cannot be read is no evidence`() async throws {
+        let (data, receipts, scratch) = try await history()
+        await #expect(throws: StoreError.self) { try await judge(data + "-elsewhere", receipts, sent: 5) }
+        _ = scratch
+    }
+}

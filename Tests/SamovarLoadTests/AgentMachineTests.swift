@@ -1,0 +1,78 @@
+import SamovarCore
+import SamovarLoad
+import Testing
+
+/// One test per way through the table of `AgentMachine`.
+struct AgentMachineTests {
+    private func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1_000_000)) }
+
+    private var share: LoadShare { plan(duration: 2_500_000).shares(1)[0] }
+
+    private func running() -> AgentMachine {
+        var machine = AgentMachine(now: at(0))
+        _ = machine.heard(.plan(share), now: at(0))
+        _ = machine.connected(timeline: "t", now: at(0))
+        _ = machine.heard(.start(in: 0), now: at(0))
+        return machine
+    }
+
+    @Test func `it joins, connects, begins with all others, ends, and goes when it is thanked`() {
+        var machine = AgentMachine(now: at(0))
+        #expect(machine.joined(as: "a", on: "m") == [.say(.join(version: LoadProtocol.version, name: "a", machine: "m"))])
+        #expect(machine.heard(.plan(share), now: at(0.1)) == [.prepare(share)])
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(1)) == [.say(.alive)])
+        #expect(machine.connected(timeline: "t", now: at(1.2)) == [.say(.ready(timeline: "t"))])
+        #expect(machine.heard(.start(in: 300_000), now: at(1.5)) == [.begin(at: at(1.8)), .tellProgress(elapsed: 0)])
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(2.7)) == [])
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(2.8)) == [.tellProgress(elapsed: 1_000_000)])
+        // It drains for 4 s, and what is due may be sent for half of that.
+        #expect(
+            machine.ticked(isIdle: false, answered: 0, now: at(4.3)) == [
+                .tellProgress(elapsed: 2_500_000), .end(at: at(4.3), late: at(6.3)),
+            ])
+        #expect(machine.ticked(isIdle: false, answered: 0, now: at(4.4)) == [])
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(4.5)) == [.tellProgress(elapsed: 2_700_000), .report])
+        #expect(machine.heard(.thanks, now: at(4.6)) == [.finish])
+        #expect(machine.hasEnded == true)
+    }
+
+    @Test func `what is never answered is not waited for beyond the drain`() {
+        var machine = running()
+        _ = machine.ticked(isIdle: false, answered: 0, now: at(2.5))
+        #expect(machine.ticked(isIdle: false, answered: 0, now: at(6.4)).contains(.report) == false)
+        #expect(machine.ticked(isIdle: false, answered: 0, now: at(6.5)).contains(.report))
+    }
+
+    @Test func `a slow store is waited for as long as it answers`() {
+        var machine = running()
+        _ = machine.ticked(isIdle: false, answered: 10, now: at(2.5))
+        for (time, answered) in [(6.0, 20), (9.9, 21)] {
+            #expect(machine.ticked(isIdle: false, answered: answered, now: at(time)).contains(.report) == false)
+        }
+        #expect(machine.ticked(isIdle: false, answered: 21, now: at(13.8)).contains(.report) == false)
+        #expect(machine.ticked(isIdle: false, answered: 21, now: at(13.9)).contains(.report))
+    }
+
+    @Test func `a stop ends it early`() {
+        var machine = running()
+        #expect(machine.heard(.stop, now: at(1)) == [.end(at: at(1), late: at(3))])
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(1.1)).contains(.report))
+    }
+
+    @Test func `without a coordinator it fails`() {
+        var waiting = AgentMachine(now: at(0))
+        #expect(waiting.ticked(isIdle: true, answered: 0, now: at(60)) == [.fail("the coordinator has said nothing for 60 s")])
+        var broken = running()
+        #expect(broken.disconnected() == [.fail("the coordinator is gone")])
+        #expect(broken.disconnected() == [])
+        var dismissed = running()
+        #expect(dismissed.heard(.dismissed("no"), now: at(1)) == [.fail("no")])
+    }
+
+    @Test func `words that make no sense now are an error`() {
+        var machine = AgentMachine(now: at(0))
+        #expect(
+            machine.heard(.thanks, now: at(0))
+                == [.fail("the coordinator said something that makes no sense now: is it of another version?")])
+    }
+}

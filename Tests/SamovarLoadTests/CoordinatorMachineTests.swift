@@ -1,0 +1,182 @@
+import SamovarCore
+import SamovarLoad
+import Testing
+
+/// One test per way through the table of `CoordinatorMachine`.
+struct CoordinatorMachineTests {
+    private let a: [UInt8] = [1]
+    private let b: [UInt8] = [2]
+    private let test = plan(duration: 3_000_000)
+
+    private func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1_000_000)) }
+
+    private func machine(kills: KillPlan? = nil) -> CoordinatorMachine {
+        CoordinatorMachine(test, expected: 2, kills: kills, patience: .seconds(30), now: at(0))
+    }
+
+    private func join(_ name: String) -> AgentMessage { .join(version: LoadProtocol.version, name: name, machine: "m") }
+
+    private func progress(_ seconds: Double, applied: Int) -> AgentMessage {
+        var counts = ClientCounts()
+        counts.sent = applied
+        counts.applied = applied
+        return .progress(
+            AgentProgress(
+                elapsed: Int64(seconds * 1_000_000), counts: counts, views: 1, applied: Distribution(values: [5], counts: [1]),
+                process: ProcessSample(processorSeconds: 0, residentBytes: 0)))
+    }
+
+    private func result(applied: Int = 1) -> AgentMessage {
+        var counts = ClientCounts()
+        counts.applied = applied
+        return .result(
+            AgentResult(
+                counts: counts, latencies: Latencies(applied: Distribution(), settled: Distribution(), view: Distribution()),
+                bytes: WireBytes(), views: 0, withoutView: 0, problems: [], rejection: nil))
+    }
+
+    /// Both agents send from second 1 on.
+    private func running(kills: KillPlan? = nil) -> CoordinatorMachine {
+        var machine = machine(kills: kills)
+        _ = machine.heard(join("a"), from: a, now: at(0.1))
+        _ = machine.heard(join("b"), from: b, now: at(0.2))
+        _ = machine.heard(.ready(timeline: "t"), from: a, now: at(0.3))
+        _ = machine.heard(.ready(timeline: "t"), from: b, now: at(0.7))
+        return machine
+    }
+
+    @Test func `nobody begins before everybody is ready`() {
+        var machine = machine()
+        #expect(machine.heard(join("a"), from: a, now: at(0.1)) == [])
+        let shares = test.shares(2)
+        #expect(machine.heard(join("b"), from: b, now: at(0.2)) == [.say(.plan(shares[0]), to: a), .say(.plan(shares[1]), to: b)])
+        #expect(machine.heard(.ready(timeline: "t"), from: b, now: at(0.3)) == [])
+        #expect(
+            machine.heard(.ready(timeline: "t"), from: a, now: at(0.7)) == [
+                .say(.start(in: 300_000), to: a), .say(.start(in: 300_000), to: b), .started(at: at(1)),
+            ])
+    }
+
+    @Test func `a second is shown when all have told of it`() throws {
+        var machine = running()
+        #expect(machine.heard(progress(1, applied: 10), from: a, now: at(2)) == [])
+        let actions = machine.heard(progress(1.1, applied: 7), from: b, now: at(2.1))
+        guard case .show(let shown)? = actions.first else { return #expect(Bool(false), "\(actions)") }
+        #expect(shown.counts.applied == 17 && shown.elapsed == 1_000_000 && shown.views == 2 && shown.applied.count == 2)
+    }
+
+    @Test func `the last result ends the test`() {
+        var machine = running()
+        _ = machine.ticked(now: at(4))
+        _ = machine.heard(.ledger(session: "s", sent: 2, piece: [1]), from: a, now: at(4))
+        _ = machine.heard(.ledger(session: "s", sent: 2, piece: [2, 3]), from: a, now: at(4))
+        #expect(machine.heard(result(), from: a, now: at(4.1)) == [.say(.thanks, to: a)])
+        #expect(machine.heard(result(), from: b, now: at(4.2)) == [.say(.thanks, to: b), .finish])
+        #expect(machine.agents.map(\.name) == ["a", "b"])
+        #expect(machine.agents[0].ledgers["s"]?.bytes == [1, 2, 3])
+        #expect(machine.problems == [] && machine.agents.allSatisfy { $0.problem == nil })
+    }
+
+    @Test func `kills come at their times`() {
+        var machine = running(kills: KillPlan(roles: [.store, .worker], interval: 1_000_000))
+        #expect(machine.deadline == at(2))
+        #expect(machine.ticked(now: at(1.9)) == [])
+        #expect(machine.ticked(now: at(2)) == [.kill(.store)])
+        #expect(machine.ticked(now: at(3.5)) == [.kill(.worker)])
+        #expect(machine.ticked(now: at(4)) == [])
+    }
+
+    @Test func `an agent that dies ends the test for all, and is said to be missing`() {
+        var machine = running()
+        #expect(
+            machine.ended("b", "its process ended (signal 9)", now: at(2)) == [
+                .note("b is missing: its process ended (signal 9)"), .say(.stop, to: a),
+            ])
+        #expect(machine.heard(result(), from: a, now: at(2.5)) == [.say(.thanks, to: a), .finish])
+        #expect(machine.agents[1].problem == "its process ended (signal 9)")
+    }
+
+    @Test func `an agent that falls silent is missing`() {
+        var machine = running()
+        _ = machine.heard(.alive, from: a, now: at(9))
+        #expect(
+            machine.ticked(now: at(10.7)).prefix(2)
+                == [.note("b is missing: nothing was heard of it for 10 s"), .say(.stop, to: a)])
+    }
+
+    @Test func `results are waited for as long as answers come`() {
+        var machine = running()
+        _ = machine.ticked(now: at(4))
+        // The drain of 4 s and 30 s for what there is to tell, from the newest answer on.
+        for second in 5...60 {
+            _ = machine.heard(progress(Double(second), applied: min(second, 20)), from: a, now: at(Double(second)))
+            _ = machine.heard(progress(Double(second), applied: 1), from: b, now: at(Double(second)))
+            if second < 54 { #expect(machine.ticked(now: at(Double(second))) == []) }
+        }
+        #expect(machine.ticked(now: at(60)).last == .finish)
+        #expect(machine.agents.map(\.problem) == ["it gave no result in time", "it gave no result in time"])
+    }
+
+    @Test func `agents that do not come or cannot connect are not waited for without end`() {
+        var lonely = machine()
+        _ = lonely.heard(join("a"), from: a, now: at(29))
+        #expect(lonely.ticked(now: at(30)) == [.say(.dismissed("the load test has ended"), to: a), .finish])
+        #expect(lonely.problems == ["only 1 of 2 agents have joined"])
+        var stuck = machine()
+        _ = stuck.heard(join("a"), from: a, now: at(0))
+        _ = stuck.heard(join("b"), from: b, now: at(0))
+        for second in 1...29 {
+            _ = stuck.heard(.alive, from: a, now: at(Double(second)))
+            _ = stuck.heard(.alive, from: b, now: at(Double(second)))
+        }
+        #expect(stuck.ticked(now: at(30)).last == .finish)
+        #expect(stuck.problems == ["not all clients could connect to the store: a, b"])
+    }
+
+    @Test func `whoever comes too late or from another version is sent away`() {
+        var machine = running()
+        #expect(machine.heard(join("c"), from: [3], now: at(1)) == [.say(.dismissed("all agents have joined already"), to: [3])])
+        var gathering = self.machine()
+        #expect(
+            gathering.heard(.join(version: 99, name: "x", machine: "m"), from: a, now: at(0))
+                == [.say(.dismissed("this is another version of Samovar than the coordinator's"), to: a)])
+        #expect(gathering.agents == [])
+    }
+
+    @Test func `an interruption collects what there is, and a second one does not wait`() {
+        var machine = running()
+        #expect(machine.interrupted(now: at(2)) == [.say(.stop, to: a), .say(.stop, to: b)])
+        #expect(
+            machine.interrupted(now: at(2.1)) == [
+                .say(.dismissed("the load test has ended"), to: a), .say(.dismissed("the load test has ended"), to: b), .finish,
+            ])
+        #expect(machine.problems == ["interrupted after 1 s", "interrupted"])
+    }
+
+    @Test func `numbers that cannot be end the agent that told them, and not the coordinator`() {
+        let counts = progress(1, applied: .max)
+        let time = AgentMessage.progress(
+            AgentProgress(
+                elapsed: 1, counts: ClientCounts(), views: 0, applied: Distribution(),
+                process: ProcessSample(processorSeconds: .nan, residentBytes: 0)))
+        let distribution = AgentMessage.progress(
+            AgentProgress(
+                elapsed: 1, counts: ClientCounts(), views: 0, applied: Distribution(values: [1], counts: [.max]),
+                process: ProcessSample(processorSeconds: 0, residentBytes: 0)))
+        for message in [counts, time, distribution] {
+            var machine = running()
+            #expect(
+                machine.heard(message, from: b, now: at(2))
+                    == [.note("b is missing: it told numbers that cannot be"), .say(.stop, to: a)])
+        }
+    }
+
+    @Test func `agents of different stores are noticed`() {
+        var machine = machine()
+        _ = machine.heard(join("a"), from: a, now: at(0))
+        _ = machine.heard(join("b"), from: b, now: at(0))
+        _ = machine.heard(.ready(timeline: "t"), from: a, now: at(0))
+        _ = machine.heard(.ready(timeline: "u"), from: b, now: at(0))
+        #expect(machine.problems == ["b is connected to another store than the others"])
+    }
+}

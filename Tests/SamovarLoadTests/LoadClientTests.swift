@@ -1,0 +1,151 @@
+import SamovarCore
+import SamovarLoad
+import SamovarProtocol
+import Testing
+
+/// The account of a client: what it sends when, and what it makes of the answers.
+struct LoadClientTests {
+    private func at(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds) }
+
+    private func welcome(credit: Int = 1_000) -> Envelope {
+        let welcome = Welcome(
+            schema: Schema(name: "Counter", version: 1), expected: 1, credit: credit, head: 9, silence: .seconds(6))
+        return Envelope(.welcome(welcome), timeline: UniqueID(high: 1, low: 1))
+    }
+
+    private func envelope(_ frame: Frame) -> Envelope { Envelope(frame, timeline: UniqueID(high: 1, low: 1)) }
+
+    private func receipt(_ outcomes: (Int, Int, Outcome.Verdict)...) -> Envelope {
+        envelope(.receipt(outcomes.map { Outcome(sequence: $0.0, turn: $0.1, verdict: $0.2) }, credit: 1_000))
+    }
+
+    private func connected(_ plan: LoadPlan) throws -> LoadClient {
+        var client = LoadClient(
+            1, of: plan, inputs: [try InputTemplate(encoded: plan.inputs[0])], session: UniqueID(high: 5, low: 5), schema: nil,
+            random: Random(seed: 1))
+        _ = client.ticked(now: at(0))
+        _ = client.received(welcome(), now: at(0))
+        return client
+    }
+
+    private func sent(_ actions: [ClientMachine.Action]) -> [Int] {
+        actions.flatMap { action -> [Int] in
+            guard case .send(let envelope) = action, case .send(let inputs, _) = envelope.frame else { return [] }
+            return inputs.map(\.sequence)
+        }
+    }
+
+    @Test func `an input is sent when it is due, and not before`() throws {
+        // Of two clients at 1,000 a second, the second one's inputs are due at 1, 3, 5 … ms.
+        var client = try connected(plan())
+        #expect(sent(client.pump(now: at(100))) == [])
+        client.begin(at: at(1_000))
+        #expect(sent(client.pump(now: at(1_999))) == [])
+        #expect(sent(client.pump(now: at(2_000))) == [1])
+        #expect(sent(client.pump(now: at(6_500))) == [2, 3])
+        #expect(client.counts.sent == 3)
+        #expect(client.due(by: at(6_500)) == 3)
+    }
+
+    @Test func `latency counts from when an input was due, however late it was sent`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        // The host was asleep for 8 ms: inputs of 1, 3, 5 and 7 ms go at once.
+        #expect(sent(client.pump(now: at(8_000))) == [1, 2, 3, 4])
+        _ = client.received(receipt((1, 10, .applied), (2, 11, .applied)), now: at(9_000))
+        #expect(
+            client.takeSamples() == [
+                .applied(after: 8_000, turn: 10, due: at(1_000)), .applied(after: 6_000, turn: 11, due: at(3_000)),
+            ])
+        #expect(client.takeSamples() == [])
+    }
+
+    @Test func `settled counts from when the input was due`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        _ = client.pump(now: at(1_000))
+        let asked = client.received(receipt((1, 10, .applied)), now: at(2_000))
+        #expect(asked.contains { if case .send(let envelope) = $0 { envelope.frame == .settle(turn: 10) } else { false } })
+        let isIdle = client.isIdle(now: at(2_000))
+        #expect(!isIdle)
+        _ = client.received(envelope(.settled(turn: 10, dead: ["an effect"])), now: at(5_000))
+        #expect(client.takeSamples().last == .settled(after: 4_000))
+        #expect(client.counts.dead == 1)
+    }
+
+    @Test func `what was due and not sent goes after the end, but not for ever`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        #expect(sent(client.pump(now: at(1_000))) == [1])
+        client.end(at: at(10_000), late: at(20_000))
+        #expect(sent(client.pump(now: at(15_000))) == [2, 3, 4, 5])
+        #expect(client.due(by: at(15_000)) == 5)
+        var late = try connected(plan())
+        late.begin(at: at(0))
+        late.end(at: at(10_000), late: at(20_000))
+        let wasIdle = late.isIdle(now: at(19_999))
+        #expect(!wasIdle)
+        #expect(sent(late.pump(now: at(20_000))) == [])
+        #expect(late.counts.sent == 0 && late.due(by: at(20_000)) == 5)
+        let isIdle = late.isIdle(now: at(20_000))
+        #expect(isIdle)
+    }
+
+    @Test func `what was not due at an early end is never sent`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        client.end(at: at(4_000), late: at(20_000))
+        #expect(sent(client.pump(now: at(15_000))) == [1, 2])
+        #expect(client.due(by: at(15_000)) == 2)
+    }
+
+    @Test func `to saturate is to keep the window full`() throws {
+        var client = try connected(plan(pace: .saturate(window: 3)))
+        client.begin(at: at(0))
+        #expect(sent(client.pump(now: at(0))) == [1, 2, 3])
+        _ = client.received(receipt((1, 10, .applied), (2, 11, .refused([0xc0]))), now: at(50))
+        #expect(sent(client.pump(now: at(60))) == [4, 5])
+        #expect(client.counts.applied == 1 && client.counts.refused == 1 && client.counts.unanswered == 3)
+    }
+
+    @Test func `receipts whose turns do not rise are counted`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        _ = client.pump(now: at(8_000))
+        _ = client.received(receipt((1, 10, .applied), (2, 12, .applied), (3, 11, .applied)), now: at(9_000))
+        #expect(client.counts.outOfOrder == 1)
+        _ = client.received(receipt((4, 11, .applied)), now: at(9_000))
+        #expect(client.counts.outOfOrder == 2)
+    }
+
+    @Test func `a store that will not have the client leaves unknown inputs, and says why`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        _ = client.pump(now: at(4_000))
+        _ = client.received(envelope(.error(PeerError(.sessionExpired, "your session has expired"))), now: at(5_000))
+        #expect(client.refusal == "your session has expired")
+        #expect(client.counts.unknown == 2 && client.counts.unanswered == 0)
+    }
+}
+
+struct ViewTrackerTests {
+    private func at(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds) }
+
+    @Test func `an input waits for the first view of its turn or a later one`() {
+        var tracker = ViewTracker()
+        #expect(tracker.applied(turn: 5, due: at(100)) == nil)
+        #expect(tracker.applied(turn: 7, due: at(200)) == nil)
+        #expect(tracker.viewed(turn: 4, now: at(300)) == [])
+        #expect(tracker.viewed(turn: 6, now: at(400)) == [300])
+        #expect(tracker.waiting == 1)
+        #expect(tracker.viewed(turn: 9, now: at(500)) == [300])
+    }
+
+    @Test func `a view that came before the receipt counts from when it came`() {
+        var tracker = ViewTracker()
+        for (turn, time) in [(3, 100), (6, 200), (9, 300)] { _ = tracker.viewed(turn: turn, now: at(Int64(time))) }
+        #expect(tracker.applied(turn: 5, due: at(50)) == 150)
+        #expect(tracker.applied(turn: 6, due: at(50)) == 150)
+        #expect(tracker.applied(turn: 7, due: at(50)) == 250)
+    }
+}

@@ -1,0 +1,58 @@
+import MessagePack
+import SamovarLoad
+import Testing
+
+struct LoadPlanTests {
+    @Test func `shares cover all clients and subscribers once`() {
+        let shares = plan(clients: 7, subscribers: 2).shares(3)
+        #expect(shares.map(\.firstClient) == [0, 3, 5])
+        #expect(shares.map(\.clients) == [3, 2, 2])
+        #expect(shares.map(\.subscribers) == [1, 1, 0])
+    }
+
+    @Test func `the end of effects is asked for about a thousand times a second at most`() {
+        #expect(plan(pace: .rate(1_000)).settleStride == 1)
+        #expect(plan(pace: .rate(50_001)).settleStride == 51)
+    }
+
+    @Test func `deaths come in turn, and none when the test is over`() {
+        let kills = KillPlan(roles: [.store, .worker], interval: 2_000_000)
+        #expect(kills.due(0, within: 5_000_000) == 2_000_000)
+        #expect(kills.due(1, within: 5_000_000) == 4_000_000)
+        #expect(kills.due(2, within: 5_000_000) == nil)
+        #expect(kills.due(0, within: 2_000_000) == nil)
+        #expect((0..<3).map { kills.role($0) } == [.store, .worker, .store])
+    }
+}
+
+struct InputTemplateTests {
+    private func filled(_ value: MessagePackValue) throws -> MessagePackValue {
+        let template = try InputTemplate(encoded: InputTemplate(value).encoded)
+        var reader = MessagePackReader(template.input(n: 30, client: 2, sequence: 8))
+        return try reader.readValue()
+    }
+
+    @Test func `a hole outside of strings becomes a mark, and one within stays`() {
+        #expect(
+            InputTemplate.withMarks(#"{"add":{"key":"k{n}","by":{sequence},"at":{}}}"#)
+                == "{\"add\":{\"key\":\"k{n}\",\"by\":\"\u{FFFF}sequence\",\"at\":{}}}")
+        #expect(InputTemplate.withMarks(#"{"a":"\"{n}","b":{n}}"#) == "{\"a\":\"\\\"{n}\",\"b\":\"\u{FFFF}n\"}")
+    }
+
+    @Test func `a mark becomes a number, and a hole in a text a part of it`() throws {
+        let filled = try filled(["add": ["key": "k{n}-{client}", "by": "\u{FFFF}sequence", "list": ["{n}", true]]])
+        #expect(filled == ["add": ["key": "k30-2", "by": 8, "list": ["30", true]]])
+    }
+
+    @Test func `an input without holes is what it was`() throws {
+        #expect(try filled(["increment": [:]]) == ["increment": [:]])
+    }
+}
+
+func plan(
+    pace: LoadPlan.Pace = .rate(1_000), clients: Int = 2, subscribers: Int = 1, duration: Int64 = 10_000, drain: Int64 = 4_000_000
+) -> LoadPlan {
+    LoadPlan(
+        pace: pace, clients: clients, subscribers: subscribers, duration: duration, drain: drain,
+        inputs: [InputTemplate(.string("increment")).encoded], endpoint: "ipc:///nowhere", dataFolder: ".")
+}
