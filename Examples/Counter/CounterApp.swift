@@ -14,7 +14,9 @@ struct CounterApp: SamovarApp {
         }
     }
 
+    // snippet: counter-samples
     static var sampleInputs: [Counter.Input] { [.increment] }
+    // end
 
     static func line(of view: Counter.ViewState) -> String {
         "sync \(view.sync), async \(view.async), \(view.status)"

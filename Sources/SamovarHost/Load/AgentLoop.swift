@@ -77,13 +77,15 @@ struct AgentLoop: ~Copyable {
 
     private mutating func hear(_ now: Timestamp) throws {
         try link.sendWaiting()
+        // Before the frames: what the coordinator has said last may have come since the wait, and its end with it.
+        let isBroken = try link.connectionBroke(poller)
         var messages: [CoordinatorMessage] = []
-        try link.receive(poller) { frames in
+        try link.receive(poller, evenUnannounced: isBroken) { frames in
             guard let body = frames.first else { return }
             messages.append(try MessagePackDecoder().decode(CoordinatorMessage.self, from: body))
         }
         for message in messages { try perform(machine.heard(message, now: now)) }
-        if try link.connectionBroke(poller) { try perform(machine.disconnected()) }
+        if isBroken { try perform(machine.disconnected()) }
     }
 
     private mutating func perform(_ actions: [AgentMachine.Action]) throws {

@@ -78,8 +78,10 @@ struct CountedSocket: ~Copyable {
     }
 
     /// Hands over what has arrived, if the last wait found something. Messages with too many frames are dropped.
-    mutating func receive(_ poller: borrowing Poller, _ body: ([[UInt8]]) throws -> Void) throws {
-        guard let slot, poller.isReadable(slot) else { return }
+    mutating func receive(
+        _ poller: borrowing Poller, evenUnannounced: Bool = false, _ body: ([[UInt8]]) throws -> Void
+    ) throws {
+        guard let slot, evenUnannounced || poller.isReadable(slot) else { return }
         for _ in 0..<Self.messagesPerTurn {
             guard let message = try socket?.receive() else { return }
             guard !message.isTruncated else { continue }

@@ -5,7 +5,9 @@ import SQLiteJournal
 
 /// What the journal of a store that is not running, or a copy of it, says of a load test.
 public enum JournalEvidence {
+    /// What was read.
     public struct Reading: Sendable {
+        /// What the judge says of it.
         public let findings: Judge.Findings
         /// Turns that were read.
         public let turns: Int

@@ -7,6 +7,7 @@ public struct LatencyRecorder: Sendable {
 
     private static let longest: UInt64 = 3_600_000_000
 
+    /// Without any latency.
     public init() {
         histogram = Histogram(highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three)
     }
@@ -19,6 +20,7 @@ public struct LatencyRecorder: Sendable {
         }
     }
 
+    /// Notes a latency in microseconds: 1 to an hour, what is beyond is taken for the nearest.
     public mutating func record(_ microseconds: Int64) {
         histogram.record(UInt64(min(max(1, microseconds), Int64(Self.longest))))
     }

@@ -40,8 +40,10 @@ public struct LoadAgent: Sendable {
 
 /// Why a load test, or a part of it, has no result.
 public struct LoadError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence for a person.
     public let description: String
 
+    /// An error with this sentence.
     public init(_ description: String) {
         self.description = description
     }

@@ -17,6 +17,7 @@ public final class LoadCoordinator: Sendable {
 
     /// What is known at the end.
     public struct Result: Sendable {
+        /// Each agent that joined, with what it has told.
         public let agents: [CoordinatorMachine.Agent]
         /// The store's timeline at the start, in text; nil if it did not come to that.
         public let timeline: String?
