@@ -42,7 +42,8 @@ enum Recovery {
     private static func addSnapshot(_ path: String, at turn: Int) throws {
         let journal = try SQLiteJournal(at: path)
         var machine = StoreMachine(
-            settings: StoreSettings(), engine: TypedEngine(Tally.self, secret: secret), timeline: .zero, secret: secret, build: "")
+            settings: StoreSettings(), engine: TypedEngine(Tally.self, secret: secret).bound(), timeline: .zero, secret: secret,
+            build: "")
         try journal.read(from: 1) { batch in
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: turn)
         }
@@ -67,7 +68,7 @@ enum Recovery {
             ("program", Array(Tally.schema.description.utf8)), ("seed", [0x80]),
         ] { try draft.record(value, as: name) }
 
-        let engine = TypedEngine(Tally.self, secret: secret)
+        let engine = TypedEngine(Tally.self, secret: secret).bound()
         let log = TurnLog(after: 0)
         let begin = Timestamp(microseconds: 1_700_000_000_000_000)
         log.batch.append(

@@ -33,7 +33,8 @@ enum SnapshotStall {
         let journal = try SQLiteJournal(at: path)
         let make: @Sendable () -> StoreMachine = { [settings] in
             StoreMachine(
-                settings: settings, engine: TypedEngine(Ledger.self, secret: Recovery.secret), timeline: UniqueID(high: 1, low: 1),
+                settings: settings, engine: TypedEngine(Ledger.self, secret: Recovery.secret).bound(),
+                timeline: UniqueID(high: 1, low: 1),
                 secret: Recovery.secret, build: "bench")
         }
         var machine = make()
