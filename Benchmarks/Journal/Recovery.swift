@@ -26,7 +26,9 @@ enum Recovery {
         var times: [(wall: Double, processor: Double)] = []
         for _ in 0..<3 {
             let (begun, used) = (ContinuousClock.now, processorTime())
-            let replay = try await Replay<Tally>.run(dataFolder: path, through: nil, logger: Logger(label: "bench"))
+            let replay = try await Replay<Tally>.run(dataFolder: path, through: nil, logger: Logger(label: "bench")) {
+                TypedEngine(Tally.self, secret: $0).bound()
+            }
             precondition(replay.turn == turns)
             times.append((seconds(ContinuousClock.now - begun), processorTime() - used))
         }

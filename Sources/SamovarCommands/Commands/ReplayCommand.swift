@@ -24,7 +24,9 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings()
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         let logger = settings.logger("replay")
-        let replayed = try await Replay<App.Program>.run(dataFolder: folder, through: turn, logger: logger)
+        let replayed = try await Replay<App.Program>.run(dataFolder: folder, through: turn, logger: logger) {
+            App.engine(secret: $0, limits: .default)
+        }
         if state {
             let value = try MessagePackValue(encoded: replayed.state)
             printData(format == .json ? JSONTranscoder.text(of: value) : ViewText.lines(of: value).joined(separator: "\n"))

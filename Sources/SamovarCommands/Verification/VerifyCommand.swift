@@ -91,7 +91,9 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         } catch {
             throw ValidationError("--pass is for verify itself: \(error)")
         }
-        let report = try await VerificationPass<App.Program>.run(plan, dataFolder: folder)
+        let report = try await VerificationPass<App.Program>.run(plan, dataFolder: folder) {
+            App.engine(secret: $0, limits: .default)
+        }
         let bytes = try MessagePackEncoder(limits: MessagePackLimits(maximumBytes: .max)).encode(report)
         try FileHandle.standardOutput.write(contentsOf: Data(bytes))
     }

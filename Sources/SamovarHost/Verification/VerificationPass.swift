@@ -1,6 +1,6 @@
 import Journal
 public import SamovarCore
-import SamovarProtocol
+public import SamovarProtocol
 import SQLiteJournal
 
 /// What one process of a verification shall do.
@@ -80,14 +80,17 @@ public enum VerificationPass<P: Program> {
     }
 
     /// - Throws: `StoreError` if the journal cannot be read. A command that is not the recorded one is a finding and no error.
-    public static func run(_ plan: VerificationPlan, dataFolder: String) async throws -> VerificationReport {
+    public static func run(
+        _ plan: VerificationPlan, dataFolder: String,
+        engine: @escaping @Sendable (Secret) -> any ProgramEngine = { TypedEngine(P.self, secret: $0) }
+    ) async throws -> VerificationReport {
         try await onThread("samovar-verify") {
             let opened = try OpenedJournal(reading: dataFolder)
             defer { opened.folder.close() }
             try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             let replay = VerifyingReplay(opened: opened, plan: plan) {
                 StoreMachine(
-                    settings: StoreSettings(), engine: TypedEngine(P.self, secret: opened.secret), timeline: opened.timeline,
+                    settings: StoreSettings(), engine: engine(opened.secret), timeline: opened.timeline,
                     secret: opened.secret, build: "")
             }
             return try replay.run()

@@ -49,7 +49,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         self.observers = observers
     }
 
-    public var schema: Schema { P.schema }
+    /// Asked for once: each replayed record is compared with it.
+    public let schema = P.schema
     @inlinable public var head: Int { turns?.head ?? started }
 
     @inlinable
