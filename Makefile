@@ -101,8 +101,8 @@ chaos: system swift ## Kills and stops processes at random for ten minutes, and 
 	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
 		--filter '^ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network)Tests/'
 
-bench: system swift ## Measures against find, sha256sum and a bare ZeroMQ echo; see docs/performance.md
-	JOBS=$(JOBS) Benchmarks/bench.sh
+bench: system swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
+	JOBS=$(JOBS) PARTS="$(PARTS)" ROUNDS="$(ROUNDS)" Benchmarks/bench.sh
 
 fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODERS="frames json …"
 	resources=$$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')

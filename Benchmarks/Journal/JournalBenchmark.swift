@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures what depends on the journal: `Benchmarks/journal.sh`.
+/// Measures what depends on the journal: `Benchmarks/journal.sh`, and for `make bench` replay and how turns depend on the state.
 @main
 struct JournalBenchmark {
     static func main() async throws {
@@ -11,10 +11,13 @@ struct JournalBenchmark {
             try? FileManager.default.removeItem(atPath: folder)
         }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let turns = arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
         switch arguments.first {
-        case "recovery": try await Recovery.measure(in: folder, turns: arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000)
+        case "recovery": try await Recovery.measure(in: folder, turns: turns)
+        case "replay": try await Recovery.measureReplay(in: folder, turns: turns)
         case "snapshots": try await SnapshotStall.measure(in: folder)
-        default: print("usage: journal-benchmark recovery [TURNS] | snapshots")
+        case "sizes": try StateSizes.measure()
+        default: print("usage: journal-benchmark recovery [TURNS] | replay [TURNS] | snapshots | sizes")
         }
     }
 }

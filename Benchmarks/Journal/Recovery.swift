@@ -22,7 +22,16 @@ enum Recovery {
         }
     }
 
-    private static func time(_ path: String, _ turns: Int, _ what: String) async throws {
+    /// For `make bench`: a name and a number on each line.
+    static func measureReplay(in folder: String, turns: Int) async throws {
+        let path = "\(folder)/replay"
+        try write(turns, perBatch: 1_000, to: path)
+        let median = try await replay(path, turns)
+        print("replay_turns_per_second \(Int(Double(turns) / median.wall))")
+        print("replay_turns_per_processor_second \(Int(Double(turns) / median.processor))")
+    }
+
+    private static func replay(_ path: String, _ turns: Int) async throws -> (wall: Double, processor: Double) {
         var times: [(wall: Double, processor: Double)] = []
         for _ in 0..<3 {
             let (begun, used) = (ContinuousClock.now, processorTime())
@@ -32,8 +41,11 @@ enum Recovery {
             precondition(replay.turn == turns)
             times.append((seconds(ContinuousClock.now - begun), processorTime() - used))
         }
-        let wall = times.map(\.wall).sorted()[1]
-        let processor = times.map(\.processor).sorted()[1]
+        return (times.map(\.wall).sorted()[1], times.map(\.processor).sorted()[1])
+    }
+
+    private static func time(_ path: String, _ turns: Int, _ what: String) async throws {
+        let (wall, processor) = try await replay(path, turns)
         print(
             String(
                 format: "%d turns, %@: %.2f s, %.2f s of processor time, %.2f µs a turn", turns, what, wall, processor,

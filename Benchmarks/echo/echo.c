@@ -2,10 +2,10 @@
  * The yardstick: what bare libzmq does between two processes of this machine, in C, with nothing durable and nothing decoded.
  *
  * A DEALER sends messages of 64 bytes to a ROUTER in another process, which sends each one back. First with 256 of them under
- * way, which gives a rate, then with one, which gives a latency. Takes 3 seconds.
+ * way, which gives a rate, then with one, which gives a latency. Takes 3 seconds, or as many as are asked for.
  *
  *     cc -O2 -o echo echo.c $(pkg-config --cflags --libs libzmq)
- *     ./echo ipc          or: ./echo tcp
+ *     ./echo ipc          or: ./echo tcp 1.5
  */
 #include <signal.h>
 #include <stdio.h>
@@ -119,12 +119,13 @@ static double median(void *socket, double seconds) {
 
 int main(int count, char **arguments) {
     const char *transport = count > 1 ? arguments[1] : "ipc";
+    double seconds = count > 2 ? atof(arguments[2]) : 3;
     char address[256] = "tcp://127.0.0.1:*";
     if (strcmp(transport, "ipc") == 0) {
         const char *folder = getenv("TMPDIR");
         snprintf(address, sizeof address, "ipc://%s/echo-%d", folder ? folder : "/tmp", (int)getpid());
     } else if (strcmp(transport, "tcp") != 0) {
-        fprintf(stderr, "usage: echo [ipc|tcp]\n");
+        fprintf(stderr, "usage: echo [ipc|tcp [SECONDS]]\n");
         return 64;
     }
 
@@ -151,8 +152,8 @@ int main(int count, char **arguments) {
     zmq_setsockopt(socket, ZMQ_RCVHWM, &none, sizeof none);
     zmq_setsockopt(socket, ZMQ_SNDHWM, &none, sizeof none);
     check(zmq_connect(socket, address), "connect");
-    printf("round_trips_per_second %.0f\n", rate(socket, 2));
-    printf("latency_microseconds %.1f\n", median(socket, 1) * 1e6);
+    printf("round_trips_per_second %.0f\n", rate(socket, seconds * 2 / 3));
+    printf("latency_microseconds %.1f\n", median(socket, seconds / 3) * 1e6);
     check(zmq_send(socket, "", 0, 0), "send");
     zmq_close(socket);
     zmq_ctx_term(context);
