@@ -66,7 +66,7 @@ struct SimulateCommand: ParsableCommand {
         say("\(sum)")
         say("real time: \((clock.now - start).formatted(.units(allowed: [.minutes, .seconds], fractionalPart: .show(length: 1))))")
         guard seeds.count < Self.seedsForAllFaults || sum.missing.isEmpty else {
-            let names = sum.missing.map { "\($0)" }.joined(separator: ", ")
+            let names = sum.missing.joined(separator: ", ")
             complain("error: the simulator itself is at fault, for these never happened: \(names)")
             throw ExitCode(70)
         }

@@ -32,6 +32,18 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case snapshotLosesEffects
     case snapshotLosesSessions
     case clockHeld
+    case streamedTwice
+    case streamMarkBeforeDurable
+    case checkpointForgotten
+    case endedSubscriptionFires
+    case olderSubscriptionFires
+    case tickTwiceAfterRestart
+    case missedTicksLost
+    case latestNotFenced
+    case firstNotFirst
+    case serialAtOnce
+    case cancelForgotten
+    case delayForgotten
 
     /// What is wrong, in one sentence.
     package var sentence: String {
@@ -61,10 +73,22 @@ package enum PlantedBug: String, CaseIterable, Sendable {
         case .tickMissing: "The store publishes no ticks."
         case .groupInTwoCommits: "A group may be divided between two commits."
         case .followUpTakenAgain: "A replay takes follow-ups from the journal and from the message before them."
-        case .snapshotBeforeItsTurns: "A snapshot is given to the journal before the turns that it holds."
+        case .snapshotBeforeItsTurns: "A snapshot names the newest turn on disk, and holds later ones."
         case .snapshotLosesEffects: "A snapshot leaves out the open effects."
         case .snapshotLosesSessions: "A snapshot leaves out the sessions."
         case .clockHeld: "A wall clock that was set back holds the store's time until it has caught up."
+        case .streamedTwice: "A streamed message that is sent again is applied again."
+        case .streamMarkBeforeDurable: "A streamed message is acknowledged before its turn is on disk."
+        case .checkpointForgotten: "The next attempt of a stream is not given the checkpoint of the one before."
+        case .endedSubscriptionFires: "A timer that the state does not want any more goes on."
+        case .olderSubscriptionFires: "A timer that begins anew with other times keeps those of before."
+        case .tickTwiceAfterRestart: "A replay does not enter that a timer has fired, so it fires again for the same time."
+        case .missedTicksLost: "Of times that were missed only the last one counts, though the program wants all."
+        case .latestNotFenced: "The policy `latest` leaves the older effects open."
+        case .firstNotFirst: "The policy `first` opens an effect beside the older one."
+        case .serialAtOnce: "Effects with the policy `serial` do not wait for each other."
+        case .cancelForgotten: "A cancelled effect is taken from its worker, and stays open."
+        case .delayForgotten: "An effect is handed out before its time has come."
         }
     }
 }
@@ -86,7 +110,9 @@ extension StoreMachine {
         let (start, end, bytes) = (log.batch.first, log.batch.last, log.batch.bytes)
         // Its own bytes can be read.
         try? RecordBatch.read(first: start, last: end, bytes: bytes) { record in
-            if record.turn < end || start == end { first.append(record) } else {
+            if record.turn < end || start == end {
+                first.append(record)
+            } else {
                 rest = RecordBatch(after: end - 1)
                 rest.append(record)
             }
@@ -94,6 +120,13 @@ extension StoreMachine {
         log.batch = start == end ? RecordBatch(after: end) : rest
         isCommitting = true
         emit(.append(first: first.first, last: first.last, bytes: first.bytes), floor: .none)
+    }
+
+    /// In the place of `saveSnapshot`, which is for the time between two batches.
+    mutating func saveSnapshotTooEarly() {
+        guard journalBytes + log.batch.byteCount > settings.snapshotBytes, let bytes = try? state.snapshot() else { return }
+        journalBytes = 0
+        emit(.save(turn: gate.durable, bytes: bytes), floor: .none)
     }
 }
 #else

@@ -1,3 +1,4 @@
+import SamovarCore
 import SamovarProtocol
 
 /// A small world, and every way to kill one of its processes once: the store before each of its steps, with each fate of the
@@ -52,6 +53,7 @@ extension Swarm {
         usual.readAhead = 0
         usual.pause = 100 * milliseconds
         usual.inputs = 3
+        usual.traits = []
         usual.works = [.quick]
         usual.deadly = []
         usual.sackBytes = 10
@@ -65,6 +67,12 @@ extension Swarm {
         var retaining = usual
         retaining.store.snapshotBytes = 100
         retaining.store.window = 1
-        return [("usual", usual), ("tiny", tiny), ("retaining", retaining)]
+        var clockwork = usual
+        clockwork.script = [
+            .hang(Bell(place: 0, kind: .every, missed: .all, milliseconds: 700, isWorking: true)),
+            .lay(.pouring, Stone(number: 0, rule: 0)), .lay(.pouring, Stone(number: 0, rule: 0)),
+        ]
+        clockwork.store.snapshotBytes = 300
+        return [("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork)]
     }
 }

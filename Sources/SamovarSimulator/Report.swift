@@ -12,6 +12,9 @@ public struct Report: Sendable {
     /// By `Fault.rawValue`.
     private var faults = [Int](repeating: 0, count: Fault.allCases.count)
 
+    /// By `Deed.rawValue`.
+    private var deeds = [Int](repeating: 0, count: Deed.allCases.count)
+
     public init() {}
 
     init(_ world: World) {
@@ -24,6 +27,9 @@ public struct Report: Sendable {
         executions = world.executions
         restarts = world.restarts
         faults = world.faultCounts
+        for chronicle in [world.judge.chronicle] + world.judge.archive.values {
+            for index in deeds.indices { deeds[index] += chronicle.deeds[index] }
+        }
     }
 
     public static func += (sum: inout Report, next: Report) {
@@ -36,12 +42,17 @@ public struct Report: Sendable {
         sum.executions += next.executions
         sum.restarts += next.restarts
         for index in sum.faults.indices { sum.faults[index] += next.faults[index] }
+        for index in sum.deeds.indices { sum.deeds[index] += next.deeds[index] }
     }
 
     public func count(of fault: Fault) -> Int { faults[fault.rawValue] }
 
-    /// Classes of faults that never happened: after many seeds, an error of the simulator.
-    public var missing: [Fault] { Fault.allCases.filter { count(of: $0) == 0 } }
+    public func count(of deed: Deed) -> Int { deeds[deed.rawValue] }
+
+    /// Classes of faults and deeds of the program that never happened: after many seeds, an error of the simulator.
+    public var missing: [String] {
+        Fault.allCases.filter { count(of: $0) == 0 }.map { "\($0)" } + Deed.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
+    }
 }
 
 extension Report: CustomStringConvertible {
@@ -50,13 +61,16 @@ extension Report: CustomStringConvertible {
         var lines = [
             "\(seeds) \(seeds == 1 ? "seed" : "seeds"), \(time / 3_600) h \(time / 60 % 60) min \(time % 60) s of virtual time, \(events) events",
             "\(inputs) inputs, \(turns) turns on disk, \(effects) effects ended by \(executions) executions, \(restarts) ends of the store",
-            "faults:",
         ]
-        let width = Fault.allCases.map { "\($0)".count }.max() ?? 0
-        for fault in Fault.allCases {
-            let name = "\(fault)"
-            lines.append("  \(name)\(String(repeating: " ", count: width - name.count))  \(count(of: fault))")
-        }
+        lines.append("faults:")
+        lines += Self.table(Fault.allCases.map { ("\($0)", count(of: $0)) })
+        lines.append("deeds of the program:")
+        lines += Self.table(Deed.allCases.map { ("\($0)", count(of: $0)) })
         return lines.joined(separator: "\n")
+    }
+
+    private static func table(_ rows: [(name: String, count: Int)]) -> [String] {
+        let width = rows.map(\.name.count).max() ?? 0
+        return rows.map { "  \($0.name)\(String(repeating: " ", count: width - $0.name.count))  \($0.count)" }
     }
 }

@@ -119,6 +119,7 @@ final class World {
         case .resume(let process, let incarnation): if process.incarnation == incarnation { try process.resume() }
         case .act(let client, let incarnation): if client.incarnation == incarnation, client.isUp { try client.act() }
         case .jobEnded(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobEnded(job) }
+        case .jobPours(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobPours(job) }
         case .diskDone(let incarnation): if store.incarnation == incarnation { try store.diskDone() }
         case .connected(let link): connected(link)
         case .broke(let link): broke(link)
@@ -177,7 +178,9 @@ final class World {
     func hasLeft(_ session: SessionID) -> Bool { leavers.contains(session) }
 
     /// What a commit takes now.
-    func syncTime() -> Instant { dice.about(isFaulty ? swarm.syncTime : milliseconds) + (diskDelay > 0 ? dice.about(diskDelay) : 0) }
+    func syncTime() -> Instant {
+        dice.about(isFaulty ? swarm.syncTime : milliseconds) + (diskDelay > 0 ? dice.about(diskDelay) : 0)
+    }
 
     // MARK: The network
 
@@ -228,7 +231,9 @@ final class World {
             return !killStore(nil)
         }
         steps.worker += 1
-        guard let crash, crash.victim == .worker, crash.step == steps.worker, let worker = process as? WorkerProcess else { return true }
+        guard let crash, crash.victim == .worker, crash.step == steps.worker, let worker = process as? WorkerProcess else {
+            return true
+        }
         workerDied(worker, "killed")
         return false
     }

@@ -29,13 +29,28 @@ import Testing
         }
     }
 
+    @Test func `about half of the seeds have each trait of the program`() {
+        let swarms = (1...400).map { Swarm(seed: $0) }
+        for trait in Swarm.Trait.allCases {
+            #expect((150...250).contains(swarms.count { $0.traits.contains(trait) }), "\(trait)")
+        }
+    }
+
+    @Test func `in a few worlds, the program listens, streams and cancels`() {
+        var sum = Report()
+        for seed in 1...12 as ClosedRange<UInt64> { sum += Simulation(seed: seed, minutes: 1).run().report }
+        for deed in [Deed.rang, .stoppedListening, .cancelled, .replaced, .poured, .resumed, .outputRead] {
+            #expect(sum.count(of: deed) > 0, "\(deed)")
+        }
+    }
+
     @Test func `a small world without faults comes to rest`() throws {
         for (name, swarm) in Swarm.small {
             let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, trace: .nothing)
             let result = Simulation.finish(world)
             #expect(result.violation == nil, "\(name)")
             #expect(result.report.inputs == 3)
-            #expect(result.report.effects >= 3, "one of the program's start, one of a chain, one of an input")
+            #expect(result.report.effects >= 3, "one of the program's start, and those of two inputs, or of one and a bell")
             #expect(world.steps.store > 50 && world.steps.worker > 10)
         }
     }

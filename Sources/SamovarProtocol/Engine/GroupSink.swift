@@ -88,8 +88,8 @@ struct GroupSink<P: Program>: TurnSink {
     func note(_ role: MessageRole, of origin: Origin) {
         switch (origin, role) {
         case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): log.orders.append(.close(effect))
-        case (.effect(let effect, _, let index), .streamed(let checkpoint)):
-            log.orders.append(.streamed(effect, index: index, checkpoint: checkpoint))
+        case (.effect(let effect, let lease, let index), .streamed(let checkpoint)):
+            log.orders.append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
         case (.subscription(let activation, let nominal), _): log.orders.append(.fired(activation, nominal: nominal))
         default: break
         }

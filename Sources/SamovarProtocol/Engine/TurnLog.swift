@@ -21,7 +21,7 @@ public enum LoggedOrder: Equatable, Sendable {
     /// The turn is the answer of this effect, which closes.
     case close(EffectID)
     /// The turn is a message that this effect streamed.
-    case streamed(EffectID, index: Int, checkpoint: [UInt8]?)
+    case streamed(EffectID, lease: Lease, index: Int, checkpoint: [UInt8]?)
     /// The turn is a firing of this activation for a nominal time.
     case fired(EffectID, nominal: Timestamp)
     case run(OpenEffect)

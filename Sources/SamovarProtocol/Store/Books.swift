@@ -10,12 +10,28 @@ public struct Books: Equatable, Sendable {
         public let root: Int
         public let failures: Int
         public let deaths: Int
+        /// How far its attempts have come with streaming.
+        public let place: StreamPlace?
 
-        public init(id: EffectID, root: Int, failures: Int, deaths: Int) {
+        public init(id: EffectID, root: Int, failures: Int, deaths: Int, place: StreamPlace? = nil) {
             self.id = id
             self.root = root
             self.failures = failures
             self.deaths = deaths
+            self.place = place
+        }
+    }
+
+    /// A subscription that is wanted.
+    public struct Subscription: Equatable, Sendable {
+        /// The activation.
+        public let id: EffectID
+        /// The time of its next firing; nil if there is none.
+        public let due: Timestamp?
+
+        public init(id: EffectID, due: Timestamp?) {
+            self.id = id
+            self.due = due
         }
     }
 
@@ -26,6 +42,9 @@ public struct Books: Equatable, Sendable {
     /// The number of the newest input of each session.
     public var sessions: [SessionID: Int] = [:]
     public var workers: Set<WorkerID> = []
+    /// In the order in which they began.
+    public var subscriptions: [Subscription] = []
+    public var lastOutput: EffectID?
 
     public init() {}
 }
@@ -36,11 +55,15 @@ extension StoreMachine {
         var books = Books()
         books.starts = state.starts
         books.open = state.ledger.open.values.sorted { $0.id < $1.id }.map {
-            Books.Effect(id: $0.id, root: $0.root, failures: $0.failures, deaths: $0.deaths)
+            Books.Effect(id: $0.id, root: $0.root, failures: $0.failures, deaths: $0.deaths, place: $0.place)
         }
         books.dead = state.ledger.dead.keys.sorted()
         books.sessions = state.sessions.sessions.mapValues(\.last)
         books.workers = state.joined
+        books.subscriptions = state.subscriptions.activations.values.sorted { $0.id < $1.id }.map {
+            Books.Subscription(id: $0.id, due: $0.due)
+        }
+        books.lastOutput = state.outputs.last
         return books
     }
 }

@@ -126,7 +126,7 @@ struct Dispatcher {
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
     mutating func enqueue(_ effect: OpenEffect, now: Timestamp) {
         guard assignments[effect.id] == nil else { return }
-        guard effect.notBefore <= now else {
+        guard effect.notBefore <= now || planted(.delayForgotten) else {
             delayed.insert(Due(time: effect.notBefore, effect: effect.id))
             return
         }
@@ -338,9 +338,10 @@ struct Dispatcher {
         assign(effect, to: worker, lease: lease)
         worker.sent += 1
         if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
+        let resume = planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
         return JobTask(
             effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
-            instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: effect.place, payload: effect.payload)
+            instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: resume, payload: effect.payload)
     }
 
     private var orders = 0

@@ -41,9 +41,9 @@ struct EffectLedger: Equatable, Sendable {
         switch labels.admission(of: label, effect.options.policy) {
         case .opened: open(effect)
         case .replaces(let others):
-            for other in others { cancel(other) }
+            for other in others where !planted(.latestNotFenced) { cancel(other) }
             open(effect)
-        case .passedOver: break
+        case .passedOver: if planted(.firstNotFirst) { open(effect) }
         case .crowded:
             var effect = effect
             effect.isCrowded = true
@@ -69,7 +69,9 @@ struct EffectLedger: Equatable, Sendable {
     }
 
     /// Whether an effect has to wait until another with its label is closed.
-    func isBehindAnother(_ effect: OpenEffect) -> Bool { labels.isBehindAnother(effect.id, effect.options) }
+    func isBehindAnother(_ effect: OpenEffect) -> Bool {
+        !planted(.serialAtOnce) && labels.isBehindAnother(effect.id, effect.options)
+    }
 
     /// Closes all effects with this label.
     mutating func cancel(_ label: Label) {
@@ -77,6 +79,7 @@ struct EffectLedger: Equatable, Sendable {
     }
 
     mutating func cancel(_ id: EffectID) {
+        if planted(.cancelForgotten) { return changes.cancelled.append(id) }
         guard let effect = close(id) else { return }
         changes.cancelled.append(id)
         guard let label = effect.options.id else { return }
@@ -131,8 +134,13 @@ struct EffectLedger: Equatable, Sendable {
     }
 
     /// Notes a streamed message. One with a checkpoint is progress: what failed before it does not count any more.
-    mutating func streamed(_ id: EffectID, index: Int, checkpoint: [UInt8]?) {
+    ///
+    /// Attempts before this one are over with it, whether they have failed or not: they may come back, and would go on with numbers
+    /// that mean other messages now.
+    mutating func streamed(_ id: EffectID, lease: Lease, index: Int, checkpoint: [UInt8]?) {
         guard var effect = open[id] else { return }
+        let before = Lease(start: lease.start, counter: max(0, lease.counter - 1))
+        effect.failed = max(before, effect.failed ?? before)
         effect.place = StreamPlace(index: index, checkpoint: checkpoint ?? effect.place?.checkpoint)
         if checkpoint != nil {
             effect.failures = 0

@@ -11,6 +11,7 @@ extension StoreMachine {
         buryTheSilent(now: now)
         dispatcher.forgetLosses(exceptOf: state.ledger)
         expireSessions(now: now)
+        watchStreams()
         tickFeed(now: now)
         warnOfUnservedQueues(now: now)
         for (root, routes) in waiters.settling.sorted(by: { $0.key < $1.key }) {

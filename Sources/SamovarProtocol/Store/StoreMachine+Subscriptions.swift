@@ -12,8 +12,12 @@ struct Firing: Equatable {
 extension StoreMachine {
     /// What is to be sent next: moments in the life of the store first, then the timer that is due longest. While too many effects
     /// are open, timers wait as inputs do.
-    func nextFiring(now: Timestamp) -> Firing? {
-        if let moment = moments.first { return moment }
+    mutating func nextFiring(now: Timestamp) -> Firing? {
+        while let moment = moments.first {
+            // An answer that was taken since may have ended its subscription.
+            if state.subscriptions.isWanted(moment.id) { return moment }
+            moments.removeFirst()
+        }
         guard phase == .serving, state.ledger.open.count < settings.openEffectsAtDoor else { return nil }
         return state.subscriptions.firing(now: now)
     }

@@ -155,7 +155,7 @@ extension StoreMachine {
         guard !isCommitting, !log.batch.isEmpty else { return }
         #if SAMOVAR_PLANTED
         if planted(.groupInTwoCommits) { return closePartOfBatch() }
-        if planted(.snapshotBeforeItsTurns), journalBytes > settings.snapshotBytes { saveSnapshot() }
+        if planted(.snapshotBeforeItsTurns) { saveSnapshotTooEarly() }
         #endif
         let batch = log.batch
         log.batch = RecordBatch(after: batch.last)

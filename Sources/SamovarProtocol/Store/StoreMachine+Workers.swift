@@ -1,3 +1,4 @@
+import DequeModule
 public import SamovarCore
 
 /// Workers: their jobs, their answers, and their deaths.
@@ -47,6 +48,7 @@ extension StoreMachine {
             if hasLostTail(claim.effect.turn, of: timeline, what: "worker \(id)") { return [] }
             let holder = dispatcher.assignments[claim.effect]
             guard let effect = state.ledger.open[claim.effect], !hasFailed(effect, claim.lease),
+                !lacksMessages(effect.id, claim.lease),
                 dispatcher.adopt(effect, lease: claim.lease, worker: id, now: now, grace: settings.timeoutGrace)
             else {
                 cancellations.append(claim.lease, for: route)
@@ -64,9 +66,14 @@ extension StoreMachine {
         return lease <= failed
     }
 
-    /// Effects whose answers by this worker wait for their turn.
+    /// Effects that this worker holds, and whose answers by it wait for their turn. What it says once more of an earlier attempt is
+    /// no answer of the one that it holds now.
     private func answered(by id: WorkerID) -> Set<EffectID> {
-        Set(answers.filter { $0.worker == id && !$0.result.answer.isStreamed }.map(\.result.effect))
+        var answered: Set<EffectID> = []
+        for answer in answers where answer.worker == id && !answer.result.answer.isStreamed {
+            if dispatcher.assignments[answer.result.effect]?.lease == answer.result.lease { answered.insert(answer.result.effect) }
+        }
+        return answered
     }
 
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
@@ -121,7 +128,13 @@ extension StoreMachine {
             return
         }
         switch result.answer {
-        case .done(let messages): complete(effect, messages: messages, lease: result.lease, now: now)
+        case .done(let messages):
+            guard !lacksMessages(effect.id, result.lease) else {
+                counters.lateResults += 1
+                if isCurrent(effect, result.lease) { giveBack(effect.id, now: now) }
+                return
+            }
+            complete(effect, messages: messages, lease: result.lease, now: now)
         case .failed(let reason, let text, let permanent):
             attemptFailed(effect, reason, text, lease: result.lease, isPermanent: permanent, now: now)
         case .returned:

@@ -122,6 +122,12 @@ public struct StoreMachine: ~Copyable {
     var acknowledgements = RouteBatches<Lease>()
     var cancellations = RouteBatches<Lease>()
     var streamMarks = StreamMarks()
+    /// The newest attempt of each open effect of which a streamed message came when it was not believed any more.
+    var unheard: [EffectID: Lease] = [:]
+    /// Streams wait for their acknowledgement since the tick before the last one, and no job has ended since.
+    var noJobEnds = false
+    /// Answers of jobs at the last tick; nil if no stream waited then.
+    var resultsAtTick: Int?
 
     var adminReplies = AdminReplies()
     var views = ViewPublisher()

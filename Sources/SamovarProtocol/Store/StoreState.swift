@@ -35,6 +35,7 @@ struct StoreState {
         }
         try engine.replay(record, log: log)
         absorb(record)
+        if planted(.tickTwiceAfterRestart) { log.orders.removeAll { if case .fired = $0 { true } else { false } } }
         carryOut(log)
         // Nobody runs anything yet.
         _ = ledger.takeChanges()
@@ -45,7 +46,8 @@ struct StoreState {
         for order in log.orders {
             switch order {
             case .close(let effect): if !planted(.completionTwice) { ledger.close(effect) }
-            case .streamed(let effect, let index, let checkpoint): ledger.streamed(effect, index: index, checkpoint: checkpoint)
+            case .streamed(let effect, let lease, let index, let checkpoint):
+                ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint)
             case .fired(let activation, let nominal): subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)

@@ -49,6 +49,8 @@ enum Event {
     /// A client does what its user wants next.
     case act(ClientProcess, incarnation: Int)
     case jobEnded(WorkerProcess, incarnation: Int, Running)
+    /// The handler of a job has something to stream.
+    case jobPours(WorkerProcess, incarnation: Int, Running)
     /// The disk has done what the store's journal thread asked of it, or tries again.
     case diskDone(incarnation: Int)
     case connected(Link)

@@ -40,6 +40,28 @@ struct Swarm {
     /// Those that end workers. They are few, for each death costs other jobs an attempt, too.
     var deadly: [Work]
     var sackBytes: Int
+    /// What the program does beside its daily work.
+    var traits: Set<Trait>
+
+    /// The first inputs, where they are not drawn.
+    var script: [Scripted] = []
+
+    enum Scripted {
+        case hang(Bell)
+        case lay(Work, Stone)
+    }
+
+    /// Parts of the program that a world has or has not.
+    enum Trait: CaseIterable {
+        /// Timers and moments of the store's life.
+        case bells
+        /// Labels, policies and cancellations.
+        case stones
+        /// Effects that stream.
+        case pouring
+        /// Outputs for other programs.
+        case shouts
+    }
 
     var store = StoreSettings()
     var client = ClientMachine.Settings()
@@ -71,7 +93,10 @@ struct Swarm {
         reports = dice.pick([0, 0.5, 1])
         pause = dice.pick([300, 1_000, 2_000, 5_000]) * milliseconds
         unanswered = 20
-        works = Work.allCases.filter { !$0.isDeadly }.filter { _ in dice.chance(0.5) } + [.quick]
+        var other = Dice(seed: seed, "traits")
+        traits = Set(Trait.allCases.filter { _ in other.chance(0.5) })
+        works = Work.plain.filter { _ in dice.chance(0.5) } + [.quick]
+        if traits.contains(.pouring) { works += [.pouring, .pouring] }
         deadly = Work.allCases.filter(\.isDeadly).filter { _ in dice.chance(0.5) }
         sackBytes = dice.pick([0, 100, 2_000])
         narrow(&dice)

@@ -11,6 +11,16 @@ final class Chronicle {
         let root: Int
         let effect: Mill.Effect
         let payload: [UInt8]
+        var label: Label?
+        var policy = Policy.all
+        /// Not to be handed out earlier.
+        var notBefore = Timestamp(microseconds: 0)
+        /// Its policy leaves no room for it: it fails without an attempt.
+        var isCrowded = false
+        /// What was streamed: how far, by which attempt last, and by each.
+        var place: StreamPlace?
+        var pouredBy: Lease?
+        var poured = Poured()
         var failures = 0
         var deaths = 0
         var failed: Lease?
@@ -34,13 +44,21 @@ final class Chronicle {
     /// When the newest start was, by its record and in virtual time.
     var startTime = Timestamp(microseconds: 0)
     var startInstant: Instant = 0
+    /// Its record.
+    var startTurn = 0
 
     var open: [EffectID: Order] = [:]
     var openByRoot: [Int: Int] = [:]
+    /// Open effects by their label, oldest first.
+    var labels: [Label: [EffectID]] = [:]
     /// Every effect that was ever ordered, and its payload.
     var ordered: [EffectID: [UInt8]] = [:]
     var closed: Set<EffectID> = []
     var dead: Set<EffectID> = []
+    var belfry = Belfry()
+    var outputs: [EmittedOutput] = []
+    /// By `Deed.rawValue`.
+    private(set) var deeds = [Int](repeating: 0, count: Deed.allCases.count)
     /// Follow-ups that must come next.
     var announced: [(message: [UInt8], of: Int)] = []
 
@@ -85,8 +103,13 @@ final class Chronicle {
         var books = Books()
         books.starts = starts
         books.open = open.sorted { $0.key < $1.key }.map {
-            Books.Effect(id: $0.key, root: $0.value.root, failures: $0.value.failures, deaths: $0.value.deaths)
+            Books.Effect(
+                id: $0.key, root: $0.value.root, failures: $0.value.failures, deaths: $0.value.deaths, place: $0.value.place)
         }
+        books.subscriptions = belfry.peals.values.sorted { $0.id < $1.id }.map {
+            Books.Subscription(id: $0.id, due: $0.due.map { Timestamp(microseconds: $0) })
+        }
+        books.lastOutput = outputs.last?.id
         books.dead = dead.sorted()
         books.sessions = fates.filter { !isOver($0.key) }.mapValues(\.count)
         books.workers = workers
@@ -99,25 +122,14 @@ final class Chronicle {
         take(Mill.update(&state, message, turn), of: turn, root: root)
     }
 
-    func take(_ command: Command<Mill>, of turn: Turn, root: Int) {
-        for (ordinal, order) in command.enumerated() {
-            switch order {
-            case .cancel, .emit: break
-            case .then(let message): announced.append((packed(message), turn.number))
-            case .run(let effect, _):
-                let id = EffectID(turn: turn.number, ordinal: ordinal)
-                let payload = packed(effect)
-                open[id] = Order(root: root, effect: effect, payload: payload)
-                ordered[id] = payload
-                openByRoot[root, default: 0] += 1
-            }
-        }
+    /// A chain of turns is at its end, and the state says what it wants to hear of.
+    func listen(turn: Int, now: Timestamp) {
+        let ended = belfry.want(state.bells, turn: turn, now: now)
+        if ended > 0 { count(.stoppedListening) }
     }
 
-    func close(_ id: EffectID) {
-        guard let order = open.removeValue(forKey: id) else { return }
-        closed.insert(id)
-        let count = openByRoot[order.root, default: 1] - 1
-        openByRoot[order.root] = count > 0 ? count : nil
-    }
+    func count(_ deed: Deed) { deeds[deed.rawValue] += 1 }
+
+    /// What the clock of the store says, but for what it drifts.
+    func storeTime(at now: Instant) -> Timestamp { startTime + .microseconds(now - startInstant) }
 }

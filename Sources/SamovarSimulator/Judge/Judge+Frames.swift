@@ -24,6 +24,8 @@ extension Judge {
             let worker = (peer as? WorkerProcess)?.id ?? .zero
             for task in tasks { try handOut(task, to: worker) }
         case .acknowledge(let leases): for lease in leases { try acknowledge(lease) }
+        case .streamed(let marks): for mark in marks { try check(mark) }
+        case .outputs(let page): try reached(page.outputs.last?.id.turn ?? 0, "outputs")
         case .cancel(let leases): for lease in leases { chronicle.handouts[lease]?.isSettled = true }
         default: break
         }
@@ -76,7 +78,8 @@ extension Judge {
 
     private func handOut(_ task: JobTask, to worker: WorkerID) throws(Violation) {
         try require(
-            chronicle.ordered[task.effect] != nil, .i5, expected: "tasks of effects that are on disk", seen: "effect \(task.effect)")
+            chronicle.ordered[task.effect] != nil, .i5, expected: "tasks of effects that are on disk", seen: "effect \(task.effect)"
+        )
         try require(
             chronicle.ordered[task.effect] == task.payload, .i6, expected: "the effect that was ordered",
             seen: "another payload for effect \(task.effect)")
@@ -87,8 +90,30 @@ extension Judge {
             chronicle.handouts[task.lease] == nil && earlier.allSatisfy { $0 < task.lease }, .i8,
             expected: "a lease greater than all before it", seen: "\(task.lease) for effect \(task.effect) after \(earlier)")
         try requireFree(task, earlier)
+        try requireItsTurn(task)
+        if task.resume != nil { chronicle.count(.resumed) }
         chronicle.handouts[task.lease] = Handout(effect: task.effect, worker: worker)
         chronicle.handoutsOf[task.effect, default: []].append(task.lease)
+    }
+
+    /// An effect that is still open when its task leaves has to be one that may run now, from where its stream ends.
+    private func requireItsTurn(_ task: JobTask) throws(Violation) {
+        guard let order = chronicle.open[task.effect] else { return }
+        try require(
+            task.resume == order.place, .i16,
+            expected: "effect \(task.effect) to go on from \(order.place.map { "\($0)" } ?? "its beginning")",
+            seen: "lease \(task.lease) from \(task.resume.map { "\($0)" } ?? "its beginning")")
+        try require(
+            !order.isCrowded, .i15, expected: "effect \(task.effect) to fail, for it is one too many", seen: "lease \(task.lease)")
+        let before = chronicle.predecessor(of: task.effect)
+        try require(
+            before == nil, .i15, expected: "effect \(task.effect) to wait until \(before ?? task.effect) is closed",
+            seen: "lease \(task.lease)")
+        let drift = (world.now - chronicle.startInstant) / 1_000 + milliseconds
+        let early = (order.notBefore - chronicle.storeTime(at: world.now)).microseconds
+        try require(
+            early <= drift, .i15, expected: "effect \(task.effect) to wait for its time",
+            seen: "lease \(task.lease), \(early) µs early")
     }
 
     /// While a worker that is not known to be gone runs an effect, nobody else gets it.
@@ -96,10 +121,13 @@ extension Judge {
         guard !world.swarm.isHarsh else { return }
         let failed = chronicle.open[task.effect]?.failed
         for lease in earlier {
-            guard let handout = chronicle.handouts[lease], handout.isRunning, !handout.isAbandoned, !handout.isSettled else { continue }
+            guard let handout = chronicle.handouts[lease], handout.isRunning, !handout.isAbandoned, !handout.isSettled else {
+                continue
+            }
             if let failed, lease <= failed { continue }
             try require(
-                false, .i6, expected: "effect \(task.effect) to stay with worker \(handout.worker), which runs it under lease \(lease)",
+                false, .i6,
+                expected: "effect \(task.effect) to stay with worker \(handout.worker), which runs it under lease \(lease)",
                 seen: "it is handed out again under lease \(task.lease)")
         }
     }
@@ -110,6 +138,8 @@ extension Judge {
         }
         handout.isSettled = true
         guard case .done? = handout.answer else { return }
+        // An attempt that was taken back, and not all that it streamed was wanted: another goes on.
+        if chronicle.isFenced(lease, of: handout.effect), missingDrop(handout.effect, lease) != nil { return }
         try require(
             chronicle.closed.contains(handout.effect), .i5,
             expected: "the end of effect \(handout.effect) to be on disk before its answer is acknowledged",

@@ -75,6 +75,7 @@ extension Judge {
             try require(
                 false, .i9, expected: "no open effect", seen: "effect \(id) (\(order.effect.work.rawValue)) of turn \(id.turn)")
         }
+        try requireBells()
         for client in world.clients {
             try require(
                 client.isSettled, .i9, expected: "\(client.name) to have all its answers",

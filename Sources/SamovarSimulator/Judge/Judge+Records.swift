@@ -18,6 +18,10 @@ extension Judge {
             chronicle.announced.removeFirst()
         }
         try takeEvent(record)
+        switch record.event {
+        case .started, .applied, .streamed: if chronicle.announced.isEmpty { chronicle.listen(turn: record.turn, now: record.time) }
+        default: break
+        }
         // Records that call no `update` leave the tally as it was.
         if chronicle.last < record.turn { chronicle.tallies.append(chronicle.state.tally) }
     }
@@ -26,10 +30,11 @@ extension Judge {
         switch record.event {
         case .started(let number, _, _, let seed): try started(number, seed: seed, record)
         case .applied(let bytes, _, let closes): try applied(bytes, closes: closes, record)
-        case .streamed:
-            try require(false, .i2, expected: "jobs that answer once", seen: "a streamed message at turn \(record.turn)")
+        case .streamed(let bytes, _, let checkpoint): try streamed(bytes, checkpoint: checkpoint, record)
         case .refused(let verdict): try refused(verdict, record)
-        case .attemptFailed(let id, let reason, _, _): try attemptFailed(id, reason, record)
+        case .attemptFailed(let id, let reason, _, let notBefore):
+            try attemptFailed(id, reason, record)
+            chronicle.open[id]?.notBefore = notBefore
         case .done(let id):
             try answered(id, record, messages: [])
             ended(id)
@@ -65,6 +70,8 @@ extension Judge {
         chronicle.starts = number
         chronicle.startTime = record.time
         chronicle.startInstant = world.store.startInstant
+        chronicle.startTurn = record.turn
+        chronicle.belfry.returned(now: record.time)
         guard number == 1 else { return }
         let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: chronicle.secret)
         do {
@@ -95,16 +102,30 @@ extension Judge {
         case .effect(let id, _, let index):
             try answered(id, record, message: bytes, at: index, closes: closes)
         case .failure(let id): try failedForGood(id, record)
+        case .subscription(let id, let nominal): try fired(id, nominal: nominal, message, record)
         case .followUp: break
-        case .store, .operator, .subscription:
+        case .store, .operator:
             try require(false, .i2, expected: "somebody who sent it", seen: "\(message) at turn \(record.turn) of \(record.origin)")
         }
-        let turn = Turn(number: record.turn, now: record.time, origin: record.origin, secret: chronicle.secret)
-        chronicle.apply(message, turn, root: record.root)
+        // An effect is closed before its answer orders another with its label.
         switch record.origin {
         case .effect(let id, _, _), .failure(let id): if closes { ended(id) }
         default: break
         }
+        apply(message, record)
+    }
+
+    func apply(_ bytes: [UInt8], _ record: Record) throws(Violation) {
+        do {
+            apply(try MessagePackDecoder().decode(Mill.Message.self, from: bytes), record)
+        } catch {
+            try require(false, .i2, expected: "a message at turn \(record.turn)", seen: "\(error)")
+        }
+    }
+
+    private func apply(_ message: Mill.Message, _ record: Record) {
+        let turn = Turn(number: record.turn, now: record.time, origin: record.origin, secret: chronicle.secret)
+        chronicle.apply(message, turn, root: record.root)
     }
 
     private func refused(_ verdict: Outcome.Verdict, _ record: Record) throws(Violation) {
@@ -124,7 +145,8 @@ extension Judge {
     private func input(_ session: SessionID, _ sequence: Int, _ record: Record) throws(Violation) -> ClientProcess.Input {
         let next = chronicle.isOver(session) ? 1 : chronicle.fates[session, default: []].count + 1
         try require(
-            sequence == next, .i3, expected: "input \(next) of session \(session)", seen: "input \(sequence) at turn \(record.turn)")
+            sequence == next, .i3, expected: "input \(next) of session \(session)", seen: "input \(sequence) at turn \(record.turn)"
+        )
         guard let input = wire[session]?[chronicle.timeline]?[sequence] else {
             throw Violation(
                 invariant: .i2, time: world.now, expected: "an input that its client sent",
@@ -163,8 +185,9 @@ extension Judge {
     private func answered(_ id: EffectID, _ record: Record, messages: [[UInt8]]) throws(Violation) {
         try require(chronicle.open[id] != nil, .i6, expected: "effect \(id) to end once", seen: "its end at turn \(record.turn)")
         // `done` does not say by which lease; one of them must have answered so.
-        let isTrue = chronicle.leases(of: id).contains { chronicle.handouts[$0]?.answer == .done(messages) }
-        try require(isTrue, .i2, expected: "a worker that answered so", seen: "effect \(id) done at turn \(record.turn)")
+        let answers = chronicle.leases(of: id).filter { chronicle.handouts[$0]?.answer == .done(messages) }
+        if let last = answers.last, !answers.contains(where: { missingDrop(id, $0) == nil }) { try requireWhole(id, last, record) }
+        try require(!answers.isEmpty, .i2, expected: "a worker that answered so", seen: "effect \(id) done at turn \(record.turn)")
     }
 
     private func answered(
@@ -181,6 +204,7 @@ extension Judge {
                 false, .i2, expected: "an answer that a worker gave for effect \(id) under lease \(lease)",
                 seen: "turn \(record.turn) with message \(index) of it")
         }
+        try requireWhole(id, lease, record)
         try require(
             closes == (index == messages.count - 1), .i6, expected: "the last message to end effect \(id)",
             seen: "message \(index) of \(messages.count), closes: \(closes)")
@@ -241,7 +265,8 @@ extension Judge {
         let isSpent = order.failures + 1 >= order.effect.work.retry.attempts
         let isParked = order.deaths + 1 > world.swarm.store.suspectDeaths
         try require(
-            isPermanent || isSpent || isParked, .i6, expected: "further attempts of effect \(id) (\(order.effect.work.rawValue))",
+            isPermanent || isSpent || isParked || order.isCrowded, .i6,
+            expected: "further attempts of effect \(id) (\(order.effect.work.rawValue))",
             seen: "its failure for good at turn \(record.turn), after \(order.failures) failures and \(order.deaths) deaths")
     }
 }

@@ -11,6 +11,9 @@ public enum Invariant: String, CaseIterable, Sendable {
     case i9 = "I9: when faults end, all work ends, and all see the newest view"
     case i10 = "I10: limits hold"
     case i12 = "I12: each call ends once and honestly"
+    case i14 = "I14: who listens hears of each time once, and of none when nobody listens"
+    case i15 = "I15: of effects with one label, those run that their policies leave"
+    case i16 = "I16: what an effect streams is applied once, in order, and its next attempt goes on from there"
 }
 
 /// A promise was broken.

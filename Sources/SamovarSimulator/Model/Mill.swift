@@ -14,6 +14,8 @@ enum Mill: Program {
         var sackBytes: Int
         /// What was ordered, by kind: a dictionary, so that its order must not matter.
         var orders: [String: Int] = [:]
+        /// What the state wants to hear of, by its label.
+        var bells: [String: HungBell] = [:]
     }
 
     enum Input: Portable {
@@ -22,6 +24,13 @@ enum Mill: Program {
         case chain(UInt64, links: Int)
         case work(UInt64, Work, count: Int)
         case refuse(UInt64)
+        case hang(UInt64, Bell)
+        case takeDown(UInt64, bell: Int)
+        /// Orders an effect with the label and the policy of a stone.
+        case lay(UInt64, Work, Stone)
+        /// Cancels what lies on a stone.
+        case clear(UInt64, stone: Int)
+        case shout(UInt64)
     }
 
     enum Message: Portable {
@@ -31,12 +40,24 @@ enum Mill: Program {
         /// The answer of an effect; `flour` is of one execution and no other.
         case ground(UInt64, flour: UInt64)
         case spoiled(UInt64, attempts: Int)
+        case hung(UInt64, Bell)
+        case tookDown(UInt64, bell: Int)
+        case rang(UInt64, bell: Int)
+        case laid(UInt64, Work, Stone)
+        case cleared(UInt64, stone: Int)
+        case shouted(UInt64)
+        /// Streamed by an effect, item after item.
+        case poured(UInt64, item: Int)
     }
+
+    /// What other programs hear.
+    typealias Output = UInt64
 
     /// What a worker is asked for.
     struct Effect: Portable {
         let grain: UInt64
         let work: Work
+        /// Of several that one turn orders; of one on a stone, the number of the stone.
         let part: Int
     }
 
@@ -61,25 +82,61 @@ enum Mill: Program {
         case .chain(let grain, let links): return .link(grain, rest: links)
         case .work(let grain, let work, let count): return .ordered(grain, work, count: count)
         case .refuse(let grain): throw Refusal(grain: grain)
+        case .hang(let grain, let bell): return .hung(grain, bell)
+        case .takeDown(let grain, let bell): return .tookDown(grain, bell: bell)
+        case .lay(let grain, let work, let stone): return .laid(grain, work, stone)
+        case .clear(let grain, let stone): return .cleared(grain, stone: stone)
+        case .shout(let grain): return .shouted(grain)
         }
     }
 
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Mill> {
         state.tally.take(message, turn)
         switch message {
-        case .noted, .ground, .spoiled: return .none
+        case .noted, .spoiled, .poured: return .none
+        case .ground(let grain, _):
+            // Some answers end subscriptions: one, or all that wait for the end of the store.
+            if grain % 8 == 3 { state.bells[name(Int(grain / 8 % UInt64(Bell.places)))] = nil }
+            if grain % 4 == 1 { state.bells = state.bells.filter { $0.value.bell.kind != .draining } }
+            return .none
         case .link(let grain, let rest):
             return rest > 0 ? .then(.link(grain, rest: rest - 1)) : order(Effect(grain: grain, work: .quick, part: 0))
         case .ordered(let grain, let work, let count):
             state.orders[work.rawValue, default: 0] += count
             return .batch((0..<count).map { order(Effect(grain: grain, work: work, part: $0)) })
+        case .hung(let grain, let bell):
+            state.bells[name(bell.place)] = HungBell(bell, grain: grain, now: turn.now)
+            return .none
+        case .tookDown(_, let bell):
+            state.bells[name(bell)] = nil
+            return .none
+        case .rang(let grain, let bell): return ring(&state, grain, bell)
+        case .laid(let grain, let work, let stone):
+            return order(Effect(grain: grain, work: work, part: stone.code), id: stone.label, policy: stone.policy)
+        case .cleared(let grain, let stone): return .cancel(Stone.label(stone)).emit(grain)
+        case .shouted(let grain): return .emit(grain).emit(grain &+ 1)
         }
     }
 
-    private static func order(_ effect: Effect) -> Command<Mill> {
+    /// A bell that rang. One that rings at a single time is taken down by half of its rings.
+    private static func ring(_ state: inout State, _ grain: UInt64, _ place: Int) -> Command<Mill> {
+        guard let hung = state.bells[name(place)] else { return .none }
+        state.bells[name(place)]?.rings += 1
+        if hung.bell.kind == .at, grain % 2 == 0 { state.bells[name(place)] = nil }
+        guard hung.bell.isWorking else { return hung.rings % 4 == 0 ? .emit(grain) : .none }
+        return order(Effect(grain: grain, work: .quick, part: 0), id: Label("bell \(place)"), policy: .latest)
+    }
+
+    private static func order(_ effect: Effect, id: Label? = nil, policy: Policy = .all) -> Command<Mill> {
         .run(
-            effect, queue: effect.work.queue, retry: effect.work.retry, timeout: effect.work.timeout,
-            delay: effect.work == .late ? .milliseconds(700) : .zero)
+            effect, id: id, queue: effect.work.queue, policy: policy, retry: effect.work.retry, timeout: effect.timeout,
+            delay: effect.work.delay)
+    }
+
+    static func name(_ place: Int) -> String { "bell \(place)" }
+
+    static func subscriptions(_ state: State) -> [Subscription<Mill>] {
+        state.bells.isEmpty ? [] : state.bells.sorted { $0.key < $1.key }.map { $0.value.subscription(id: Label($0.key)) }
     }
 
     static func view(_ state: State) -> ViewState { view(of: state.tally, sackBytes: state.sackBytes) }
@@ -112,6 +169,12 @@ struct Tally: Portable, BitwiseCopyable {
         case .ordered(let grain, _, let count): hash.combine(grain &* UInt64(count + 1))
         case .ground(let grain, let flour): hash.combine(grain ^ flour)
         case .spoiled(let grain, let attempts): hash.combine(grain &- UInt64(attempts))
+        case .hung(let grain, let bell): hash.combine(grain ^ bell.code)
+        case .tookDown(let grain, let bell), .rang(let grain, let bell): hash.combine(grain &* UInt64(bell + 2))
+        case .laid(let grain, _, let stone): hash.combine(grain &- UInt64(stone.code))
+        case .cleared(let grain, let stone): hash.combine(grain &+ UInt64(stone) << 32)
+        case .shouted(let grain): hash.combine(~grain)
+        case .poured(let grain, let item): hash.combine(grain &+ UInt64(item) << 40)
         }
         checksum = hash.finish()
     }

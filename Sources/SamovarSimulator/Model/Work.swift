@@ -27,17 +27,24 @@ enum Work: String, Portable, CaseIterable {
     case chatty
     /// Answers what is no message.
     case babbling
+    /// Streams its messages, one after the other.
+    case pouring
+    /// Answers with an order for the stone on which it lies.
+    case relay
+
+    /// What every world may have; of the others, those with streams or stones.
+    static let plain = allCases.filter { !$0.isDeadly && $0 != .pouring && $0 != .relay }
 
     var isDeadly: Bool { self == .lethal || self == .dangerous }
 
     /// It needs a slot for a moment only.
-    var isShort: Bool { ![.slow, .stuck, .lethal, .dangerous].contains(self) }
+    var isShort: Bool { ![.slow, .stuck, .lethal, .dangerous, .pouring].contains(self) }
 
     var queue: Queue { self == .slow || self == .flaky ? "heavy" : .default }
 
     var retry: Retry {
         switch self {
-        case .flaky, .failing, .stuck: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
+        case .flaky, .failing, .stuck, .pouring: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
         default: .never
         }
     }
@@ -49,6 +56,13 @@ enum Work: String, Portable, CaseIterable {
         default: nil
         }
     }
+
+    var delay: Duration { self == .late ? .milliseconds(700) : .zero }
+}
+
+extension Mill.Effect {
+    /// Some streams run out of time in the middle.
+    var timeout: Duration? { work == .pouring && grain % 4 == 0 ? .milliseconds(900) : work.timeout }
 }
 
 /// How one execution will end.
@@ -77,6 +91,11 @@ struct Execution {
         case .lethal: end = .death
         case .dangerous: end = attempt == 1 ? .death : .answer(.done([flour(effect, &dice)]))
         case .stuck: end = .never
+        case .pouring: if effect.grain % 2 == 0 { end = .answer(.done([flour(effect, &dice)])) }
+        case .relay:
+            if let stone = Stone(code: effect.part) {
+                end = .answer(.done([packed(Mill.Message.laid(effect.grain, .quick, stone))]))
+            }
         }
     }
 

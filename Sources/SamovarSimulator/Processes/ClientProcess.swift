@@ -31,6 +31,9 @@ final class ClientProcess: Process {
     /// A turn of an input that was applied.
     private var newestTurn: Int?
     private(set) var shown: Shown?
+    /// The last output that was heard.
+    private var heard = silence
+    private static let silence = EffectID(turn: 0, ordinal: 0)
     /// The timeline of the newest WELCOME.
     private var home = Timeline.zero
     private let isSender: Bool
@@ -70,6 +73,7 @@ final class ClientProcess: Process {
         newestTurn = nil
         shown = nil
         home = .zero
+        heard = Self.silence
     }
 
     // MARK: Events
@@ -97,6 +101,7 @@ final class ClientProcess: Process {
         let now = localNow
         if isSender { for _ in 0..<dice.pick([1, 1, 2, 5]) where maySend { submit() } }
         if dice.chance(0.1), let turn = newestTurn, settling.count < 4 { try settle(turn, now) }
+        if world.swarm.traits.contains(.shouts), dice.chance(0.2) { try requestOutputs(now) }
         if dice.chance(0.1) { try requestView(atLeast: newestTurn ?? 0, now) }
         if dice.chance(0.005) { try leave(now) }
         if isUp { wake(at: world.now) }
@@ -120,6 +125,52 @@ final class ClientProcess: Process {
     }
 
     private func makeInput(_ grain: UInt64) -> Input {
+        if world.swarm.script.indices.contains(world.sent) {
+            switch world.swarm.script[world.sent] {
+            case .hang(let bell): return hang(bell, grain)
+            case .lay(let work, let stone): return lay(work, on: stone, grain)
+            }
+        }
+        if world.swarm.inputs == nil, !world.swarm.traits.isEmpty, dice.chance(0.4) {
+            // In a fixed order: a set has another in each process.
+            return makeInput(grain, dice.pick(Swarm.Trait.allCases.filter(world.swarm.traits.contains)))
+        }
+        return makePlainInput(grain)
+    }
+
+    private func makeInput(_ grain: UInt64, _ trait: Swarm.Trait) -> Input {
+        switch trait {
+        case .bells where dice.chance(0.3):
+            let bell = dice.number(0...Bell.places - 1)
+            return Input(
+                grain: grain, bytes: packed(Mill.Input.takeDown(grain, bell: bell)), message: .tookDown(grain, bell: bell))
+        case .bells: return hang(Bell.drawn(&dice), grain)
+        case .stones where dice.chance(0.25):
+            let stone = dice.number(0...Stone.count - 1)
+            return Input(
+                grain: grain, bytes: packed(Mill.Input.clear(grain, stone: stone)), message: .cleared(grain, stone: stone))
+        case .stones:
+            let stone = Stone.drawn(&dice)
+            var work = dice.pick(world.swarm.works + [.relay])
+            if world.isLoaded, !work.isShort { work = .quick }
+            return lay(work, on: stone, grain)
+        case .pouring:
+            let work: Work = world.isLoaded ? .quick : .pouring
+            return Input(
+                grain: grain, bytes: packed(Mill.Input.work(grain, work, count: 1)), message: .ordered(grain, work, count: 1))
+        case .shouts: return Input(grain: grain, bytes: packed(Mill.Input.shout(grain)), message: .shouted(grain))
+        }
+    }
+
+    private func hang(_ bell: Bell, _ grain: UInt64) -> Input {
+        Input(grain: grain, bytes: packed(Mill.Input.hang(grain, bell)), message: .hung(grain, bell))
+    }
+
+    private func lay(_ work: Work, on stone: Stone, _ grain: UInt64) -> Input {
+        Input(grain: grain, bytes: packed(Mill.Input.lay(grain, work, stone)), message: .laid(grain, work, stone))
+    }
+
+    private func makePlainInput(_ grain: UInt64) -> Input {
         switch world.swarm.inputs == nil ? dice.number(0...19) : [5, 3, 12][world.sent % 3] {
         case 0: return Input(grain: grain, bytes: [0xc1] + packed(grain), message: nil)
         case 1: return Input(grain: grain, bytes: packed(Mill.Input.refuse(grain)), message: nil)
@@ -155,6 +206,18 @@ final class ClientProcess: Process {
         do throws(ClientMachine.SubmitError) {
             actions = try machine?.requestView(atLeast: turn, now: now) ?? []
             wantedView = max(turn, wantedView ?? turn)
+        } catch {
+            world.note("\(name) cannot ask: \(error)")
+        }
+        try perform(actions, now)
+    }
+
+    /// All outputs after the last one that was heard.
+    private func requestOutputs(_ now: Timestamp) throws(Violation) {
+        let page = PageRequest.outputs(after: heard, in: home == .zero ? nil : home, waits: false)
+        var actions: [ClientMachine.Action] = []
+        do throws(ClientMachine.SubmitError) {
+            actions = try machine?.request(page, now: now) ?? []
         } catch {
             world.note("\(name) cannot ask: \(error)")
         }
@@ -222,8 +285,12 @@ final class ClientProcess: Process {
             settling.remove(turn)
         case .unsettled(let turn, _): settling.remove(turn)
         case .waiting, .noView, .note: break
-        case .page, .pageless:
+        case .page(.outputs(let place, _, _), .outputs(let page)):
+            try world.judge.heard(self, page, timeline: machine?.timeline ?? .zero)
+            if place == heard { heard = page.outputs.last?.id ?? heard }
+        case .page:
             try world.judge.require(false, .i12, expected: "no page that nobody asked for", seen: "one at \(name)")
+        case .pageless: break
         case .view(_, let turn, let bytes): try viewed(turn, bytes, now)
         case .refused(let error):
             try world.judge.refused(self, error)
@@ -238,6 +305,7 @@ final class ClientProcess: Process {
         guard timeline != home else { return }
         home = timeline
         newestTurn = nil
+        heard = Self.silence
         // Turns of one timeline mean nothing in another: any view will do.
         if wantedView != nil { wantedView = 0 }
     }

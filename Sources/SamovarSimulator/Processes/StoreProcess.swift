@@ -65,7 +65,7 @@ final class StoreProcess: Process {
     private func saveSnapshot(through turn: Int) {
         do {
             let machine = try replay(through: turn)
-            post(.save(Snapshot(turn: turn, bytes: try machine.snapshotBytes())))
+            post(.save(Snapshot(turn: machine.head, bytes: try machine.snapshot())))
         } catch {
             world.note("store: no snapshot: \(error)")
             machine?.snapshotSaved(bytes: nil)

@@ -6,11 +6,14 @@ import SamovarProtocol
 final class Running {
     let task: JobTask
     let execution: Execution
+    /// What it streams before its end; nil if it does not.
+    var pouring: Pouring?
     var isStopping = false
 
-    init(task: JobTask, execution: Execution) {
+    init(task: JobTask, execution: Execution, pouring: Pouring?) {
         self.task = task
         self.execution = execution
+        self.pouring = pouring
     }
 }
 
@@ -21,6 +24,7 @@ final class WorkerProcess: Process {
     private var port = Port()
     private var running: [Lease: Running] = [:]
     private var ended: [(Running, JobResult.Answer)] = []
+    private var poured: [(job: Running, index: Int, drop: Handout.Drop)] = []
     private var shallDrain = false
     /// Jobs whose answer the store has not acknowledged, for the judge.
     private(set) var owed: Set<Lease> = []
@@ -52,6 +56,7 @@ final class WorkerProcess: Process {
         for lease in running.keys { world.judge.chronicle(of: timeline)?.handouts[lease]?.isRunning = false }
         running.removeAll()
         ended.removeAll()
+        poured.removeAll()
         owed.removeAll()
         shallDrain = false
         machine = nil
@@ -93,11 +98,37 @@ final class WorkerProcess: Process {
         wake(at: world.now)
     }
 
+    /// The handler sends its next item, or waits until there is room for it.
+    func jobPours(_ job: Running) {
+        guard running[job.task.lease] === job, !job.isStopping, var pouring = job.pouring else { return }
+        defer { job.pouring = pouring }
+        if pouring.isOver || pouring.isBroken {
+            guard !pouring.isBroken, case .answer(let answer) = job.execution.end else {
+                ended.append((job, .failed(.threw, "spilt", permanent: false)))
+                return wake(at: world.now)
+            }
+            ended.append((job, answer))
+            return wake(at: world.now)
+        }
+        let drop = Handout.Drop(message: pouring.message, checkpoint: pouring.checkpoint)
+        var pause = pouring.pause
+        if let index = pouring.window.next(size: drop.message.count + (drop.checkpoint?.count ?? 0)) {
+            poured.append((job, index, drop))
+            pouring.next += 1
+            wake(at: world.now)
+        } else {
+            pause = 20 * milliseconds
+        }
+        world.plan(.jobPours(self, incarnation: incarnation, job), at: world.now + pause)
+    }
+
     // MARK: The loop
 
     override func round() throws(Violation) {
         let now = localNow
         var actions: [WorkerMachine.Action] = []
+        for (job, index, drop) in poured { stream(job, index, drop) }
+        poured.removeAll()
         for (job, answer) in ended { actions += finish(job, answer, now) }
         ended.removeAll()
         if shallDrain { actions += machine?.drain(now: now) ?? [] }
@@ -116,6 +147,13 @@ final class WorkerProcess: Process {
         guard isUp else { return }
         if mayHaveMore { wake(at: world.now) }
         if let deadline = machine?.deadline { wake(at: clock.instant(of: deadline, after: world.now)) }
+    }
+
+    private func stream(_ job: Running, _ index: Int, _ drop: Handout.Drop) {
+        let lease = job.task.lease
+        guard running[lease] === job, !job.isStopping else { return }
+        world.judge.chronicle(of: timeline)?.handouts[lease]?.drops[index] = drop
+        machine?.streamed(lease, index: index, message: drop.message, checkpoint: drop.checkpoint)
     }
 
     private func finish(_ job: Running, _ answer: JobResult.Answer, _ now: Timestamp) -> [WorkerMachine.Action] {
@@ -152,7 +190,9 @@ final class WorkerProcess: Process {
         case .start(let task): try start(task)
         case .cancel(let lease): stop(lease)
         case .acknowledged(let mark):
-            try world.judge.require(false, .i2, expected: "no word of streams, for no job streams", seen: "\(mark)")
+            try world.judge.require(
+                running[mark.lease]?.pouring != nil, .i16, expected: "word of a stream that \(name) has", seen: "\(mark)")
+            running[mark.lease]?.pouring?.window.acknowledged(through: mark.index)
         case .refused(let error):
             try world.judge.require(
                 world.swarm.isHarsh, .i9, expected: "\(name) to be taken", seen: "it is refused: \(error)")
@@ -172,10 +212,12 @@ final class WorkerProcess: Process {
         } catch {
             return try world.judge.require(false, .i6, expected: "an effect of this program", seen: "\(error)")
         }
-        let job = Running(task: task, execution: Execution(of: effect, attempt: task.attempt, &dice))
+        let pouring = effect.work == .pouring ? Pouring(of: effect, resume: task.resume, &dice) : nil
+        let job = Running(task: task, execution: Execution(of: effect, attempt: task.attempt, &dice), pouring: pouring)
         running[task.lease] = job
         try world.judge.require(
             running.count <= slots, .i10, expected: "\(slots) jobs at once", seen: "\(running.count) in \(name)")
+        if let pouring { return world.plan(.jobPours(self, incarnation: incarnation, job), at: world.now + pouring.pause) }
         if case .never = job.execution.end { return }
         world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + job.execution.duration)
     }
@@ -195,7 +237,8 @@ final class WorkerProcess: Process {
         guard let link = port.link, link.state == .open, let effect = world.judge.chronicle.open.keys.min() else { return }
         let lease = world.judge.chronicle.leases(of: effect).last ?? Lease(start: 1, counter: 1)
         let message = packed(Mill.Message.ground(0, flour: dice.word()))
-        let result = JobResult(effect: effect, lease: lease, token: dice.word(), answer: .done([message]))
+        let answer: JobResult.Answer = dice.chance(0.5) ? .done([message]) : .streamed(index: 1, message: message, checkpoint: nil)
+        let result = JobResult(effect: effect, lease: lease, token: dice.word(), answer: answer)
         let envelope = Envelope(.result([result], credit: 0), timeline: world.judge.chronicle.timeline)
         world.note("\(name) forges an answer for effect \(effect)")
         world.network.send(envelope.parts, on: link, .toStore)

@@ -9,6 +9,28 @@ import Testing
 
     // MARK: Failures
 
+    @Test func `What a worker says once more of a failed attempt is no answer of the next one that it holds`() throws {
+        for isProven in [true, false] {
+            let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
+            rig.order(job("a", attempts: 3))
+            let first = try #require(rig.takeTasks(worker(1)).first)
+            rig.exchange(.result([first.failed()], credit: 9), from: worker(1))
+            rig.tick(.seconds(2))
+            let second = try #require(rig.takeTasks(worker(1)).first)
+            #expect(second.lease > first.lease)
+            // The acknowledgement was lost, and the worker dies before the store has read this.
+            rig.deliver(.result([first.failed()], credit: 9), from: worker(1))
+            if isProven {
+                rig.machine.workerDied(workerID(1), "killed", now: rig.now)
+            } else {
+                rig.machine.workerLost(workerID(1), now: rig.now)
+            }
+            rig.round()
+            let third = rig.connectWorker(2, credit: 9).tasks.first
+            #expect(third?.effect == first.effect, "proven: \(isProven)")
+        }
+    }
+
     @Test func aFailedAttemptIsTriedAgainAfterItsPause() throws {
         let rig = try Self.rig(credit: 9)
         rig.order(job("a", attempts: 2))

@@ -74,6 +74,48 @@ import Testing
         #expect(try rig.state().done == ["one"])
     }
 
+    @Test func `An answer does not count if messages of its attempt came too late to be applied`() throws {
+        let (rig, task) = try Self.running(job("a", attempts: 3, timeout: 1))
+        rig.exchange(.result([task.streamed(1, "one", checkpoint: [1])], credit: 9), from: worker(1))
+        // Past the timeout and its grace, while the rest is under way.
+        rig.tick(.seconds(5))
+        rig.connectWorker(2, credit: 0)
+        let late = rig.exchange(.result([task.streamed(2, "two"), task.answered("end")], credit: 0), from: worker(1))
+        #expect(late.contains(.cancel([task.lease])) && late.contains(.acknowledge([task.lease])))
+        #expect(try rig.state().done == ["one"], "the end without what came before it")
+        rig.tick(.seconds(5))
+        let next = try #require(rig.exchange(.credit(9), from: worker(2)).tasks.first ?? rig.takeTasks(worker(1)).first)
+        #expect(next.resume == StreamPlace(index: 1, checkpoint: [1]))
+    }
+
+    @Test func `The late answer of an attempt that has streamed nothing since counts`() throws {
+        let (rig, task) = try Self.running(job("a", attempts: 3, timeout: 1))
+        rig.exchange(.result([task.streamed(1, "one")], credit: 0), from: worker(1))
+        rig.tick(.seconds(5))
+        rig.exchange(.result([task.answered("end")], credit: 0), from: worker(1))
+        #expect(try rig.state().done == ["one", "end"])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `An attempt streams nothing more once a newer one has, though that one is gone`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        rig.exchange(.result([next.streamed(2, "one again")], credit: 9), from: worker(2))
+        // Its number 2 was another message; its number 3 would follow what it never sent.
+        for restarts in [false, true] {
+            let rig = restarts ? try rig.restarted() : rig
+            rig.machine.workerDied(workerID(2), "killed", now: rig.now)
+            let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+            let frames = rig.connectWorker(1, claims: [claim], credit: 0, attempt: restarts ? 3 : 2, at: worker(3))
+            #expect(frames.contains(.cancel([task.lease])), "restarts: \(restarts)")
+            let late = [task.streamed(2, "two"), task.streamed(3, "three"), task.answered("end")]
+            rig.exchange(.result(late, credit: 0), from: worker(3))
+            #expect(try rig.state().done == ["one", "one again"], "restarts: \(restarts)")
+        }
+    }
+
     @Test func `A restarted store goes on with the next number, from the journal and from a snapshot`() throws {
         let (rig, task) = try Self.running()
         rig.exchange(.result([task.streamed(1, "one", checkpoint: [7])], credit: 9), from: worker(1))
@@ -151,6 +193,23 @@ import Testing
         #expect(!frames.contains(.streamed([mark(task, 1)])))
         let after = rig.exchange(.result([tasks[0].answered("b")], credit: 9), from: worker(1))
         #expect(after.contains(.streamed([mark(task, 1)])))
+    }
+
+    @Test func `While too many effects are open and no job ends, streams go on by a window each tick`() throws {
+        let (rig, task) = try Self.running(credit: 1) { $0.openEffects = 5 }
+        let more = task.result(
+            .streamed(index: 1, message: packed(Shop.Message.order([job("b"), job("c"), job("d")])), checkpoint: nil))
+        let frames = rig.exchange(.result([more], credit: 1), from: worker(1))
+        #expect(frames.tasks.isEmpty && !frames.contains(.streamed([mark(task, 1)])))
+        // The others wait for the slot of the stream, and it for its acknowledgement.
+        var told: [Frame] = []
+        for _ in 0..<3 {
+            rig.tick(.seconds(1))
+            told += rig.take(worker(1))
+        }
+        #expect(told.contains(.streamed([mark(task, 1)])))
+        rig.exchange(.result([task.streamed(2, "two"), task.answered("end")], credit: 2), from: worker(1))
+        #expect(try rig.state().done == ["two", "end"])
     }
 
     @Test func `A worker that dies with an unread stream message does not keep its effect`() throws {

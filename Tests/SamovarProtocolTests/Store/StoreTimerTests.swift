@@ -94,6 +94,19 @@ import Testing
         #expect(try next.state().ticks == ["back", "stop"])
     }
 
+    @Test func `A moment is not told to a subscription that an answer has ended before`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "stop", moment: Lifecycle.draining.rawValue))
+        rig.order(job("a"), sequence: 2)
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        // Both have come when the next turn is taken, and answers go first.
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        let answer = JobResult.Answer.done([packed(Shop.Message.watch([]))])
+        rig.exchange(.result([task.result(answer)], credit: 9), from: worker(1))
+        #expect(try rig.state().ticks == [])
+        let isStopped = rig.machine.isStopped
+        #expect(isStopped, "and nothing waits for it")
+    }
+
     @Test func `A program that waits for a timer is not idle`() throws {
         let rig = try Self.rig(Self.every(60))
         _ = rig.takePublished()
