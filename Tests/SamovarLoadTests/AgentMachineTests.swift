@@ -59,6 +59,14 @@ struct AgentMachineTests {
         #expect(machine.ticked(isIdle: true, answered: 0, now: at(1.1)).contains(.report))
     }
 
+    @Test func `an agent that has told its result has done its part when the coordinator leaves`() {
+        var machine = running()
+        _ = machine.heard(.stop, now: at(1))
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(1.1)).contains(.report))
+        #expect(machine.disconnected() == [.finish])
+        #expect(machine.hasEnded && machine.disconnected().isEmpty)
+    }
+
     @Test func `without a coordinator it fails`() {
         var waiting = AgentMachine(now: at(0))
         #expect(waiting.ticked(isIdle: true, answered: 0, now: at(60)) == [.fail("the coordinator has said nothing for 60 s")])

@@ -13,7 +13,8 @@ public import SamovarCore
 /// | stop | fails | fails | fails | end; draining | – | – |
 /// | ticked | – | alive each second | alive | progress; at the end: end, draining | progress; idle or too late: report, reporting | – |
 /// | thanks | – | – | – | – | – | finish |
-/// | dismissed, disconnected | fails | fails | fails | fails | fails | fails |
+/// | dismissed | fails | fails | fails | fails | fails | fails |
+/// | disconnected | fails | fails | fails | fails | fails | finish |
 ///
 /// Limits: the coordinator answers within 60 s in the phases in which the agent waits for it.
 public struct AgentMachine: ~Copyable {
@@ -132,9 +133,12 @@ extension AgentMachine {
         }
     }
 
-    /// The connection to the coordinator broke.
+    /// The connection to the coordinator broke. An agent that has told its result has done its part: whether the coordinator made
+    /// something of it, the coordinator says.
     public mutating func disconnected() -> [Action] {
-        fail("the coordinator is gone")
+        guard case .reporting = state else { return fail("the coordinator is gone") }
+        state = .ended
+        return [.finish]
     }
 }
 
