@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test scaffolds simulate planted chaos bench fuzz sanitize build docs format lint clean system python swift
+.PHONY: help run test scaffolds simulate planted chaos bench benchmarks fuzz sanitize build docs format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -35,7 +35,7 @@ export SAMOVAR_RUN_DIR := $(value DIR)
 export SAMOVAR_RUN_FRESH := $(value FRESH)
 
 help: ## Says what there is
-	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (bytes) FRESH=1 (search anew)
 	root=$$(cd -P -- "$$SAMOVAR_RUN_DIR" && pwd -P)
@@ -103,6 +103,10 @@ chaos: system swift ## Kills and stops processes at random for ten minutes, and 
 
 bench: system swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
 	JOBS=$(JOBS) PARTS="$(PARTS)" ROUNDS="$(ROUNDS)" Benchmarks/bench.sh
+
+benchmarks: system swift ## Counts the allocations of single operations, and fails if they are not those of Benchmarks/Thresholds
+	swift package --package-path Benchmarks --scratch-path .build --disable-sandbox benchmark thresholds check \
+		--target Operations --no-progress --path "$$PWD/Benchmarks/Thresholds"
 
 fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODERS="frames json …"
 	resources=$$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')

@@ -44,6 +44,9 @@ let package = Package(
         .library(name: "MessagePack", targets: ["MessagePack"]),
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
+        // The two adapters, for those who measure them alone.
+        .library(name: "SQLiteJournal", targets: ["Journal", "SQLiteJournal"]),
+        .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
         .executable(name: "dupes", targets: ["DupesExample"]),

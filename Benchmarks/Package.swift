@@ -16,7 +16,11 @@ let samovar: [Target.Dependency] = ["Samovar", "MessagePack"].map { .product(nam
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "samovar", path: "..")],
+    dependencies: [
+        .package(name: "samovar", path: ".."),
+        // Without its own count of allocations, which needs a library that is preloaded.
+        .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
+    ],
     targets: [
         .target(name: "CountedAllocations"),
         .target(name: "Elementary", swiftSettings: settings),
@@ -24,5 +28,17 @@ let package = Package(
             name: "Turns", dependencies: ["CountedAllocations", "Elementary", .product(name: "SamovarCore", package: "samovar")],
             swiftSettings: settings),
         .executableTarget(name: "RoundTrip", dependencies: samovar, swiftSettings: settings),
+        .target(name: "BareZeroMQ", linkerSettings: [.linkedLibrary("zmq")]),
+        // Runs under `swift package benchmark`, which takes targets below a folder named Benchmarks: `make benchmarks`.
+        .executableTarget(
+            name: "Operations",
+            dependencies: samovar + [
+                "BareZeroMQ", "CountedAllocations",
+                .product(name: "Benchmark", package: "benchmark"),
+                .product(name: "SamovarCore", package: "samovar"),
+                .product(name: "SQLiteJournal", package: "samovar"),
+                .product(name: "ZeroMQ", package: "samovar"),
+            ],
+            path: "Operations", swiftSettings: settings, plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
     ]
 )

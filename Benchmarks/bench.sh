@@ -31,8 +31,10 @@ export SAMOVAR_RUNTIME_DIR=$work/run
 
 say() { echo "$*" >&2; }
 
+# What was measured until then is shown.
 stop() {
     say "$*"
+    if [ -s "$work/table" ] && [ "$BASHPID" = $$ ]; then show; fi
     exit 1
 }
 
@@ -61,9 +63,9 @@ benchmarks() {
     local product
     if [ -n "${OWN:-}" ]; then return; fi
     for product in "$@"; do
-        swift build --package-path Benchmarks -c release --product "$product" ${JOBS:+-j "$JOBS"} >&2
+        swift build --package-path Benchmarks --scratch-path .build -c release --product "$product" ${JOBS:+-j "$JOBS"} >&2
     done
-    own=$(swift build --package-path Benchmarks -c release --show-bin-path)
+    own=$(swift build --package-path Benchmarks --scratch-path .build -c release --show-bin-path)
 }
 
 # The yardsticks in C.

@@ -128,8 +128,8 @@ measure_celery() {
 }
 
 if [ -z "$own" ]; then
-    swift build --package-path Benchmarks -c release --product RoundTrip ${JOBS:+-j "$JOBS"} >&2
-    own=$(swift build --package-path Benchmarks -c release --show-bin-path)
+    swift build --package-path Benchmarks --scratch-path .build -c release --product RoundTrip ${JOBS:+-j "$JOBS"} >&2
+    own=$(swift build --package-path Benchmarks --scratch-path .build -c release --show-bin-path)
 fi
 has_redis= has_nats= python=
 if command -v redis-server >/dev/null && pkg-config --exists hiredis; then

@@ -1,0 +1,40 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+
+func engineBenchmarks() {
+    engine("packable", PackableMessage(step: 1))
+    engine("plain", PlainMessage.increment(by: 1))
+
+    let store = prepared { try Local() }
+    measure("LocalStore, one turn") { try store.turn() }
+}
+
+private final class Local {
+    private var store: LocalStore<Tally<PackableMessage>>
+
+    init() throws { store = try LocalStore(Tally<PackableMessage>.self) }
+
+    func turn() throws -> Int {
+        try store.send(PackableMessage(step: 1))
+        return store.head
+    }
+}
+
+private func engine<Message: Portable>(_ name: String, _ message: Message) {
+    let input = prepared { try MessagePackEncoder().encode(message) }
+    let now = Timestamp(microseconds: 1_700_000_000_000_000)
+    let engine = TypedEngine(Tally<Message>.self, secret: Secret(high: 1, low: 2))
+    let log = TurnLog(after: 0)
+    prepared { try engine.start(seed: try MessagePackEncoder().encode(NoSeed()), now: now, log: log) }
+    let session = UniqueID(high: 9, low: 9)
+    measure("turn engine, a \(name) input to its record") {
+        let head = engine.head
+        guard case .applied = try engine.take(input, now: now, origin: .client(session: session, sequence: head), log: log) else {
+            preconditionFailure("the input was not applied")
+        }
+        // As at each commit, so that the batch does not grow without end.
+        if log.batch.turns >= 100 { log.batch = RecordBatch(after: log.batch.last) }
+        return engine.head
+    }
+}
