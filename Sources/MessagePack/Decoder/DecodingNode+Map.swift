@@ -67,14 +67,10 @@ extension DecodingNode {
     /// Whether a key is this string, or the integer this string is the digits of. Moves the reader behind the key.
     private func compareKey(at offset: Int, with name: inout String) throws -> Bool {
         session.reader.next = offset
-        guard try session.reader.peekType() == .string else {
-            session.reader.depth = depth + 1
-            try session.reader.skip()
-            return self.name(at: offset) == name
-        }
-        let content = try session.reader.stringContent()
-        session.reader.next = content.upperBound
-        return session.reader.isEqual(content, to: &name)
+        if let isEqual = try session.reader.compareString(with: &name) { return isEqual }
+        session.reader.depth = depth + 1
+        try session.reader.skip()
+        return self.name(at: offset) == name
     }
 
     /// The key at an index as text, if it is a string or an integer.
@@ -92,6 +88,14 @@ extension DecodingNode {
 }
 
 extension MessagePackReader {
+    /// Passes over a string and says whether it is this text; passes over nothing and returns nil if the next value is another.
+    mutating func compareString(with text: inout String) throws(MessagePackError) -> Bool? {
+        guard try peekType() == .string else { return nil }
+        let content = try stringContent()
+        next = content.upperBound
+        return isEqual(content, to: &text)
+    }
+
     /// Whether the bytes at these indices are the UTF-8 of a text.
     func isEqual(_ content: Range<Int>, to text: inout String) -> Bool {
         text.withUTF8 { utf8 in
