@@ -27,6 +27,9 @@ let package = Package(
         .executableTarget(
             name: "Turns", dependencies: ["CountedAllocations", "Elementary", .product(name: "SamovarCore", package: "samovar")],
             swiftSettings: settings),
+        .executableTarget(
+            name: "Codec", dependencies: ["CountedAllocations", .product(name: "MessagePack", package: "samovar")],
+            swiftSettings: settings),
         .executableTarget(name: "RoundTrip", dependencies: samovar, swiftSettings: settings),
         .target(name: "BareZeroMQ", linkerSettings: [.linkedLibrary("zmq")]),
         // Runs under `swift package benchmark`, which takes targets below a folder named Benchmarks: `make benchmarks`.

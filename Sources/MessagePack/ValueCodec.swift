@@ -2,6 +2,7 @@
 ///
 /// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. Any other goes through `Codable`'s containers.
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
+/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value.
 ///
 /// `@unchecked`: its closures hold an encoder, a decoder and a type found at run time, whose conformance the compiler cannot know to be
 /// usable everywhere. Make it off the actors, as store and worker do: there the cast finds no conformance that belongs to one.
@@ -14,8 +15,10 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
         if let packable = Value.self as? any (MessagePackable & Codable).Type {
             self = Self.packable(packable, encoder, decoder)
         } else {
-            write = { try encoder.encode($0, into: &$1) }
-            read = { try decoder.decode(Value.self, from: $0) }
+            let encoding = KeptSession<EncodingSession>()
+            let decoding = KeptSession<DecodingSession>()
+            write = { try encoder.encode($0, into: &$1, encoding) }
+            read = { try decoder.decode(Value.self, from: $0, decoding) }
         }
     }
 

@@ -16,9 +16,4 @@ extension DecodingNode: Decoder {
     func singleValueContainer() -> any SingleValueDecodingContainer {
         SingleValueDecoding(node: self)
     }
-
-    /// The node of a value which this one decodes by hand.
-    func child(at offset: Int, step: PathStep) -> DecodingNode {
-        DecodingNode(below: self, at: offset, step: step, subject: subject, isNested: true)
-    }
 }

@@ -59,7 +59,7 @@ extension DecodingNode {
 
     /// Refuses a field which is a key of no container that was asked for.
     func refuseUnknownFields() throws {
-        guard content == .map, !keyTypes.isEmpty else { return }
+        guard content == .map, !keyTypes.isEmpty, !knowsAllKeys else { return }
         for key in try keys() {
             if let name = name(at: key), keyTypes.contains(where: { $0.init(stringValue: name) != nil }) { continue }
             let failure = DecodingFailure.unknownField(name(at: key) ?? description(at: key), of: subjectName, allowed: allowed)

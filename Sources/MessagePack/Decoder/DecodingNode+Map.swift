@@ -7,26 +7,27 @@ extension DecodingNode {
     }
 
     /// The number of the pair with this key and where its value begins, or nil if there is none.
-    func find(_ key: some CodingKey) throws -> (element: Int, offset: Int)? {
+    func find(_ key: String) throws -> (element: Int, offset: Int)? {
         guard count > 0 else { return nil }
-        var name = key.stringValue
-        if let entries {
+        var name = key
+        if isIndexed {
             if index < count, try compareKey(at: entries[index].key, with: &name) { return (index, entries[index].value) }
         } else if index < count, try compareKey(at: next, with: &name) {
             return (index, session.reader.next)
         }
-        for (element, entry) in try indexed().enumerated() where try compareKey(at: entry.key, with: &name) {
-            return (element, entry.value)
+        try makeIndex()
+        for element in entries.indices where try compareKey(at: entries[element].key, with: &name) {
+            return (element, entries[element].value)
         }
         return nil
     }
 
-    /// The pairs of the map, in their order.
-    private func indexed() throws -> [Entry] {
-        if let entries { return entries }
+    /// Finds the pairs of the map, in their order.
+    private func makeIndex() throws {
+        guard !isIndexed else { return }
         session.reader.next = start
         session.reader.depth = depth + 1
-        var entries: [Entry] = []
+        entries.removeAll(keepingCapacity: true)
         // A header can announce as many pairs as half of the bytes: memory is taken as they turn out to be there.
         entries.reserveCapacity(min(count, 64))
         for _ in 0..<count {
@@ -35,27 +36,41 @@ extension DecodingNode {
             entries.append(Entry(key: key, value: session.reader.next))
             try session.reader.skip()
         }
-        self.entries = entries
+        isIndexed = true
         end = session.reader.next
-        return entries
     }
 
     /// The places of all keys. An enum has one, whose value is not passed over to look for another.
     func keys() throws -> [Int] {
-        count == 1 ? [start] : try indexed().map(\.key)
+        if count == 1 { return [start] }
+        try makeIndex()
+        return entries.map(\.key)
+    }
+
+    /// The keys of the map that a container has, in their order.
+    func keys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
+        if count == 1 {
+            guard let key = name(at: start).flatMap(Key.init(stringValue:)) else { return [] }
+            know(0)
+            return [key]
+        }
+        try makeIndex()
+        var keys: [Key] = []
+        for element in entries.indices {
+            guard let key = name(at: entries[element].key).flatMap(Key.init(stringValue:)) else { continue }
+            know(element)
+            keys.append(key)
+        }
+        return keys
     }
 
     /// Whether a key is this string, or the integer this string is the digits of. Moves the reader behind the key.
     private func compareKey(at offset: Int, with name: inout String) throws -> Bool {
         session.reader.next = offset
-        guard try session.reader.peekType() == .string else {
-            session.reader.depth = depth + 1
-            try session.reader.skip()
-            return self.name(at: offset) == name
-        }
-        let content = try session.reader.stringContent()
-        session.reader.next = content.upperBound
-        return session.reader.isEqual(content, to: &name)
+        if let isEqual = try session.reader.compareString(with: &name) { return isEqual }
+        session.reader.depth = depth + 1
+        try session.reader.skip()
+        return self.name(at: offset) == name
     }
 
     /// The key at an index as text, if it is a string or an integer.
@@ -73,8 +88,23 @@ extension DecodingNode {
 }
 
 extension MessagePackReader {
+    /// Passes over a string and says whether it is this text; passes over nothing and returns nil if the next value is another.
+    mutating func compareString(with text: inout String) throws(MessagePackError) -> Bool? {
+        guard try peekType() == .string else { return nil }
+        let content = try stringContent()
+        next = content.upperBound
+        return isEqual(content, to: &text)
+    }
+
     /// Whether the bytes at these indices are the UTF-8 of a text.
     func isEqual(_ content: Range<Int>, to text: inout String) -> Bool {
-        text.withUTF8 { $0.count == content.count && $0.elementsEqual(bytes[content]) }
+        text.withUTF8 { utf8 in
+            guard utf8.count == content.count else { return false }
+            return bytes.withUnsafeBufferPointer { bytes in
+                let start = content.lowerBound - self.bytes.startIndex
+                for index in 0..<utf8.count where utf8[index] != bytes[start + index] { return false }
+                return true
+            }
+        }
     }
 }

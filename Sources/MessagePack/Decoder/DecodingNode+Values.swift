@@ -2,27 +2,28 @@
 ///
 /// All of them begin at the index where the reader stands, at `step` below this node, and leave the reader behind the value.
 extension DecodingNode {
-    func readBool(_ step: PathStep) throws -> Bool {
-        do { return try session.reader.readBool() } catch { throw failure(error, "a boolean", Bool.self, step) }
+    func readBool(_ step: @autoclosure () -> PathStep) throws -> Bool {
+        do { return try session.reader.readBool() } catch { throw failure(error, "a boolean", Bool.self, step()) }
     }
 
-    func readString(_ step: PathStep) throws -> String {
-        do { return try session.reader.readString() } catch { throw failure(error, "a string", String.self, step) }
+    func readString(_ step: @autoclosure () -> PathStep) throws -> String {
+        do { return try session.reader.readString() } catch { throw failure(error, "a string", String.self, step()) }
     }
 
-    func readDouble(_ step: PathStep) throws -> Double {
-        do { return try session.reader.readDouble() } catch { throw failure(error, "a float", Double.self, step) }
+    func readDouble(_ step: @autoclosure () -> PathStep) throws -> Double {
+        do { return try session.reader.readDouble() } catch { throw failure(error, "a float", Double.self, step()) }
     }
 
-    func readFloat(_ step: PathStep) throws -> Float {
-        do { return try session.reader.readFloat() } catch { throw failure(error, "a float", Float.self, step) }
+    func readFloat(_ step: @autoclosure () -> PathStep) throws -> Float {
+        do { return try session.reader.readFloat() } catch { throw failure(error, "a float", Float.self, step()) }
     }
 
     func readBinary(_ step: PathStep) throws -> [UInt8] {
         do { return try session.reader.readBinary() } catch { throw failure(error, "binary data", [UInt8].self, step) }
     }
 
-    func readInteger<T: FixedWidthInteger>(_ type: T.Type, _ step: PathStep) throws -> T {
+    @inline(__always)
+    func readInteger<T: FixedWidthInteger>(_ type: T.Type, _ step: @autoclosure () -> PathStep) throws -> T {
         do {
             return try session.reader.readInteger(as: type)
         } catch {
@@ -30,26 +31,28 @@ extension DecodingNode {
                 try session.reader.skip()
                 return value
             }
-            throw failure(error, "an integer", type, step)
+            throw failure(error, "an integer", type, step())
         }
     }
 
     /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ step: PathStep, isKey: Bool = false) throws -> T {
+        let session = session
         // Elements of arrays arrive here whatever their type is, and these need no node.
         if type == String.self { return same(try readString(step)) }
         if type == Int.self, !isKey { return same(try readInteger(Int.self, step)) }
         if type == Double.self { return same(try readDouble(step)) }
         if type == Bool.self { return same(try readBool(step)) }
         if type == [UInt8].self, try session.reader.peekType() != .array { return same(try readBinary(step)) }
-        if let direct = type as? any MessagePackable.Type { return try readDirectly(direct, as: type, step) }
+        let form = session.form(of: type)
+        if case .packable(let direct) = form { return try readDirectly(direct, as: type, step) }
 
-        let offset = session.reader.next
-        let node = DecodingNode(below: self, at: offset, step: step, subject: type, isKey: isKey)
+        var node = session.node(below: self, at: session.reader.next, step: step, subject: type, isKey: isKey)
+        defer { session.recycle(&node) }
         guard node.level <= session.reader.limits.maximumLevel else { throw session.reader.tooDeep() }
         let value: T
         do {
-            if let dictionary = type as? any DecodableDictionary.Type {
+            if case .dictionary(let dictionary) = form {
                 value = try readPairs(dictionary, as: type, from: node)
             } else {
                 value = try type.init(from: node)
@@ -81,9 +84,12 @@ extension DecodingNode {
         let end = session.reader.next
         session.reader.next = start
         do throws(MessagePackError) {
-            let value = try direct.init(from: &session.reader)
-            guard session.reader.next == end else {
-                throw MessagePackError(.invalidValue, "\(direct) did not read one whole value", offset: session.reader.position)
+            // By a copy: so the session's reader is never changed by other code, and its accesses need no check at run time.
+            var reader = session.reader
+            defer { session.reader.next = reader.next }
+            let value = try direct.init(from: &reader)
+            guard reader.next == end else {
+                throw MessagePackError(.invalidValue, "\(direct) did not read one whole value", offset: reader.position)
             }
             return same(value)
         } catch {

@@ -1,13 +1,3 @@
-/// What the nodes of one call to the decoder share.
-final class DecodingSession {
-    /// Moved to wherever a value is read; after a read it stands at the end of the value.
-    var reader: MessagePackReader
-
-    init(_ reader: MessagePackReader) {
-        self.reader = reader
-    }
-}
-
 /// One value being decoded: the `Decoder` its `init(from:)` gets.
 ///
 /// Fields are mostly read in the order in which they were written. So a node keeps the place of the next element, and a
@@ -17,20 +7,20 @@ final class DecodingNode {
 
     /// That of the parent, except for a bare word in the place of an enum, whose map has bytes of its own.
     private(set) var session: DecodingSession
-    let parent: DecodingNode?
-    let step: PathStep
+    var parent: DecodingNode?
+    private(set) var step = PathStep.same
     /// Where the value begins.
     private(set) var offset: Int
     /// What is being decoded, for errors; a container nested by hand has the type of the value that nests it.
-    let subject: any Any.Type
+    private(set) var subject: any Any.Type
     /// How many arrays and maps contain this value.
-    let depth: Int
+    private(set) var depth = 0
     /// How many values contain this one.
-    let level: Int
+    private(set) var level = 0
     /// Whether it is a container which the parent nests by hand, as an enum does for the values of a case.
-    let isNested: Bool
+    private(set) var isNested = false
     /// Whether it is the key of a dictionary, where digits in a string count as an integer.
-    let isKey: Bool
+    private(set) var isKey = false
 
     private(set) var content = Content.unopened
     private(set) var count = 0
@@ -40,7 +30,10 @@ final class DecodingNode {
     var index = 0
     var next = 0
     /// All pairs of a map, once a look-up needed them.
-    var entries: [Entry]?
+    var entries: [Entry] = []
+    var isIndexed = false
+    /// The first pairs of a map whose keys are known to be keys of a container: a bit for each.
+    private var known: UInt64 = 0
     /// The end of the value, once it is known otherwise than by the end of its elements.
     var end: Int?
 
@@ -49,25 +42,18 @@ final class DecodingNode {
 
     /// The types of the keyed containers asked for: nearly always one.
     private(set) var keyTypes: [any CodingKey.Type] = []
+    /// The first few nodes that this one has nested by hand, which are used again with it.
+    private var nested: [DecodingNode] = []
 
     /// Makes the root, at the value given to the decoder.
     init(session: DecodingSession, offset: Int, subject: any Any.Type) {
         self.session = session
         self.offset = offset
         self.subject = subject
-        parent = nil
-        step = .same
-        depth = 0
-        level = 0
-        isNested = false
-        isKey = false
     }
 
-    /// Makes the node of an element, or of the same value again if `step` says so.
-    init(
-        below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool = false,
-        isKey: Bool = false
-    ) {
+    /// Starts over as the node of an element, or of the same value again if `step` says so.
+    func begin(below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool, isKey: Bool) {
         session = parent.session
         self.parent = parent
         self.step = step
@@ -77,7 +63,39 @@ final class DecodingNode {
         level = parent.level + 1
         self.isNested = isNested
         self.isKey = isKey
+        content = .unopened
+        isIndexed = false
+        known = 0
+        end = nil
+        wordEnd = nil
+        keyTypes.removeAll(keepingCapacity: true)
     }
+
+    /// Starts over as the root.
+    func begin(at offset: Int, subject: any Any.Type) {
+        self.offset = offset
+        self.subject = subject
+    }
+
+    /// Lets go of what belongs to the value, and joins the finished nodes.
+    func end(before next: DecodingNode?) {
+        parent = next
+        step = .same
+    }
+
+    /// Makes the node of a value which this one decodes by hand.
+    func child(at offset: Int, step: PathStep) -> DecodingNode {
+        let node = session.node(below: self, at: offset, step: step, subject: subject, isNested: true)
+        if nested.count < 8 { nested.append(node) } else { session.forgo() }
+        return node
+    }
+
+    func recycleNested() {
+        while var node = nested.popLast() { session.recycle(&node) }
+    }
+
+    /// How many bytes it keeps for itself.
+    var capacity: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
     var isLenient: Bool { session.reader.isLenient }
 
@@ -123,7 +141,8 @@ final class DecodingNode {
         start = session.reader.next
         index = 0
         next = start
-        entries = nil
+        isIndexed = false
+        known = 0
     }
 
     /// Goes on with `{"reset": {}}` in the place of `"reset"`.
@@ -154,9 +173,17 @@ final class DecodingNode {
 
     // MARK: Progress
 
+    /// Notes that the key of a pair is one of those that the container has.
+    func know(_ element: Int) {
+        if element < UInt64.bitWidth { known |= 1 << UInt64(element) }
+    }
+
+    /// Whether all keys of the map are noted.
+    var knowsAllKeys: Bool { known.nonzeroBitCount == count }
+
     /// Notes that the reader stands behind an element.
     func advance(past element: Int) {
-        if entries != nil {
+        if isIndexed {
             index = element + 1
         } else if element == index {
             index += 1

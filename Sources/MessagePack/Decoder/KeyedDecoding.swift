@@ -5,7 +5,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var allKeys: [Key] {
         do {
-            return try node.keys().compactMap { node.name(at: $0).flatMap(Key.init(stringValue:)) }
+            return try node.keys(as: Key.self)
         } catch {
             // This cannot throw, but the bytes are malformed, and the end of the value will say so.
             return []
@@ -14,7 +14,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool {
         do {
-            return try node.find(key) != nil
+            return try node.find(key.stringValue) != nil
         } catch {
             // As above.
             return false
@@ -29,51 +29,53 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-        try value(for: key) { try node.readBool($0) }
+        try value(for: key) { try node.readBool(.key(key)) }
     }
 
     func decode(_ type: String.Type, forKey key: Key) throws -> String {
-        try value(for: key) { try node.readString($0) }
+        try value(for: key) { try node.readString(.key(key)) }
     }
 
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-        try value(for: key) { try node.readDouble($0) }
+        try value(for: key) { try node.readDouble(.key(key)) }
     }
 
     func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-        try value(for: key) { try node.readFloat($0) }
+        try value(for: key) { try node.readFloat(.key(key)) }
     }
 
+    @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try value(for: key) { try node.readInteger(type, $0) }
+        try value(for: key) { try node.readInteger(type, .key(key)) }
     }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try value(for: key) { try node.decode(type, $0) }
+        try value(for: key) { try node.decode(type, .key(key)) }
     }
 
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-        try valueIfPresent(for: key) { try node.readBool($0) }
+        try valueIfPresent(for: key) { try node.readBool(.key(key)) }
     }
 
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-        try valueIfPresent(for: key) { try node.readString($0) }
+        try valueIfPresent(for: key) { try node.readString(.key(key)) }
     }
 
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-        try valueIfPresent(for: key) { try node.readDouble($0) }
+        try valueIfPresent(for: key) { try node.readDouble(.key(key)) }
     }
 
     func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-        try valueIfPresent(for: key) { try node.readFloat($0) }
+        try valueIfPresent(for: key) { try node.readFloat(.key(key)) }
     }
 
+    @inline(__always)
     func decodeIfPresent<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try valueIfPresent(for: key) { try node.readInteger(type, $0) }
+        try valueIfPresent(for: key) { try node.readInteger(type, .key(key)) }
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try valueIfPresent(for: key) { try node.decode(type, $0) }
+        try valueIfPresent(for: key) { try node.decode(type, .key(key)) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -90,7 +92,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func superDecoder() throws -> any Decoder {
-        guard let found = try node.find(SuperKey()) else { throw node.missing(SuperKey()) }
+        guard let found = try node.find("super") else { throw node.missing(SuperKey()) }
         return node.child(at: found.offset, step: .key(SuperKey()))
     }
 
@@ -102,22 +104,26 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     /// Moves the reader to the value of a key, and returns its number among the pairs.
     private func move(to key: Key) throws -> Int {
-        guard let found = try node.find(key) else { throw node.missing(key) }
+        guard let found = try node.find(key.stringValue) else { throw node.missing(key) }
+        node.know(found.element)
         node.session.reader.next = found.offset
         return found.element
     }
 
-    private func value<T>(for key: Key, _ read: (PathStep) throws -> T) throws -> T {
+    @inline(__always)
+    private func value<T>(for key: Key, _ read: () throws -> T) throws -> T {
         let element = try move(to: key)
-        let value = try read(.key(key))
+        let value = try read()
         node.advance(past: element)
         return value
     }
 
-    private func valueIfPresent<T>(for key: Key, _ read: (PathStep) throws -> T) throws -> T? {
-        guard let found = try node.find(key) else { return nil }
+    @inline(__always)
+    private func valueIfPresent<T>(for key: Key, _ read: () throws -> T) throws -> T? {
+        guard let found = try node.find(key.stringValue) else { return nil }
+        node.know(found.element)
         node.session.reader.next = found.offset
-        let value = try node.session.reader.readNil() ? nil : read(.key(key))
+        let value = try node.session.reader.readNil() ? nil : read()
         node.advance(past: found.element)
         return value
     }

@@ -43,13 +43,26 @@ public struct MessagePackDecoder: Sendable {
     /// - Throws: as ``decode(_:from:)``.
     public func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
         let session = DecodingSession(MessagePackReader(bytes, limits: limits, lenient: isLenient))
-        let root = DecodingNode(session: session, offset: bytes.startIndex, subject: type)
-        let value = try root.decode(type, .same)
-        guard session.reader.isAtEnd else {
-            let count = bytes.endIndex - session.reader.next
-            throw MessagePackError(.trailingBytes, "\(count) bytes follow the value", offset: session.reader.position)
+        defer { session.end() }
+        return try session.decode(type)
+    }
+
+    /// Does the same with the session of an earlier call, and keeps it for a later one unless it throws.
+    func decode<T: Decodable>(
+        _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: KeptSession<DecodingSession>
+    ) throws -> T {
+        let reader = MessagePackReader(bytes, limits: limits, lenient: isLenient)
+        let session = kept.take() ?? DecodingSession(reader)
+        session.reader = reader
+        do {
+            let value = try session.decode(type)
+            session.reader = MessagePackReader([], limits: limits, lenient: isLenient)
+            if session.isReusable { kept.keep(session) } else { session.end() }
+            return value
+        } catch {
+            session.end()
+            throw error
         }
-        return value
     }
 
     /// Decodes one value from all the bytes of any collection, which are copied.

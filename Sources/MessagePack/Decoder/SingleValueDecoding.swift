@@ -28,6 +28,7 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
         try value { try node.readFloat($0) }
     }
 
+    @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
         try value { try node.readInteger(type, $0) }
     }
@@ -36,6 +37,7 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
         try value { try node.decode(type, $0, isKey: node.isKey) }
     }
 
+    @inline(__always)
     private func value<T>(_ read: (PathStep) throws -> T) throws -> T {
         node.session.reader.next = node.offset
         let value = try read(.same)

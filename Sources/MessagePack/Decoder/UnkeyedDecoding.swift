@@ -37,6 +37,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         try element(type) { [node] step in try node.readFloat(step) }
     }
 
+    @inline(__always)
     mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
         try element(type) { [node] step in try node.readInteger(type, step) }
     }
@@ -64,6 +65,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 
     // MARK: Places
 
+    @inline(__always)
     private mutating func element<T>(_ type: T.Type, _ read: (PathStep) throws -> T) throws -> T {
         guard !isAtEnd else { throw node.exhausted(type) }
         node.session.reader.next = next

@@ -23,32 +23,33 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     var codingPath: [any CodingKey] { node.codingPath }
 
     func encodeNil(forKey key: Key) {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         node.appendNil()
     }
 
     func encode(_ value: Bool, forKey key: Key) {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         node.append(value)
     }
 
     func encode(_ value: String, forKey key: Key) {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         node.append(value)
     }
 
     func encode(_ value: Double, forKey key: Key) {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         node.append(value)
     }
 
     func encode(_ value: Float, forKey key: Key) {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         node.append(value)
     }
 
+    @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         node.append(value)
     }
 
@@ -70,7 +71,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { child(at: key) }
 
     private func child(at key: some CodingKey) -> EncodingNode {
-        node.beginPair(key)
+        node.beginPair(key.stringValue)
         return node.appendChild(at: .key(key))
     }
 }
@@ -106,6 +107,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
         node.append(value)
     }
 
+    @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T) {
         node.beginElement()
         node.append(value)
@@ -159,6 +161,7 @@ struct SingleValueEncoding: SingleValueEncodingContainer {
         node.append(value)
     }
 
+    @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T) {
         node.beginSingle()
         node.append(value)

@@ -1,16 +1,23 @@
 /// The end of a node: its header, its elements in order, and those of its children in their places.
 extension EncodingNode {
-    func write(to writer: inout MessagePackWriter) throws {
+    /// Finds what keeps it from being written, as long as the path to it can be told.
+    func check() throws {
         guard !hasConflict else {
             let text = "the value asked for containers of several kinds, or encoded several values in one place"
             throw EncodingError.invalidValue(
                 self, EncodingError.Context(codingPath: codingPath, debugDescription: text))
         }
+        if shape != .nothing, shape != .single, depth >= session.limits.maximumDepth { throw tooDeep() }
+        for child in children { try child.node.check() }
+    }
+
+    /// Writes what ``check()`` found nothing against.
+    func write(to writer: inout MessagePackWriter) {
         switch shape {
         case .nothing:
             return writer.writeMapHeader(0)
         case .single:
-            return try writeElements(to: &writer)
+            return writeElements(to: &writer)
         case .array, .set:
             writer.writeArrayHeader(count)
         case .map:
@@ -18,11 +25,10 @@ extension EncodingNode {
         case .dictionary:
             if hasScalarKeys { writer.writeMapHeader(count) } else { writer.writeArrayHeader(2 * count) }
         }
-        guard depth < session.limits.maximumDepth else { throw tooDeep() }
         if session.isCanonical, shape != .array, count > 1 {
-            try writeSortedElements(to: &writer)
+            writeSortedElements(to: &writer)
         } else {
-            try writeElements(to: &writer)
+            writeElements(to: &writer)
         }
     }
 
@@ -37,11 +43,12 @@ extension EncodingNode {
         return MessagePackError(.tooLarge, message, offset: 0)
     }
 
-    private func writeElements(to writer: inout MessagePackWriter) throws {
+    private func writeElements(to writer: inout MessagePackWriter) {
+        guard !children.isEmpty else { return writer.writeRaw(body.storage) }
         var written = 0
         for child in children {
             writer.writeRaw(body.storage[written..<child.offset])
-            try child.node.write(to: &writer)
+            child.node.write(to: &writer)
             written = child.offset
         }
         writer.writeRaw(body.storage[written...])
@@ -49,22 +56,42 @@ extension EncodingNode {
 
     /// Writes the elements in the order of their bytes. In a map this is the order of the keys: no encoded key is the
     /// beginning of another one.
-    private func writeSortedElements(to writer: inout MessagePackWriter) throws {
-        let (bytes, starts) = try elementsWithChildren()
-        let ends = starts.dropFirst() + [bytes.count]
-        let elements = zip(starts, ends).map { bytes[$0..<$1] }
-        for element in elements.sorted(by: { $0.lexicographicallyPrecedes($1) }) { writer.writeRaw(element) }
+    private func writeSortedElements(to writer: inout MessagePackWriter) {
+        guard !children.isEmpty else { return writeSorted(body.storage, starts, to: &writer) }
+        let (bytes, starts) = elementsWithChildren()
+        writeSorted(bytes, starts, to: &writer)
     }
 
-    private func elementsWithChildren() throws -> (bytes: [UInt8], starts: [Int]) {
-        guard !children.isEmpty else { return (body.storage, starts) }
-        var writer = MessagePackWriter()
+    private func writeSorted(_ bytes: [UInt8], _ starts: [Int], to writer: inout MessagePackWriter) {
+        var order: [Range<Int>] = []
+        swap(&order, &session.order)
+        order.removeAll(keepingCapacity: true)
+        for index in starts.indices {
+            order.append(starts[index]..<(index + 1 < starts.count ? starts[index + 1] : bytes.count))
+        }
+        bytes.withUnsafeBufferPointer { bytes in
+            order.sort { precedes(bytes[$0], bytes[$1]) }
+            for element in order { writer.writeRaw(UnsafeBufferPointer(rebasing: bytes[element])) }
+        }
+        if order.capacity <= 1024 { swap(&order, &session.order) }
+    }
+
+    private func precedes(_ first: Slice<UnsafeBufferPointer<UInt8>>, _ second: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        let first = UnsafeBufferPointer(rebasing: first), second = UnsafeBufferPointer(rebasing: second)
+        for index in 0..<min(first.count, second.count) where first[index] != second[index] {
+            return first[index] < second[index]
+        }
+        return first.count < second.count
+    }
+
+    private func elementsWithChildren() -> (bytes: [UInt8], starts: [Int]) {
+        var writer = MessagePackWriter(reserving: body.count + 64 * children.count)
         var starts = starts
         var written = 0
         for child in children {
             writer.writeRaw(body.storage[written..<child.offset])
             let start = writer.count
-            try child.node.write(to: &writer)
+            child.node.write(to: &writer)
             for index in child.count..<starts.count { starts[index] += writer.count - start }
             written = child.offset
         }

@@ -29,7 +29,12 @@ final class EncodingNode {
     /// Whether all keys of a dictionary are strings or integers.
     private(set) var hasScalarKeys = true
     private(set) var count = 0
-    private(set) var body = MessagePackWriter()
+    private(set) var body: MessagePackWriter {
+        @inline(__always) _read { yield place.pointee }
+        @inline(__always) _modify { yield &place.pointee }
+    }
+    /// Where the body is: other code never appends to it there, so no access needs the check at run time.
+    private let place: UnsafeMutablePointer<MessagePackWriter>
     /// Where each element begins; kept only in canonical mode.
     private(set) var starts: [Int] = []
     private(set) var children: [Child] = []
@@ -38,6 +43,13 @@ final class EncodingNode {
     init(session: EncodingSession) {
         self.session = session
         shape = .single
+        place = .allocate(capacity: 1)
+        place.initialize(to: MessagePackWriter())
+    }
+
+    deinit {
+        place.deinitialize(count: 1)
+        place.deallocate()
     }
 
     /// Starts over as the node of another value.
@@ -53,6 +65,15 @@ final class EncodingNode {
         body.removeAll()
         starts.removeAll(keepingCapacity: true)
     }
+
+    /// Lets go of what belongs to the value, and joins the finished nodes.
+    func end(before next: EncodingNode?) {
+        parent = next
+        step = .same
+    }
+
+    /// How many bytes it keeps for itself.
+    var capacity: Int { max(body.storage.capacity, starts.capacity * MemoryLayout<Int>.stride) }
 
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
@@ -110,9 +131,9 @@ final class EncodingNode {
     }
 
     /// Begins the next pair of a map.
-    func beginPair(_ key: some CodingKey) {
+    func beginPair(_ name: String) {
         beginElement()
-        body.write(key.stringValue)
+        body.write(name)
     }
 
     /// Begins a node whose bytes come after those appended so far, however late it is filled.
@@ -167,6 +188,7 @@ final class EncodingNode {
     func append(_ value: Bool) { body.write(value) }
     func append(_ value: String) { body.write(value) }
 
+    @inline(__always)
     func append(_ value: some FixedWidthInteger) {
         if let value = Int64(exactly: value) {
             body.write(value)
@@ -191,21 +213,40 @@ final class EncodingNode {
         if T.self == Double.self { return append(unsafeBitCast(value, to: Double.self)) }
         if T.self == Bool.self { return append(unsafeBitCast(value, to: Bool.self)) }
         if T.self == [UInt8].self { return body.writeBinary(unsafeBitCast(value, to: [UInt8].self)) }
-        if session.isPlain(T.self) { return try appendNode(at: step) { try value.encode(to: $0) } }
 
-        if let value = value as? any MessagePackable {
-            value.write(to: &body)
-        } else if let dictionary = value as? any EncodableDictionary {
-            try appendNode(at: step) { try dictionary.encodePairs(to: $0) }
-        } else if session.isCanonical, T.self is any UnorderedElements.Type {
+        // By the type of the value, which for an object may be a subclass.
+        switch session.form(of: Swift.type(of: value)) {
+        case .plain:
+            try appendNode(at: step) { try value.encode(to: $0) }
+        case .packable(let type):
+            write(value, as: type)
+        case .dictionary(let type):
+            try appendNode(at: step) { try encodePairs(of: value, as: type, to: $0) }
+        case .set:
             try appendNode(at: step) { node in
                 node.begin(.set)
                 try value.encode(to: node)
             }
-        } else {
-            session.notePlain(T.self)
-            try appendNode(at: step) { try value.encode(to: $0) }
         }
+    }
+
+    private func write<T, Packable: MessagePackable>(_ value: T, as type: Packable.Type) {
+        var writer = takeBody()
+        unsafeBitCast(value, to: type).write(to: &writer)
+        body = writer
+    }
+
+    private func encodePairs<T, Dictionary: EncodableDictionary>(
+        of value: T, as type: Dictionary.Type, to node: EncodingNode
+    ) throws {
+        try unsafeBitCast(value, to: type).encodePairs(to: node)
+    }
+
+    /// While other code appends to the body it is not in the node.
+    private func takeBody() -> MessagePackWriter {
+        var writer = MessagePackWriter()
+        swap(&body, &writer)
+        return writer
     }
 
     private func appendNode(at step: PathStep, _ encode: (EncodingNode) throws -> Void) throws {
@@ -213,6 +254,9 @@ final class EncodingNode {
         defer { session.recycle(&node) }
         guard node.level <= session.limits.maximumLevel else { throw node.tooDeep() }
         try encode(node)
-        try node.write(to: &body)
+        try node.check()
+        var writer = takeBody()
+        node.write(to: &writer)
+        body = writer
     }
 }

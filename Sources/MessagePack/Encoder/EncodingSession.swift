@@ -1,24 +1,62 @@
-/// What the nodes of one call to the encoder share.
-final class EncodingSession {
+/// What the nodes of one call to the encoder share. When the call is over, another one may use it.
+final class EncodingSession: CodingSession {
+    /// The form that the values of a type have.
+    enum Form {
+        /// What they ask for through `Codable`'s containers.
+        case plain
+        /// Their own.
+        case packable(any MessagePackable.Type)
+        case dictionary(any EncodableDictionary.Type)
+        case set
+    }
+
     let isCanonical: Bool
     let limits: MessagePackLimits
     /// Finished nodes, linked by `parent`: a list of structs is encoded by one node.
     private var free: EncodingNode?
+    private var root: EncodingNode?
+    private var forms = TypeTable<Form>()
+    /// Whether nothing speaks against using it again: no value holds a node, and none has much memory.
+    private(set) var isReusable = true
+    private var nodeCount = 0
+    /// The order of sorted elements, for as long as they are written.
+    var order: [Range<Int>] = []
 
-    /// The type met last which encodes itself through `Codable`: asking a type for its conformances takes a while.
-    private var plainType: (any Any.Type)?
+    private static let largestNodeCount = 64
+    private static let largestCapacity = 64 << 10
 
     init(isCanonical: Bool, limits: MessagePackLimits) {
         self.isCanonical = isCanonical
         self.limits = limits
     }
 
-    func isPlain(_ type: any Any.Type) -> Bool { plainType == type }
-    func notePlain(_ type: any Any.Type) { plainType = type }
+    /// Appends one encoded value, or nothing if it throws.
+    func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
+        let root = root ?? EncodingNode(session: self)
+        self.root = root
+        root.exchangeBody(&writer)
+        defer { root.exchangeBody(&writer) }
+        try root.appendRoot(value)
+    }
+
+    func form(of type: any Any.Type) -> Form {
+        forms.finding(about: type) {
+            if let packable = type as? any MessagePackable.Type { return .packable(packable) }
+            if let dictionary = type as? any EncodableDictionary.Type { return .dictionary(dictionary) }
+            if isCanonical, type is any UnorderedElements.Type { return .set }
+            return .plain
+        }
+    }
 
     func node(below parent: EncodingNode, at step: PathStep) -> EncodingNode {
-        let node = free ?? EncodingNode(session: self)
-        free = free?.parent
+        let node: EncodingNode
+        if let kept = free {
+            node = kept
+            free = kept.parent
+        } else {
+            node = EncodingNode(session: self)
+            nodeCount += 1
+        }
         node.begin(below: parent, at: step)
         return node
     }
@@ -26,13 +64,18 @@ final class EncodingSession {
     /// Ends the use of a node, and keeps it for another unless the value it was given to still holds it.
     func recycle(_ node: inout EncodingNode) {
         node.recycleChildren()
-        guard isKnownUniquelyReferenced(&node) else { return }
-        node.parent = free
+        guard isKnownUniquelyReferenced(&node) else {
+            isReusable = false
+            return
+        }
+        if node.capacity > Self.largestCapacity || nodeCount > Self.largestNodeCount { isReusable = false }
+        node.end(before: free)
         free = node
     }
 
     /// Releases the finished nodes, which hold this session, one by one: as a whole a long list is released by recursion.
     func end() {
+        root = nil
         while let node = free {
             free = node.parent
             node.parent = nil

@@ -45,12 +45,14 @@ public struct MessagePackEncoder: Sendable {
     /// - Throws: ``MessagePackError`` if the value exceeds the limits, or what the value's `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
         let session = EncodingSession(isCanonical: isCanonical, limits: limits)
-        let root = EncodingNode(session: session)
-        root.exchangeBody(&writer)
-        defer {
-            root.exchangeBody(&writer)
-            session.end()
-        }
-        try root.appendRoot(value)
+        defer { session.end() }
+        try session.encode(value, into: &writer)
+    }
+
+    /// Does the same with the session of an earlier call, and keeps it for a later one.
+    func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter, _ kept: KeptSession<EncodingSession>) throws {
+        let session = kept.take() ?? EncodingSession(isCanonical: isCanonical, limits: limits)
+        defer { if session.isReusable { kept.keep(session) } else { session.end() } }
+        try session.encode(value, into: &writer)
     }
 }
