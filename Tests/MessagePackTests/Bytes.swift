@@ -2,7 +2,7 @@ import MessagePack
 
 func hex(_ text: String) -> [UInt8] {
     let digits = Array(text)
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(String(digits[$0...($0 + 1)]), radix: 16)! }
+    return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...($0 + 1)]), radix: 16) }
 }
 
 func hex(_ bytes: some Collection<UInt8>) -> String {

@@ -191,7 +191,8 @@ struct OpenedJournal: Sendable {
     private func trimmed(before turn: Int) -> StoreError {
         StoreError(
             .configuration,
-            "turn \(turn) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(journal.first - 1) (`--retain`)")
+            "turn \(turn) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(journal.first - 1) (`--retain`)"
+        )
     }
 }
 
