@@ -137,9 +137,11 @@ extension Judge {
             return try require(false, .i6, expected: "a lease that was handed out", seen: "acknowledgement of \(lease)")
         }
         handout.isSettled = true
-        guard case .done? = handout.answer else { return }
-        // An attempt that was taken back, and not all that it streamed was wanted: another goes on.
-        if chronicle.isFenced(lease, of: handout.effect), missingDrop(handout.effect, lease) != nil { return }
+        guard case .done(let messages)? = handout.answer else { return }
+        // An attempt that was taken back, and its answer cannot be read or comes after messages that were not wanted: another goes on.
+        if chronicle.isFenced(lease, of: handout.effect) {
+            guard !messages.contains([0xc1]), missingDrop(handout.effect, lease) == nil else { return }
+        }
         try require(
             chronicle.closed.contains(handout.effect), .i5,
             expected: "the end of effect \(handout.effect) to be on disk before its answer is acknowledged",
