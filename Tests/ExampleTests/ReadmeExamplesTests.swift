@@ -2,12 +2,12 @@ import Foundation
 import ProcessSupport
 import Testing
 
-/// The blocks of the README's examples, as somebody would paste them into a shell.
+/// The blocks of Examples/README.md, as somebody would paste them into a shell.
 @Suite struct ReadmeExamplesTests {
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private var readme: String {
-        get throws { try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8) }
+        get throws { try String(contentsOf: root.appending(path: "Examples/README.md"), encoding: .utf8) }
     }
 
     /// That of Uptime is tested in the package of Uptime.
@@ -16,7 +16,7 @@ import Testing
         let scratch = try Scratch()
         try FileManager.default.createSymbolicLink(
             atPath: scratch.folder("Examples"), withDestinationPath: root.appending(path: "Examples").path)
-        let transcript = try #require(try ShellTranscript(below: "### \(name)", of: readme))
+        let transcript = try #require(try ShellTranscript(below: "## \(name)", of: readme))
         let differences = try await transcript.differences(in: scratch)
         #expect(differences == [])
     }
@@ -33,10 +33,12 @@ import Testing
 
     @Test func `every example is in the README, and is short`() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Examples").path)
-            .filter { $0 != "python" && $0 != "Dupes" }
+            .filter { $0 != "python" && $0 != "Dupes" && $0 != "README.md" }
         let readme = try readme
         for folder in folders {
-            #expect(readme.contains("\n### \(folder)\n"), "\(folder)")
+            #expect(readme.contains("\n## \(folder)\n"), "\(folder)")
+            let section = readme.components(separatedBy: "\n## ").first { $0.hasPrefix("\(folder)\n") } ?? ""
+            #expect(section.split(separator: "\n", omittingEmptySubsequences: false).count <= 30, "\(section)")
             let path = root.appending(path: "Examples/\(folder)")
             let files = try #require(FileManager.default.enumerator(atPath: path.path)).compactMap { $0 as? String }
             let sources = files.filter { file in

@@ -27,9 +27,9 @@ enum Checkout {
         return paths.sorted()
     }
 
-    /// What people read: the README, docs, and the catalogs of the reference.
+    /// What people read: the README, that of the examples, docs, and the catalogs of the reference.
     static func documents() throws -> [String] {
         let catalogs = try files(below: "Sources", ending: ".md").filter { $0.contains(".docc/") }
-        return try ["README.md"] + files(below: "docs", ending: ".md") + catalogs
+        return try ["README.md", "Examples/README.md"] + files(below: "docs", ending: ".md") + catalogs
     }
 }

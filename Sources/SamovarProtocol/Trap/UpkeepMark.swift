@@ -5,7 +5,7 @@ import Synchronization
 /// So it has two words of the marker's page for itself, and neither thread waits for the other. A mark is the thread's own number, so
 /// that a signal handler can tell whose signal it is. What a process leaves here, the next one's `TrapMarker` takes.
 ///
-/// Sendable, for all that is shared is two atomic words; the page has to outlive the thread.
+/// `@unchecked Sendable`, for all that is shared is two atomic words; the page has to outlive the thread.
 public struct UpkeepMark: @unchecked Sendable {
     private let words: UnsafeMutablePointer<UInt64>
 
