@@ -31,6 +31,7 @@ let package = Package(
             name: "Codec", dependencies: ["CountedAllocations", .product(name: "MessagePack", package: "samovar")],
             swiftSettings: settings),
         .executableTarget(name: "RoundTrip", dependencies: samovar, swiftSettings: settings),
+        .executableTarget(name: "Machines", dependencies: samovar + ["CountedAllocations"], swiftSettings: settings),
         .target(name: "BareZeroMQ", linkerSettings: [.linkedLibrary("zmq")]),
         // Runs under `swift package benchmark`, which takes targets below a folder named Benchmarks: `make benchmarks`.
         .executableTarget(
