@@ -159,6 +159,23 @@ public struct MessagePackReader: Sendable {
         return value
     }
 
+    /// Reads a string that is probably this one, which then needs no validation.
+    @inlinable
+    public mutating func readString(likely: String) throws(MessagePackError) -> String {
+        let content = try stringContent()
+        var likely = likely
+        let isLikely = likely.utf8.count == content.count
+            && likely.withUTF8 { likely in
+                bytes.withUnsafeBytes { bytes in
+                    let start = content.lowerBound - self.bytes.startIndex
+                    return likely.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count]))
+                }
+            }
+        guard isLikely else { return try readString() }
+        next = content.upperBound
+        return likely
+    }
+
     /// Reads binary data; if lenient, also base64 text (RFC 4648 §4, padded).
     @inlinable
     public mutating func readBinary() throws(MessagePackError) -> [UInt8] {
@@ -172,7 +189,15 @@ public struct MessagePackReader: Sendable {
         }
         let content = try extent(from: start, count: length)
         next = content.upperBound
-        return Array(bytes[content])
+        return copy(of: content)
+    }
+
+    @inlinable
+    func copy(of content: Range<Int>) -> [UInt8] {
+        bytes.withUnsafeBytes { bytes in
+            let start = content.lowerBound - self.bytes.startIndex
+            return [UInt8](UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count]))
+        }
     }
 
     // MARK: Collections

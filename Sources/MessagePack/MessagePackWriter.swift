@@ -207,9 +207,17 @@ public struct MessagePackWriter: Sendable {
     }
 
     @inlinable
-    mutating func append(_ format: UInt8, _ value: some FixedWidthInteger) {
-        storage.append(format)
-        appendBigEndian(value)
+    mutating func append<Value: FixedWidthInteger>(_ format: UInt8, _ value: Value) {
+        let width = MemoryLayout<Value>.size
+        guard width < 8 else {
+            storage.append(format)
+            return appendBigEndian(value)
+        }
+        // Format and value together, for each step of an array takes as long as all of these.
+        let both = UInt64(format) << (8 * width) | UInt64(truncatingIfNeeded: value) & ((1 << (8 * width)) - 1)
+        Swift.withUnsafeBytes(of: (both << (56 - 8 * width)).bigEndian) {
+            storage.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<(width + 1)]))
+        }
     }
 
     @inlinable

@@ -41,8 +41,11 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
             writer.storage.removeSubrange(start...)
             try encoder.encode(value, into: &writer)
         } read: { bytes in
-            if let value = Packable(directlyFrom: bytes, decoder) { return value }
-            return try decoder.decode(Packable.self, from: bytes)
+            do throws(MessagePackError) {
+                return try Packable(directlyFrom: bytes, decoder)
+            } catch {
+                return try decoder.decode(Packable.self, from: bytes)
+            }
         }
         // The same type, as `init` has just seen.
         return unsafeBitCast(codec, to: Self.self)
@@ -69,18 +72,14 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
 }
 
 extension MessagePackable {
-    /// Nil if the bytes are not exactly one value of this type.
-    fileprivate init?(directlyFrom bytes: ArraySlice<UInt8>, _ decoder: MessagePackDecoder) {
+    /// Fails, however, if the bytes are not exactly one value of this type.
+    fileprivate init(directlyFrom bytes: ArraySlice<UInt8>, _ decoder: MessagePackDecoder) throws(MessagePackError) {
         var reader = MessagePackReader(bytes, limits: decoder.limits, lenient: decoder.isLenient)
-        do throws(MessagePackError) {
-            // Holds off bytes that are too deep from a type which does not count the depth.
-            try reader.skip()
-            guard reader.isAtEnd else { return nil }
-            reader.next = bytes.startIndex
-            self = try Self(from: &reader)
-        } catch {
-            return nil
-        }
-        guard reader.isAtEnd else { return nil }
+        // Holds off bytes that are too deep from a type which does not count the depth.
+        try reader.skip()
+        guard reader.isAtEnd else { throw reader.truncated() }
+        reader.next = bytes.startIndex
+        self = try Self(from: &reader)
+        guard reader.isAtEnd else { throw reader.truncated() }
     }
 }
