@@ -32,6 +32,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
 
     /// Adds the eight bytes of `word`, the lowest first.
     @inlinable
+    @inline(__always)
     public mutating func combine(_ word: UInt64) {
         let offset = (count & 7) * 8
         count &+= 8
@@ -59,8 +60,9 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
         }
     }
 
+    /// Adds every byte, and not how many there are.
     @inlinable
-    mutating func combine(_ buffer: UnsafeRawBufferPointer) {
+    package mutating func combine(_ buffer: UnsafeRawBufferPointer) {
         var offset = 0
         while offset + 8 <= buffer.count {
             combine(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
@@ -85,6 +87,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
     }
 
     @inlinable
+    @inline(__always)
     mutating func compress(_ word: UInt64) {
         v3 ^= word
         round()
@@ -92,7 +95,9 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
         v0 ^= word
     }
 
+    // Always inlined, so that the four words stay in registers.
     @inlinable
+    @inline(__always)
     mutating func round() {
         v0 &+= v1
         v1 = v1 << 13 | v1 >> 51

@@ -55,11 +55,13 @@ public struct TurnEngine<P: Program>: ~Copyable {
     public mutating func run<Sink: TurnSink>(
         _ message: P.Message, now: Timestamp, origin: Origin, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
-        let first = step(message, now: now, origin: origin)
-        sink.took(first.turn, message, first.command)
-        if sink.watchesState { sink.saw(live, after: message, first.turn) }
-        guard !first.command.isEmpty else { return }
-        try follow(first.command, of: first.turn, into: &sink)
+        let turn = next(now: now, origin: origin)
+        number += 1
+        let command = P.update(&live, message, turn)
+        sink.took(turn, message, command)
+        if sink.watchesState { sink.saw(live, after: message, turn) }
+        guard !command.isEmpty else { return }
+        try follow(command, of: turn, into: &sink)
     }
 
     /// Applies the follow-ups of a command that is already part of the journal, as of `turn`.
@@ -67,20 +69,19 @@ public struct TurnEngine<P: Program>: ~Copyable {
     public mutating func follow<Sink: TurnSink>(
         _ command: Command<P>, of turn: Turn, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
-        var waiting: [(message: P.Message, of: Int)] = []
-        var position = 0
+        var waiting = ShortQueue<(message: P.Message, of: Int)>()
         var turns = 1
         var effects = 0
         enqueue(command, of: turn.number, into: &waiting, effects: &effects)
-        while position < waiting.count {
+        while let (message, cause) = waiting.popFirst() {
             guard turns < limits.turns else { throw .turns(limits.turns, root: turn.number) }
-            let (message, cause) = waiting[position]
-            position += 1
             turns += 1
-            let taken = step(message, now: turn.now, origin: .followUp(of: cause))
-            sink.took(taken.turn, message, taken.command)
-            if sink.watchesState { sink.saw(live, after: message, taken.turn) }
-            enqueue(taken.command, of: taken.turn.number, into: &waiting, effects: &effects)
+            let next = next(now: turn.now, origin: .followUp(of: cause))
+            number += 1
+            let ordered = P.update(&live, message, next)
+            sink.took(next, message, ordered)
+            if sink.watchesState { sink.saw(live, after: message, next) }
+            enqueue(ordered, of: next.number, into: &waiting, effects: &effects)
             guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
         }
         guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
@@ -88,7 +89,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
 
     @inlinable
     func enqueue(
-        _ command: Command<P>, of turn: Int, into waiting: inout [(message: P.Message, of: Int)], effects: inout Int
+        _ command: Command<P>, of turn: Int, into waiting: inout ShortQueue<(message: P.Message, of: Int)>, effects: inout Int
     ) {
         for order in command {
             switch order {

@@ -84,6 +84,12 @@ public struct RunOptions: Sendable {
         id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never, timeout: Duration? = nil,
         priority: Int = 0, delay: Duration = .zero, at: Timestamp? = nil, limits: RunLimits = .none
     ) {
+        // Without any options, as they nearly always are, there is nothing to compare field by field.
+        if id == nil, at == nil, timeout == nil, priority == 0, queue == .default, policy == .all, retry == .never,
+            delay == .zero, limits == .none
+        {
+            return
+        }
         var fields = Fields(
             id: id, queue: queue, policy: policy, retry: retry, priority: priority, delay: delay, at: at, limits: limits)
         if let timeout { fields.limits.attempt = timeout }

@@ -3,15 +3,10 @@ public import SamovarCore
 extension KeyedHash {
     @usableFromInline
     mutating func combine(_ options: RunOptions) {
+        guard !options.isDefault else { return RunOptions.defaultBytes.withUnsafeBytes { combine($0) } }
         combine(text: options.queue.name)
-        let retry = options.retry
-        combine(retry.attempts)
-        combine(UInt64(bitPattern: retry.first.microseconds))
-        combine(retry.factor.bitPattern)
-        combine(UInt64(bitPattern: retry.maximum.microseconds))
-        combine(UInt64(bitPattern: options.timeout?.microseconds ?? -1))
-        combine(UInt64(bitPattern: options.delay.microseconds))
-        if !options.isDefault { combineRareOptions(options) }
+        for word in options.commonWords { combine(word) }
+        combineRareOptions(options)
     }
 
     /// The bytes of a text, as those of an array of them.
@@ -33,6 +28,30 @@ extension KeyedHash {
         combine(UInt64(bitPattern: options.limits.waiting?.microseconds ?? -1))
         combine(UInt64(bitPattern: options.limits.total?.microseconds ?? -1))
     }
+}
+
+extension RunOptions {
+    /// What every effect has, beside its queue.
+    fileprivate var commonWords: [UInt64] {
+        [
+            UInt64(bitPattern: Int64(retry.attempts)), UInt64(bitPattern: retry.first.microseconds), retry.factor.bitPattern,
+            UInt64(bitPattern: retry.maximum.microseconds), UInt64(bitPattern: timeout?.microseconds ?? -1),
+            UInt64(bitPattern: delay.microseconds),
+        ]
+    }
+
+    /// What the hash of an effect without options takes, made once: nearly all effects have none.
+    fileprivate static let defaultBytes: [UInt8] = {
+        let options = RunOptions()
+        let name = Array(options.queue.name.utf8)
+        var bytes: [UInt8] = []
+        for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: name.count >> (8 * byte))) }
+        bytes += name
+        for word in options.commonWords {
+            for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: word >> (8 * byte))) }
+        }
+        return bytes
+    }()
 }
 
 extension Policy {

@@ -1,4 +1,3 @@
-public import DequeModule
 public import MessagePack
 public import SamovarCore
 
@@ -24,7 +23,7 @@ struct GroupSink<P: Program>: TurnSink {
     /// The next message as it arrived; nil if it has to be encoded.
     @usableFromInline var given: [UInt8]?
     /// Follow-ups in the order in which the engine takes them.
-    @usableFromInline var followUps: Deque<(bytes: [UInt8], of: Int)> = []
+    @usableFromInline var followUps = ShortQueue<(bytes: [UInt8], of: Int)>()
     @usableFromInline var lastHash: UInt64 = 0
     @usableFromInline var start: Int
     /// What came from outside as it is, and is limited there.
@@ -33,14 +32,15 @@ struct GroupSink<P: Program>: TurnSink {
     @usableFromInline var largestEffect = 0
     @usableFromInline var failure: GroupLimit?
     /// None in a replay.
-    @usableFromInline var observers: [TurnObserver<P>] = []
+    @usableFromInline let observers: [TurnObserver<P>]
     @usableFromInline var observed: [(turn: Int, deliver: @Sendable () -> Void)] = []
 
     @inlinable
-    init(log: TurnLog, codecs: ProgramCodecs<P>, root: Int) {
+    init(log: TurnLog, codecs: ProgramCodecs<P>, root: Int, observers: [TurnObserver<P>] = []) {
         self.log = log
         self.codecs = codecs
         self.root = root
+        self.observers = observers
         start = log.batch.byteCount
     }
 
@@ -59,14 +59,14 @@ struct GroupSink<P: Program>: TurnSink {
         }
         note(role, of: turn.origin)
         let hash = take(orders: command, of: turn)
-        let event: Record.Event =
-            switch role {
-            case .open: .applied(message: bytes, hash: hash, closes: false)
-            case .closes: .applied(message: bytes, hash: hash, closes: true)
-            case .streamed(let checkpoint): .streamed(message: bytes, hash: hash, checkpoint: checkpoint)
-            }
         let before = log.batch.byteCount
-        log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
+        switch role {
+        case .open: log.batch.append(applied: bytes, hash: hash, closes: false, turn: turn, root: root)
+        case .closes: log.batch.append(applied: bytes, hash: hash, closes: true, turn: turn, root: root)
+        case .streamed(let checkpoint):
+            let event = Record.Event.streamed(message: bytes, hash: hash, checkpoint: checkpoint)
+            log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
+        }
         if isGiven { givenBytes += log.batch.byteCount - before }
     }
 

@@ -2,13 +2,14 @@ public import SamovarCore
 
 /// What groups of turns gave, in order: records for the journal and changes of the books.
 ///
-/// A class, so that a batch that grows is never copied on its way through the engine. Used by one thread.
+/// A class, so that a batch that grows is never copied on its way through the engine. Used by one thread, and none of its accesses
+/// calls anything that could reach it again; so they are not checked for that each time.
 public final class TurnLog {
-    public var batch: RecordBatch
+    @exclusivity(unchecked) public var batch: RecordBatch
     /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
-    public var orders: [LoggedOrder] = []
+    @exclusivity(unchecked) public var orders: [LoggedOrder] = []
     /// Takes the view after each turn, while somebody watches every one; else nil.
-    var tap: ViewTap?
+    @exclusivity(unchecked) var tap: ViewTap?
     @usableFromInline var isTapped: Bool { tap != nil }
 
     public init(after turn: Int) {

@@ -6,8 +6,10 @@ public import SamovarCore
 ///
 /// Effects and follow-ups are encoded once, at the turn that orders them: the bytes go into the command's hash, and the same
 /// bytes then become the effect's payload or the follow-up's record.
+///
+/// Used by one thread. A program cannot reach the engine that calls it, so what each turn touches is not checked for overlapping accesses.
 public final class TypedEngine<P: Program>: ProgramEngine {
-    @usableFromInline var turns: TurnEngine<P>?
+    @usableFromInline @exclusivity(unchecked) var turns: TurnEngine<P>?
     @usableFromInline var started = 0
     @usableFromInline let secret: Secret
     @usableFromInline let limits: GroupLimits
@@ -15,7 +17,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     private let encoder: MessagePackEncoder
     @usableFromInline let codecs: ProgramCodecs<P>
     /// What the state wanted to hear of after the newest chain of turns.
-    @usableFromInline var wanted: [Subscription<P>] = []
+    @usableFromInline @exclusivity(unchecked) var wanted: [Subscription<P>] = []
     /// While replaying: follow-ups that later records must repeat.
     @usableFromInline var announced: Deque<(bytes: [UInt8], of: Int, root: Int)> = []
     /// While replaying: turns whose other command was accepted, so that their follow-ups are taken as they were written.
@@ -26,7 +28,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     @usableFromInline let gates: [InputGate<P>.Check]
     @usableFromInline let observers: [TurnObserver<P>]
     /// What observers made of turns that are not on disk yet: as much as the batches that wait for it.
-    @usableFromInline var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
+    @usableFromInline @exclusivity(unchecked) var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
     let migrations = Migrations(P.self)
     /// While replaying: the version of the program that wrote the records; a number that none has before it is known.
     @usableFromInline var author = Int.max
@@ -62,8 +64,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: turn.number)
-        sink.observers = observers
+        var sink = GroupSink<P>(log: log, codecs: codecs, root: turn.number, observers: observers)
         sink.take(orders: first.command, of: turn)
         try turns?.follow(first.command, of: turn, into: &sink)
         try sink.check(limits)
@@ -123,7 +124,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let verdict: Outcome.Verdict
         switch admit(input, turn: turn) {
         case .success(let message):
-            try run([message], bytes: nil, origins: { _ in origin }, root: turn.number, now: now, ending: .open, log: log)
+            try run(message, bytes: nil, origin: origin, root: turn.number, now: now, ending: .open, log: log)
             return .applied
         case .failure(let refusal): verdict = refusal.verdict
         }
@@ -171,12 +172,21 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public func take(
         answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
     ) throws {
+        if messages.count == 1 {
+            let origin = Origin.effect(effect, lease: lease, index: 0)
+            return try run(
+                read(messages[0]), bytes: messages[0], origin: origin, root: root, now: now, ending: .closes, log: log)
+        }
         var decoded: [P.Message] = []
         decoded.reserveCapacity(messages.count)
         for bytes in messages { decoded.append(try read(bytes)) }
-        try run(
-            decoded, bytes: messages, origins: { .effect(effect, lease: lease, index: $0) }, root: root, now: now, ending: .closes,
-            log: log)
+        var sink = GroupSink<P>(log: log, codecs: codecs, root: root, observers: observers)
+        for (index, message) in decoded.enumerated() {
+            let origin = Origin.effect(effect, lease: lease, index: index)
+            let isLast = index == decoded.count - 1
+            try run(message, bytes: messages[index], origin: origin, now: now, ending: isLast ? .closes : .open, into: &sink)
+        }
+        keep(sink.observed)
     }
 
     @inlinable
@@ -186,14 +196,14 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let decoded = try read(message)
         // A source has no root: each of its messages begins a chain.
         try run(
-            [decoded], bytes: [message], origins: { _ in origin }, root: root > 0 ? root : head + 1, now: now,
+            decoded, bytes: message, origin: origin, root: root > 0 ? root : head + 1, now: now,
             ending: .streamed(checkpoint: checkpoint), log: log)
     }
 
     @inlinable
     public func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
         let decoded = try read(message)
-        try run([decoded], bytes: [message], origins: { _ in origin }, root: head + 1, now: now, ending: .open, log: log)
+        try run(decoded, bytes: message, origin: origin, root: head + 1, now: now, ending: .open, log: log)
     }
 
     @inlinable
@@ -216,28 +226,39 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             return false
         }
         guard let message = P.failed(order, failure) else { return false }
-        try run([message], bytes: nil, origins: { _ in .failure(effect) }, root: root, now: now, ending: .closes, log: log)
+        try run(message, bytes: nil, origin: .failure(effect), root: root, now: now, ending: .closes, log: log)
         return true
     }
 
-    /// Applies messages that arrived together as one group.
+    /// Applies a message and its follow-ups as one group.
     ///
-    /// - Parameter ending: what the last of them is for the effect of its origin.
+    /// - Parameters:
+    ///   - bytes: the message as it arrived; nil if it has to be encoded.
+    ///   - ending: what it is for the effect of its origin.
     @inlinable
     func run(
-        _ messages: [P.Message], bytes: [[UInt8]]?, origins: (Int) -> Origin, root: Int, now: Timestamp, ending: MessageRole,
-        log: TurnLog
+        _ message: P.Message, bytes: [UInt8]?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole, log: TurnLog
     ) throws(GroupLimit) {
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: root)
-        sink.observers = observers
-        for (index, message) in messages.enumerated() {
-            sink.given = bytes?[index]
-            sink.role = index == messages.count - 1 ? ending : .open
-            try turns?.run(message, now: now, origin: origins(index), into: &sink)
-            try sink.check(limits)
-            subscribe(now: now, log: log)
-        }
-        undelivered.append(contentsOf: sink.observed)
+        var sink = GroupSink<P>(log: log, codecs: codecs, root: root, observers: observers)
+        try run(message, bytes: bytes, origin: origin, now: now, ending: ending, into: &sink)
+        if !sink.observed.isEmpty { keep(sink.observed) }
+    }
+
+    /// Applies one of the messages of a group, with its follow-ups.
+    @inlinable
+    func run(
+        _ message: P.Message, bytes: [UInt8]?, origin: Origin, now: Timestamp, ending: MessageRole, into sink: inout GroupSink<P>
+    ) throws(GroupLimit) {
+        sink.given = bytes
+        sink.role = ending
+        try turns?.run(message, now: now, origin: origin, into: &sink)
+        try sink.check(limits)
+        subscribe(now: now, log: sink.log)
+    }
+
+    @usableFromInline
+    func keep(_ observed: [(turn: Int, deliver: @Sendable () -> Void)]) {
+        undelivered.append(contentsOf: observed)
     }
 
     @inlinable
@@ -319,7 +340,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         if terms.shown == turn.number { throw ReplayError(turn: turn.number, "the replay was to end here", command) }
         if terms.accepts(command.hash, at: turn.number) {
             excused.insert(turn.number)
-            sink.followUps = []
+            sink.followUps = ShortQueue()
         } else {
             opening = command
         }
@@ -380,8 +401,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     /// Notes the follow-ups of a replayed turn; a chain that has come to its end may want other subscriptions.
     @inlinable
-    func announce(_ followUps: Deque<(bytes: [UInt8], of: Int)>, root: Int, now: Timestamp, log: TurnLog) {
-        announced.append(contentsOf: followUps.map { ($0.bytes, $0.of, root) })
+    func announce(_ followUps: ShortQueue<(bytes: [UInt8], of: Int)>, root: Int, now: Timestamp, log: TurnLog) {
+        var followUps = followUps
+        while let next = followUps.popFirst() { announced.append((next.bytes, next.of, root)) }
         if announced.isEmpty { subscribe(now: now, log: log) }
     }
 
@@ -426,7 +448,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
                 command)
         }
         excused.insert(record.turn)
-        sink.followUps = []
+        sink.followUps = ShortQueue()
     }
 
     #if SAMOVAR_PLANTED

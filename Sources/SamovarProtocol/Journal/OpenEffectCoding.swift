@@ -25,16 +25,13 @@ extension OpenEffect {
         let root = try reader.readInt()
         let instance = try reader.readInstance()
         let options = try RunOptions(from: &reader)
-        self.init(
-            id: id, root: root, instance: instance, options: options, payload: try reader.readBinary(),
-            now: Timestamp(microseconds: 0))
-        failures = try reader.readCount()
-        deaths = try reader.readCount()
-        failed = try reader.readNil() ? nil : try reader.readLease()
-        notBefore = Timestamp(microseconds: try reader.readInt64())
-        expiry = try reader.readOptionalTimestamp()
-        isCrowded = try reader.readBool()
-        place = try reader.readOptionalPlace()
+        let payload = try reader.readBinary()
+        let history = History(
+            failures: try reader.readCount(), deaths: try reader.readCount(),
+            failed: try reader.readNil() ? nil : try reader.readLease(),
+            notBefore: Timestamp(microseconds: try reader.readInt64()), expiry: try reader.readOptionalTimestamp(),
+            isCrowded: try reader.readBool(), place: try reader.readOptionalPlace())
+        self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 }
 

@@ -1,17 +1,26 @@
 import MessagePack
-import SamovarCore
+public import SamovarCore
 
 /// Records are MessagePack arrays, one after the other. The turn is not written: a batch knows its first number, and there are
 /// no holes. The time is written as the difference to the record before, for most turns of a batch share one.
 extension Record {
     func write(to writer: inout MessagePackWriter, after previous: Timestamp) {
+        Self.writeHead(
+            to: &writer, code: event.code, delay: time.microseconds &- previous.microseconds, instance: instance, origin: origin,
+            root: root)
+        event.write(to: &writer)
+    }
+
+    /// What all kinds of records have.
+    fileprivate static func writeHead(
+        to writer: inout MessagePackWriter, code: Int, delay: Int64, instance: Instance, origin: Origin, root: Int
+    ) {
         writer.writeArrayHeader(6)
-        writer.write(event.code)
-        writer.write(time.microseconds &- previous.microseconds)
+        writer.write(code)
+        writer.write(delay)
         writer.write(instance)
         origin.write(to: &writer)
         writer.write(root)
-        event.write(to: &writer)
     }
 
     init(from reader: inout MessagePackReader, turn: Int, after previous: Timestamp) throws {
@@ -27,10 +36,12 @@ extension Record {
 }
 
 extension Record.Event {
+    fileprivate static var appliedCode: Int { 2 }
+
     var code: Int {
         switch self {
         case .started: 1
-        case .applied: 2
+        case .applied: Self.appliedCode
         case .refused: 3
         case .attemptFailed: 4
         case .done: 5
@@ -56,10 +67,7 @@ extension Record.Event {
             writer.write(schema)
             writer.writeBinary(seed)
         case .applied(let message, let hash, let closes):
-            writer.writeArrayHeader(3)
-            writer.writeBinary(message)
-            writer.write(hash)
-            writer.write(closes)
+            Self.writeApplied(to: &writer, message: message, hash: hash, closes: closes)
         case .streamed(let message, let hash, let checkpoint):
             writer.writeArrayHeader(3)
             writer.writeBinary(message)
@@ -92,6 +100,13 @@ extension Record.Event {
             writer.writeArrayHeader(1)
             writer.write(text)
         }
+    }
+
+    fileprivate static func writeApplied(to writer: inout MessagePackWriter, message: [UInt8], hash: UInt64, closes: Bool) {
+        writer.writeArrayHeader(3)
+        writer.writeBinary(message)
+        writer.write(hash)
+        writer.write(closes)
     }
 
     init(code: Int, from reader: inout MessagePackReader) throws {
@@ -247,6 +262,20 @@ public struct RecordBatch: Sendable {
         record.write(to: &writer, after: time)
         time = record.time
         last = record.turn
+    }
+
+    /// Appends the record of a message that was applied, which is what nearly all records are, without making one first.
+    @usableFromInline
+    mutating func append(
+        applied message: [UInt8], hash: UInt64, closes: Bool, turn: Turn, root: Int
+    ) {
+        precondition(turn.number == last + 1, "turn \(turn.number) does not follow \(last)")
+        Record.writeHead(
+            to: &writer, code: Record.Event.appliedCode, delay: turn.now.microseconds &- time.microseconds, instance: .main,
+            origin: turn.origin, root: root)
+        Record.Event.writeApplied(to: &writer, message: message, hash: hash, closes: closes)
+        time = turn.now
+        last = turn.number
     }
 
     /// Reads the records of a stored batch in order.

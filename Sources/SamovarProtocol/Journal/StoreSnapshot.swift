@@ -101,7 +101,7 @@ extension StoreState {
         }
         sessions.restore(expired: expired, forgottenTurn: forgotten)
         // Nobody runs anything yet.
-        _ = ledger.takeChanges()
+        ledger.forgetChanges()
     }
 }
 

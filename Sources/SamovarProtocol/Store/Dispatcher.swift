@@ -13,32 +13,35 @@ struct Dispatcher {
         /// The place among everything handed out: a worker starts its jobs in this order.
         let order: Int
         let queue: Queue
-        /// What the job told of itself last.
-        var progress: JobProgress?
 
         var worker: WorkerID { desk.id }
     }
 
-    /// What is known of a worker. A class, for each job changes it twice, and its assignment leads to it.
+    /// What is known of a worker. A class, for each job changes it twice, and its assignment leads to it. Part of one value that one
+    /// thread has, so nothing overlaps that would have to be checked each time.
     final class WorkerDesk {
         let id: WorkerID
-        var route: Route
-        var slots = 0
-        var queues: [Queue] = []
+        @exclusivity(unchecked) var route: Route
+        @exclusivity(unchecked) var slots = 0
+        @exclusivity(unchecked) var queues: [Queue] = []
+        /// What waits in them.
+        @exclusivity(unchecked) fileprivate var lines: [WaitingLine] = []
+        /// Tasks that it is handed in this round.
+        @exclusivity(unchecked) fileprivate var handed: [JobTask] = []
         /// Tasks that it may have been sent since its HELLO.
-        var credit = 0
+        @exclusivity(unchecked) var credit = 0
         /// Tasks that it was sent since its HELLO.
-        var sent = 0
-        var jobs: Set<EffectID> = []
+        @exclusivity(unchecked) var sent = 0
+        @exclusivity(unchecked) var jobs: Set<EffectID> = []
         /// How many of them are of each queue, if there are limits.
-        var held: [Queue: Int] = [:]
+        @exclusivity(unchecked) var held: [Queue: Int] = [:]
         /// Jobs of a queue that it takes at once, where it said so.
-        var limits: [Queue: Int] = [:]
-        var heard: Timestamp
+        @exclusivity(unchecked) var limits: [Queue: Int] = [:]
+        @exclusivity(unchecked) var heard: Timestamp
         /// It holds one suspected effect, and gets nothing else.
-        var isIsolated = false
+        @exclusivity(unchecked) var isIsolated = false
         /// It is about to leave.
-        var isLeaving = false
+        @exclusivity(unchecked) var isLeaving = false
 
         init(_ id: WorkerID, route: Route, heard: Timestamp) {
             self.id = id
@@ -78,14 +81,24 @@ struct Dispatcher {
         static func < (a: Expiry, b: Expiry) -> Bool { (a.time, a.lease) < (b.time, b.lease) }
     }
 
+    /// Where an open effect is. One that is delayed, or behind another with its label, is nowhere.
+    private enum Place {
+        /// In a line or among the suspects. What is there and not here is stale.
+        case waiting(since: Timestamp)
+        case running(Assignment)
+    }
+
     private(set) var workers: [WorkerID: WorkerDesk] = [:]
-    private(set) var assignments: [EffectID: Assignment] = [:]
-    private var ready: [Queue: WaitingLine] = [:]
+    private var places: [EffectID: Place] = [:]
+    private var waitingCount = 0
+    private var lines: [Queue: WaitingLine] = [:]
+    /// The newest line that was asked for: the next effect is likely to wait there, too.
+    private var lastLine: WaitingLine?
     private var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
-    /// Everything in `ready` or `suspects`, and since when it waits; entries there that are missing here are stale.
-    private var waiting: [EffectID: Timestamp] = [:]
+    /// What running jobs told of themselves last.
+    private var told: [EffectID: JobProgress] = [:]
     private var delayed = Heap<Due>()
     private var expiries = Heap<Expiry>()
     /// Tasks with a timeout that wait for the disk: their time begins when they leave.
@@ -125,36 +138,65 @@ struct Dispatcher {
 
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
     mutating func enqueue(_ effect: OpenEffect, now: Timestamp) {
-        guard assignments[effect.id] == nil else { return }
         guard effect.notBefore <= now || planted(.delayForgotten) else {
-            delayed.insert(Due(time: effect.notBefore, effect: effect.id))
+            if assignment(of: effect.id) == nil { delayed.insert(Due(time: effect.notBefore, effect: effect.id)) }
             return
         }
-        guard waiting[effect.id] == nil else { return }
-        waiting[effect.id] = now
+        guard places[effect.id] == nil else { return }
+        places[effect.id] = .waiting(since: now)
+        waitingCount += 1
         if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
-            ready[effect.queue, default: WaitingLine()].append(effect.id, priority: effect.options.priority)
+            line(of: effect.queue).append(effect.id, priority: effect.options.priority)
         }
+    }
+
+    private mutating func line(of queue: Queue) -> WaitingLine {
+        if let lastLine, lastLine.queue == queue { return lastLine }
+        let line = lines[queue] ?? WaitingLine(queue)
+        lines[queue] = line
+        lastLine = line
+        return line
     }
 
     /// Forgets an effect; returns who held it.
     @discardableResult
     mutating func forget(_ id: EffectID) -> Assignment? {
-        waiting[id] = nil
-        return release(id)
+        switch places.removeValue(forKey: id) {
+        case .running(let assignment):
+            ended(id, assignment)
+            return assignment
+        case .waiting:
+            waitingCount -= 1
+            return nil
+        case nil: return nil
+        }
+    }
+
+    private mutating func ended(_ id: EffectID, _ assignment: Assignment) {
+        assignment.desk.release(id, of: assignment.queue)
+        if !told.isEmpty { told[id] = nil }
     }
 
     /// Since when an effect waits for a worker; nil if it does not.
-    func waits(_ id: EffectID) -> Timestamp? { waiting[id] }
+    func waits(_ id: EffectID) -> Timestamp? {
+        if case .waiting(let since) = places[id] { since } else { nil }
+    }
 
-    /// Takes an effect back from its worker.
-    @discardableResult
-    mutating func release(_ id: EffectID) -> Assignment? {
-        guard let assignment = assignments.removeValue(forKey: id) else { return nil }
-        assignment.desk.release(id, of: assignment.queue)
-        return assignment
+    /// Who runs an effect, and under which lease; nil if nobody does.
+    func assignment(of id: EffectID) -> Assignment? {
+        if case .running(let assignment) = places[id] { assignment } else { nil }
+    }
+
+    /// Jobs that workers have.
+    var running: Int { places.count - waitingCount }
+
+    /// Takes an effect back from its worker, if one has it.
+    mutating func release(_ id: EffectID) {
+        guard let assignment = assignment(of: id) else { return }
+        places[id] = nil
+        ended(id, assignment)
     }
 
     /// Effects whose delay is over.
@@ -172,7 +214,7 @@ struct Dispatcher {
         var expired: [EffectID] = []
         while let first = expiries.min, first.time <= now {
             expiries.removeMin()
-            if assignments[first.effect]?.lease == first.lease { expired.append(first.effect) }
+            if assignment(of: first.effect)?.lease == first.lease { expired.append(first.effect) }
         }
         return expired
     }
@@ -203,6 +245,7 @@ struct Dispatcher {
         desk.route = route
         desk.slots = offer.slots
         desk.queues = offer.queues
+        desk.lines = offer.queues.map { line(of: $0) }
         desk.limits = offer.limits
         desk.held = offer.limits.isEmpty ? [:] : held(desk.jobs)
         desk.credit = 0
@@ -213,19 +256,22 @@ struct Dispatcher {
 
     private func held(_ jobs: Set<EffectID>) -> [Queue: Int] {
         jobs.reduce(into: [:]) { held, job in
-            if let queue = assignments[job]?.queue { held[queue, default: 0] += 1 }
+            if let queue = assignment(of: job)?.queue { held[queue, default: 0] += 1 }
         }
     }
 
     /// Notes what a job tells of itself, if this worker runs it.
     mutating func note(_ report: ProgressReport, of worker: WorkerID) {
-        guard let job = assignments[report.effect], job.desk.id == worker, job.lease == report.lease else { return }
-        assignments[report.effect]?.progress = report.progress
+        guard let job = assignment(of: report.effect), job.desk.id == worker, job.lease == report.lease else { return }
+        told[report.effect] = report.progress
     }
+
+    /// What a running job told of itself last.
+    func progress(of id: EffectID) -> JobProgress? { told[id] }
 
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, lease: Lease, worker: WorkerID, now: Timestamp, grace: Duration) -> Bool {
-        let held = assignments[effect.id]
+        let held = assignment(of: effect.id)
         if let held, held.lease > lease { return false }
         guard let desk = workers[worker] else { return false }
         forget(effect.id)
@@ -239,8 +285,11 @@ struct Dispatcher {
     mutating func leave(_ id: WorkerID) -> [EffectID] {
         guard let desk = workers.removeValue(forKey: id) else { return [] }
         rotation.remove(id)
-        let jobs = desk.jobs.sorted { (assignments[$0]?.order ?? 0) < (assignments[$1]?.order ?? 0) }
-        for job in jobs { assignments[job] = nil }
+        let jobs = desk.jobs.sorted { (assignment(of: $0)?.order ?? 0) < (assignment(of: $1)?.order ?? 0) }
+        for job in jobs {
+            places[job] = nil
+            told[job] = nil
+        }
         return jobs
     }
 
@@ -261,48 +310,62 @@ struct Dispatcher {
     /// How many effects wait in each queue, suspects included.
     func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for id in waiting.keys {
+        for case (let id, .waiting) in places {
             if let queue = ledger.open[id]?.queue { counts[queue, default: 0] += 1 }
         }
         return counts
     }
 
-    var hasWaiting: Bool { !waiting.isEmpty }
+    /// How many effects of each queue workers have.
+    func runningByQueue() -> [Queue: Int] {
+        var counts: [Queue: Int] = [:]
+        for case .running(let assignment) in places.values { counts[assignment.queue, default: 0] += 1 }
+        return counts
+    }
+
+    var hasWaiting: Bool { waitingCount > 0 }
 
     // MARK: Assigning
 
     /// Hands waiting effects to workers with room.
     ///
     /// - Parameter floor: the turn that the tasks wait for at the gate.
+    /// - Returns: the tasks of each worker that gets some, in the order in which workers got their first.
     mutating func assign(
         from ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
-    ) -> [(worker: WorkerDesk, task: JobTask)] {
-        guard !waiting.isEmpty else { return [] }
-        var tasks: [(worker: WorkerDesk, task: JobTask)] = []
-        isolateSuspects(ledger, floor: floor, grace: grace, token: token, into: &tasks)
+    ) -> [(worker: WorkerDesk, tasks: [JobTask])] {
+        guard hasWaiting else { return [] }
+        var served: [WorkerDesk] = []
+        isolateSuspects(ledger, floor: floor, grace: grace, token: token, &served)
         var passes = rotation.count
+        var last: WorkerDesk?
         while passes > 0, let id = rotation.next() {
             passes -= 1
-            guard let desk = workers[id], let effect = nextReady(for: desk, in: ledger) else { continue }
-            tasks.append((desk, give(effect, to: desk, floor: floor, grace: grace, token: token)))
+            // Often there is only one.
+            if last?.id != id { last = workers[id] }
+            guard let desk = last, let effect = nextReady(for: desk, in: ledger) else { continue }
+            give(effect, to: desk, floor: floor, grace: grace, token: token, &served)
             passes = rotation.count
         }
-        return tasks
+        return served.map { desk in
+            defer { desk.handed = [] }
+            return (desk, desk.handed)
+        }
     }
 
     private mutating func isolateSuspects(
         _ ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
-        into tasks: inout [(worker: WorkerDesk, task: JobTask)]
+        _ served: inout [WorkerDesk]
     ) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
-            guard waiting[id] != nil, let effect = ledger.open[id] else { continue }
+            guard waits(id) != nil, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
                 guard let desk = workers[worker] else { return false }
                 return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
-                tasks.append((empty, give(effect, to: empty, floor: floor, grace: grace, token: token)))
+                give(effect, to: empty, floor: floor, grace: grace, token: token, &served)
             } else {
                 kept.append(id)
             }
@@ -320,9 +383,9 @@ struct Dispatcher {
 
     private mutating func nextReady(for desk: WorkerDesk, in ledger: EffectLedger) -> OpenEffect? {
         guard hasRoom(desk), desk.id != reserved else { return nil }
-        for queue in desk.queues where desk.hasRoom(for: queue) {
-            while let first = ready[queue]?.popFirst() {
-                guard waiting[first] != nil, let effect = ledger.open[first], !isSuspect(effect) else { continue }
+        for line in desk.lines where desk.hasRoom(for: line.queue) {
+            while let first = line.popFirst() {
+                guard waits(first) != nil, let effect = ledger.open[first], !isSuspect(effect) else { continue }
                 return effect
             }
         }
@@ -330,35 +393,39 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, to worker: WorkerDesk, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
-    ) -> JobTask {
+        _ effect: OpenEffect, to worker: WorkerDesk, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
+        _ served: inout [WorkerDesk]
+    ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
-        waiting[effect.id] = nil
+        waitingCount -= 1
         assign(effect, to: worker, lease: lease)
         worker.sent += 1
         if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
         let resume = planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
-        return JobTask(
-            effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
-            instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: resume, payload: effect.payload)
+        if worker.handed.isEmpty { served.append(worker) }
+        worker.handed.append(
+            JobTask(
+                effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
+                instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: resume,
+                payload: effect.payload))
     }
 
     private var orders = 0
 
     private mutating func assign(_ effect: OpenEffect, to desk: WorkerDesk, lease: Lease) {
         orders += 1
-        assignments[effect.id] = Assignment(lease: lease, desk: desk, order: orders, queue: effect.queue)
+        places[effect.id] = .running(Assignment(lease: lease, desk: desk, order: orders, queue: effect.queue))
         desk.take(effect.id, of: effect.queue)
         if isSuspect(effect) { desk.isIsolated = true }
     }
 
     private mutating func limit(_ effect: EffectID, _ lease: Lease, to time: Timestamp) {
-        guard assignments[effect]?.lease == lease else { return }
+        guard assignment(of: effect)?.lease == lease else { return }
         expiries.insert(Expiry(time: time, lease: lease, effect: effect))
         // Jobs that ended in time leave their entry behind until it is due.
-        if expiries.count > 2 * assignments.count + 1_024 {
-            expiries = Heap(expiries.unordered.filter { assignments[$0.effect]?.lease == $0.lease })
+        if expiries.count > 2 * running + 1_024 {
+            expiries = Heap(expiries.unordered.filter { assignment(of: $0.effect)?.lease == $0.lease })
         }
     }
 }

@@ -3,7 +3,7 @@ import SamovarCore
 /// The effects that are open and those that are dead: state that the journal determines, the same after every replay.
 ///
 /// It knows nothing of workers and leases; those live in the `Dispatcher` and die with the process. What happens to effects
-/// here without anybody naming them, by a policy or by `cancel`, is told in `takeChanges`.
+/// here without anybody naming them, by a policy or by `cancel`, is told by `takeChanges`.
 struct EffectLedger: Equatable, Sendable {
     struct Dead: Equatable, Sendable {
         var effect: OpenEffect
@@ -30,8 +30,9 @@ struct EffectLedger: Equatable, Sendable {
     private(set) var open: [EffectID: OpenEffect] = [:]
     private(set) var dead: [EffectID: Dead] = [:]
     private(set) var cancelled: [Cancelled] = []
-    /// How many effects are open under each root; a root without any is settled.
-    private(set) var openByRoot: [Int: Int] = [:]
+    /// How many effects are open under each root; a root without any is settled. A root stands for itself as the identity of its
+    /// first order, whose hash is cheap.
+    private var openByRoot: [EffectID: Int] = [:]
     private var labels = OpenLabels()
     private var changes = Changes()
 
@@ -46,14 +47,14 @@ struct EffectLedger: Equatable, Sendable {
         case .passedOver: if planted(.firstNotFirst) { open(effect) }
         case .crowded:
             var effect = effect
-            effect.isCrowded = true
+            effect.history.isCrowded = true
             open(effect)
         }
     }
 
     mutating func open(_ effect: OpenEffect) {
         open[effect.id] = effect
-        openByRoot[effect.root, default: 0] += 1
+        openByRoot[root(effect.root), default: 0] += 1
         if let label = effect.options.id, !effect.isCrowded { labels.insert(effect.id, label) }
         changes.opened.append(effect.id)
     }
@@ -62,8 +63,10 @@ struct EffectLedger: Equatable, Sendable {
     @discardableResult
     mutating func close(_ id: EffectID) -> OpenEffect? {
         guard let effect = open.removeValue(forKey: id) else { return nil }
-        let count = openByRoot[effect.root, default: 1] - 1
-        openByRoot[effect.root] = count > 0 ? count : nil
+        if let index = openByRoot.index(forKey: root(effect.root)) {
+            openByRoot.values[index] -= 1
+            if openByRoot.values[index] == 0 { openByRoot.remove(at: index) }
+        }
         if let label = effect.options.id, let next = labels.remove(id, label) { changes.opened.append(next) }
         return effect
     }
@@ -91,10 +94,16 @@ struct EffectLedger: Equatable, Sendable {
         self.cancelled = cancelled
     }
 
-    mutating func takeChanges() -> Changes {
-        guard !changes.opened.isEmpty || !changes.cancelled.isEmpty else { return changes }
-        defer { changes = Changes() }
-        return changes
+    /// Hands over what has changed since the last time; `taken` is what was taken then, whose memory is used again.
+    mutating func takeChanges(into taken: inout Changes) {
+        taken.opened.removeAll(keepingCapacity: true)
+        taken.cancelled.removeAll(keepingCapacity: true)
+        swap(&taken, &changes)
+    }
+
+    mutating func forgetChanges() {
+        changes.opened.removeAll(keepingCapacity: true)
+        changes.cancelled.removeAll(keepingCapacity: true)
     }
 
     mutating func bury(_ id: EffectID, _ failure: Failure) {
@@ -112,11 +121,8 @@ struct EffectLedger: Equatable, Sendable {
     /// Opens a dead effect again, with all its attempts before it.
     mutating func requeue(_ id: EffectID, now: Timestamp) {
         guard var effect = dead.removeValue(forKey: id)?.effect else { return }
-        effect.failures = 0
-        effect.deaths = 0
-        effect.notBefore = now
-        effect.expiry = effect.options.limits.total.map { now + $0 }
-        effect.isCrowded = false
+        effect.history = OpenEffect.History(
+            failed: effect.failed, notBefore: now, expiry: effect.options.limits.total.map { now + $0 }, place: effect.place)
         open(effect)
     }
 
@@ -128,9 +134,11 @@ struct EffectLedger: Equatable, Sendable {
     /// - Parameter lease: that of the attempt; nil if its worker died, for then it may still come back and answer.
     mutating func attemptFailed(_ id: EffectID, _ reason: Failure.Reason, lease: Lease?, notBefore: Timestamp) {
         guard let effect = open[id] else { return }
-        if reason == .workerDied, !effect.isSource { open[id]?.deaths += 1 } else { open[id]?.failures += 1 }
-        if let lease { open[id]?.failed = lease }
-        open[id]?.notBefore = notBefore
+        var history = effect.history
+        if reason == .workerDied, !effect.isSource { history.deaths += 1 } else { history.failures += 1 }
+        if let lease { history.failed = lease }
+        history.notBefore = notBefore
+        open[id]?.history = history
     }
 
     /// Notes a streamed message. One with a checkpoint is progress: what failed before it does not count any more.
@@ -138,18 +146,20 @@ struct EffectLedger: Equatable, Sendable {
     /// Attempts before this one are over with it, whether they have failed or not: they may come back, and would go on with numbers
     /// that mean other messages now.
     mutating func streamed(_ id: EffectID, lease: Lease, index: Int, checkpoint: [UInt8]?) {
-        guard var effect = open[id] else { return }
+        guard var history = open[id]?.history else { return }
         let before = Lease(start: lease.start, counter: max(0, lease.counter - 1))
-        effect.failed = max(before, effect.failed ?? before)
-        effect.place = StreamPlace(index: index, checkpoint: checkpoint ?? effect.place?.checkpoint)
+        history.failed = max(before, history.failed ?? before)
+        history.place = StreamPlace(index: index, checkpoint: checkpoint ?? history.place?.checkpoint)
         if checkpoint != nil {
-            effect.failures = 0
-            effect.deaths = 0
+            history.failures = 0
+            history.deaths = 0
         }
-        open[id] = effect
+        open[id]?.history = history
     }
 
-    func isSettled(_ root: Int) -> Bool { openByRoot[root] == nil }
+    func isSettled(_ root: Int) -> Bool { openByRoot[self.root(root)] == nil }
+
+    private func root(_ turn: Int) -> EffectID { EffectID(turn: turn, ordinal: 0) }
 
     /// The dead and the cancelled effects of a root in words, for a receipt.
     func report(of root: Int) -> [String] {

@@ -27,7 +27,7 @@ struct Rotation<Member: Hashable> {
     /// Whose turn it is; it goes to the end of the line.
     mutating func next() -> Member? {
         while let member = line.popFirst() {
-            guard gone.remove(member) == nil else { continue }
+            guard gone.isEmpty || gone.remove(member) == nil else { continue }
             line.append(member)
             return member
         }

@@ -180,7 +180,7 @@ extension StoreMachine {
         let open = state.ledger.open.values.filter { $0.root == root }
         var parts: [String] = []
         for (queue, effects) in Dictionary(grouping: open, by: \.queue).sorted(by: { $0.key < $1.key }) {
-            let running = effects.count { dispatcher.assignments[$0.id] != nil }
+            let running = effects.count { dispatcher.assignment(of: $0.id) != nil }
             let waiting = effects.count - running
             if running > 0 { parts.append("\(count(running, "effect")) running in queue \(queue)") }
             if waiting > 0 {

@@ -86,19 +86,19 @@ extension StoreMachine {
         guard phase == .serving else { return }
         tell(.draining, now: now)
         phase = .draining(until: now + limit)
-        note(.info, "draining: \(count(dispatcher.assignments.count, "job")) running")
+        note(.info, "draining: \(count(dispatcher.running, "job")) running")
         for (_, desk) in dispatcher.workers.sorted(by: { $0.key < $1.key }) { send(.drain, to: desk.route, floor: .none) }
     }
 
     mutating func finishDrain(now: Timestamp) {
         guard case .draining(let end) = phase else { return }
-        let isQuiet = answers.isEmpty && moments.isEmpty && dispatcher.assignments.isEmpty && awaited.isEmpty
+        let isQuiet = answers.isEmpty && moments.isEmpty && dispatcher.running == 0 && awaited.isEmpty
         guard (isQuiet && !isJournalFull) || now >= end else { return }
         if isQuiet {
             if !planted(.drainRecordLost) { write(.drained, now: now) }
         } else {
             note(
-                .warning, "\(count(dispatcher.assignments.count, "job")) did not end in time; workers will answer after the restart"
+                .warning, "\(count(dispatcher.running, "job")) did not end in time; workers will answer after the restart"
             )
         }
         // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.

@@ -4,9 +4,9 @@ import SamovarCore
 extension StoreMachine {
     /// Follows what policies, cancellations and closings did in the ledger.
     mutating func followLedger(now: Timestamp) {
-        let changes = state.ledger.takeChanges()
-        for id in changes.cancelled { close(id, answered: nil) }
-        for id in changes.opened {
+        state.ledger.takeChanges(into: &ledgerChanges)
+        for id in ledgerChanges.cancelled { close(id, answered: nil) }
+        for id in ledgerChanges.opened {
             guard let effect = state.ledger.open[id] else { continue }
             if let expiry = effect.expiry { deadlines.insert(.total, of: id, at: expiry) }
             offer(effect, now: now)

@@ -94,7 +94,7 @@ extension StoreMachine {
             write(accepted, origin: .operator, now: now)
         }
         // All that is open is offered below, or held.
-        _ = state.ledger.takeChanges()
+        state.ledger.forgetChanges()
         if isNew {
             try begin(seed: seed, now: now)
             openLogged(now: now)

@@ -94,16 +94,13 @@ extension StoreMachine {
 
     /// What the jobs of a worker tell of themselves: at most 16, the oldest first.
     private func progress(of desk: Dispatcher.WorkerDesk) -> [MessagePackValue] {
-        desk.jobs.filter { dispatcher.assignments[$0]?.progress != nil }.sorted().prefix(16).map { id in
-            ["effect": .string("\(id)"), "progress": dispatcher.assignments[id]?.progress?.shown ?? .nil]
+        desk.jobs.filter { dispatcher.progress(of: $0) != nil }.sorted().prefix(16).map { id in
+            ["effect": .string("\(id)"), "progress": dispatcher.progress(of: id)?.shown ?? .nil]
         }
     }
 
     private func queues(_ waiting: [Queue: Int]) -> [MessagePackValue] {
-        var running: [Queue: Int] = [:]
-        for id in dispatcher.assignments.keys {
-            if let queue = state.ledger.open[id]?.queue { running[queue, default: 0] += 1 }
-        }
+        let running = dispatcher.runningByQueue()
         let names = Set(waiting.keys).union(running.keys)
         return names.sorted().map { queue in
             [
@@ -118,13 +115,13 @@ extension StoreMachine {
     /// At most 1,000 open and 1,000 dead effects, the oldest first.
     func effects() -> MessagePackValue {
         let open = state.ledger.open.values.sorted { $0.id < $1.id }.prefix(1_000).map { effect in
-            let holder = dispatcher.assignments[effect.id]
+            let holder = dispatcher.assignment(of: effect.id)
             return describe(
                 effect,
                 [
                     MessagePackPair("status", holder == nil ? "waiting" : "running"),
                     MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
-                    MessagePackPair("progress", holder?.progress?.shown ?? .nil),
+                    MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
                     MessagePackPair("streamed", number(effect.place?.index ?? 0)),
                 ])
         }

@@ -40,7 +40,7 @@ extension StoreMachine {
             stop(limit)
         } catch {
             end(call)
-            if let holder = dispatcher.assignments[id] { cancel(holder) }
+            if let holder = dispatcher.assignment(of: id) { cancel(holder) }
             let text = "a streamed message is not one of this program: \(error)"
             attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
         }

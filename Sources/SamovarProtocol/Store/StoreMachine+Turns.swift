@@ -31,10 +31,9 @@ extension StoreMachine {
         var budget = settings.turnsPerRound
         while budget > 0, phase != .stopped, canTakeTurns {
             budget -= 1
-            if let answer = answers.first {
-                guard mayTake(.answer(answer.result.effect)) else { break }
-                answers.removeFirst()
-                take(answer, now: now)
+            if !answers.isEmpty {
+                guard suspects.isEmpty || mayTake(.answer(answers[0].result.effect)) else { break }
+                take(answers.removeFirst(), now: now)
             } else if let id = crowded.popFirst() {
                 failCrowded(id, now: now)
             } else if let failed = postponed.first {
@@ -120,35 +119,18 @@ extension StoreMachine {
         guard phase == .serving, dispatcher.hasWaiting else { return }
         let secret = secret
         let timeline = timeline
-        let tasks = dispatcher.assign(from: state.ledger, floor: head, grace: settings.timeoutGrace) {
+        let handed = dispatcher.assign(from: state.ledger, floor: head, grace: settings.timeoutGrace) {
             jobToken(effect: $0, lease: $1, timeline: timeline, secret: secret)
         }
-        var lists = RouteBatches<JobTask>()
-        for (desk, task) in tasks { lists.append(task, for: desk.route) }
-        for (route, list) in lists.takeAll() {
-            guard case .worker(let id)? = peers[route], let desk = dispatcher.workers[id] else { continue }
-            var number = desk.sent - list.count
-            for frame in framed(list) {
+        for (desk, tasks) in handed {
+            guard case .worker? = peers[desk.route] else { continue }
+            var number = desk.sent - tasks.count
+            for frame in tasks.grouped(limit: settings.taskFrameBytes, size: { $0.payload.count }) {
                 number += frame.count
-                send(.task(frame, number: number), to: route, floor: planted(.taskBeforeDurable) ? .none : .turn(head))
+                send(.task(frame, number: number), to: desk.route, floor: planted(.taskBeforeDurable) ? .none : .turn(head))
             }
         }
         dispatcher.left(through: gate.durable, now: now)
-    }
-
-    /// Splits tasks into frames that a worker's socket takes: each of one task, or of as many as fit.
-    private func framed(_ tasks: [JobTask]) -> [[JobTask]] {
-        var frames: [[JobTask]] = [[]]
-        var bytes = 0
-        for task in tasks {
-            if bytes + task.payload.count > settings.taskFrameBytes, bytes > 0 {
-                frames.append([])
-                bytes = 0
-            }
-            frames[frames.count - 1].append(task)
-            bytes += task.payload.count
-        }
-        return frames
     }
 
     private mutating func closeBatch() {

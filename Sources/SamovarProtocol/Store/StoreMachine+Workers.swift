@@ -46,7 +46,7 @@ extension StoreMachine {
                 continue
             }
             if hasLostTail(claim.effect.turn, of: timeline, what: "worker \(id)") { return [] }
-            let holder = dispatcher.assignments[claim.effect]
+            let holder = dispatcher.assignment(of: claim.effect)
             guard let effect = state.ledger.open[claim.effect], !hasFailed(effect, claim.lease),
                 !lacksMessages(effect.id, claim.lease),
                 dispatcher.adopt(effect, lease: claim.lease, worker: id, now: now, grace: settings.timeoutGrace)
@@ -71,7 +71,7 @@ extension StoreMachine {
     private func answered(by id: WorkerID) -> Set<EffectID> {
         var answered: Set<EffectID> = []
         for answer in answers where answer.worker == id && !answer.result.answer.isStreamed {
-            if dispatcher.assignments[answer.result.effect]?.lease == answer.result.lease { answered.insert(answer.result.effect) }
+            if dispatcher.assignment(of: answer.result.effect)?.lease == answer.result.lease { answered.insert(answer.result.effect) }
         }
         return answered
     }
@@ -148,7 +148,7 @@ extension StoreMachine {
     func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
         if planted(.olderLeaseCounts) { return true }
         guard !hasFailed(effect, lease) else { return false }
-        guard let holder = dispatcher.assignments[effect.id] else { return true }
+        guard let holder = dispatcher.assignment(of: effect.id) else { return true }
         return holder.lease == lease
     }
 
@@ -242,13 +242,13 @@ extension StoreMachine {
 
     /// The failure of a suspect, for which everything else has made way. Meanwhile another worker may have come with an answer.
     mutating func takePostponed(_ failed: Postponed, now: Timestamp) {
-        guard let effect = state.ledger.open[failed.effect], dispatcher.assignments[failed.effect] == nil else { return }
+        guard let effect = state.ledger.open[failed.effect], dispatcher.assignment(of: failed.effect) == nil else { return }
         fail(effect, failed.failure, now: now)
     }
 
     /// A job overran its timeout, and its worker did not see to it.
     mutating func expire(_ id: EffectID, now: Timestamp) {
-        guard let effect = state.ledger.open[id], let holder = dispatcher.assignments[id] else { return }
+        guard let effect = state.ledger.open[id], let holder = dispatcher.assignment(of: id) else { return }
         cancel(holder)
         attemptFailed(effect, .timedOut, "no answer within its timeout", lease: holder.lease, isPermanent: false, now: now)
     }

@@ -38,7 +38,7 @@ struct StoreState {
         if planted(.tickTwiceAfterRestart) { log.orders.removeAll { if case .fired = $0 { true } else { false } } }
         carryOut(log)
         // Nobody runs anything yet.
-        _ = ledger.takeChanges()
+        ledger.forgetChanges()
     }
 
     /// Enters what turns have ordered since the last time.

@@ -2,9 +2,14 @@ import DequeModule
 import SamovarCore
 
 /// The effects that wait in one queue: the greater priority first, and within one priority first in, first out.
-struct WaitingLine {
+///
+/// A class, for the queue and the workers that serve it share it. Part of one value that one thread has, so nothing overlaps that
+/// would have to be checked each time.
+final class WaitingLine {
     /// Greater and smaller priorities are taken for these, so that there are never more lanes than that.
     static let priorities = -100...100
+
+    let queue: Queue
 
     private struct Lane {
         let priority: Int
@@ -12,16 +17,20 @@ struct WaitingLine {
     }
 
     /// The greatest priority first; hardly ever more than one.
-    private var lanes: [Lane] = []
+    @exclusivity(unchecked) private var lanes: [Lane] = []
 
-    mutating func append(_ effect: EffectID, priority: Int) {
+    init(_ queue: Queue) {
+        self.queue = queue
+    }
+
+    func append(_ effect: EffectID, priority: Int) {
         let priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)
         let place = lanes.firstIndex { $0.priority <= priority } ?? lanes.count
         if place == lanes.count || lanes[place].priority != priority { lanes.insert(Lane(priority: priority), at: place) }
         lanes[place].effects.append(effect)
     }
 
-    mutating func popFirst() -> EffectID? {
+    func popFirst() -> EffectID? {
         guard let place = lanes.firstIndex(where: { !$0.effects.isEmpty }) else { return nil }
         return lanes[place].effects.popFirst()
     }

@@ -3,8 +3,20 @@ import SamovarCore
 
 /// Bodies are MessagePack; a list is written as an array of entries, so a frame of one and a frame of a thousand look alike.
 extension Frame {
+    /// About the bytes of the body, where it may be long: so that it is not copied again and again while it grows.
+    private var likelySize: Int {
+        switch self {
+        case .task(let tasks, _): tasks.reduce(8) { $0 + $1.payload.count + 56 }
+        case .result(let results, _): results.reduce(8) { $0 + $1.size }
+        case .send(let submissions, _): submissions.reduce(8) { $0 + $1.input.count + 24 }
+        case .receipt(let outcomes, _): outcomes.count * 16
+        case .acknowledge(let leases), .cancel(let leases): leases.count * 8
+        default: 0
+        }
+    }
+
     var body: [UInt8] {
-        var writer = MessagePackWriter()
+        var writer = MessagePackWriter(reserving: likelySize)
         switch self {
         case .ping, .pong, .goodbye, .drain, .credit, .settle: break
         case .hello(let hello): hello.write(to: &writer)
@@ -130,6 +142,10 @@ extension MessagePackReader {
     mutating func readFields(_ count: Int, of name: String) throws {
         let found = try readArrayHeader()
         guard found == count else { throw WireError.malformed("\(name) has \(count) fields, not \(found)") }
+    }
+
+    mutating func readQueue() throws -> Queue {
+        Queue(try readString(likely: Queue.default.name))
     }
 
     mutating func readInstance() throws -> Instance {

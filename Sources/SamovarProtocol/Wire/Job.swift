@@ -2,35 +2,56 @@ import MessagePack
 public import SamovarCore
 
 /// One attempt of one effect, handed to a worker.
+///
+/// A value that is one reference, for it passes through several hands on both sides.
 public struct JobTask: Equatable, Sendable {
-    public var effect: EffectID
-    public var lease: Lease
+    private struct Fields: Equatable, Sendable {
+        let effect: EffectID
+        let lease: Lease
+        let token: UInt64
+        let attempt: Int
+        let instance: Instance
+        let queue: Queue
+        let timeout: Duration?
+        let resume: StreamPlace?
+        let payload: [UInt8]
+    }
+
+    private final class Box: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) {
+            self.fields = fields
+        }
+    }
+
+    private let box: Box
+
+    public var effect: EffectID { box.fields.effect }
+    public var lease: Lease { box.fields.lease }
     /// A keyed hash over effect and lease; an answer without it is not believed.
-    public var token: UInt64
+    public var token: UInt64 { box.fields.token }
     /// From 1.
-    public var attempt: Int
-    public var instance: Instance
-    public var queue: Queue
-    public var timeout: Duration?
+    public var attempt: Int { box.fields.attempt }
+    public var instance: Instance { box.fields.instance }
+    public var queue: Queue { box.fields.queue }
+    public var timeout: Duration? { box.fields.timeout }
     /// How far earlier attempts came; nil if they have streamed nothing.
-    public var resume: StreamPlace?
+    public var resume: StreamPlace? { box.fields.resume }
     /// The effect in MessagePack.
-    public var payload: [UInt8]
+    public var payload: [UInt8] { box.fields.payload }
 
     public init(
         effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
         timeout: Duration? = nil, resume: StreamPlace? = nil, payload: [UInt8]
     ) {
-        self.effect = effect
-        self.lease = lease
-        self.token = token
-        self.attempt = attempt
-        self.instance = instance
-        self.queue = queue
-        self.timeout = timeout
-        self.resume = resume
-        self.payload = payload
+        box = Box(
+            Fields(
+                effect: effect, lease: lease, token: token, attempt: attempt, instance: instance, queue: queue, timeout: timeout,
+                resume: resume, payload: payload))
     }
+
+    public static func == (a: JobTask, b: JobTask) -> Bool { a.box === b.box || a.box.fields == b.box.fields }
 
     func write(to writer: inout MessagePackWriter) {
         writer.writeArrayHeader(10)
@@ -47,15 +68,11 @@ public struct JobTask: Equatable, Sendable {
 
     init(from reader: inout MessagePackReader) throws {
         try reader.readFields(10, of: "a task")
-        effect = try reader.readEffect()
-        lease = try reader.readLease()
-        token = try reader.readUInt64()
-        attempt = try reader.readInt()
-        instance = try reader.readInstance()
-        queue = Queue(try reader.readString())
-        timeout = try reader.readNil() ? nil : reader.readMilliseconds()
-        resume = try reader.readOptionalPlace()
-        payload = try reader.readBinary()
+        self.init(
+            effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64(),
+            attempt: try reader.readInt(), instance: try reader.readInstance(), queue: try reader.readQueue(),
+            timeout: try reader.readNil() ? nil : try reader.readMilliseconds(), resume: try reader.readOptionalPlace(),
+            payload: try reader.readBinary())
     }
 }
 

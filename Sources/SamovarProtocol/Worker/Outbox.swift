@@ -80,7 +80,7 @@ struct Outbox: Equatable {
     mutating func takeUnsent(limit: Int) -> [[JobResult]] {
         defer { unsent.removeAll(keepingCapacity: true) }
         if planted(.resultForgotten) { kept.removeAll() }
-        return unsent.grouped(limit: limit, size: \.size)
+        return unsent.grouped(limit: limit, size: { $0.size })
     }
 }
 

@@ -125,11 +125,16 @@ extension WorkerMachine {
     /// A handler ended, with this answer.
     public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        checkpointed.remove(lease)
+        finished(lease, answer, now: now, into: &actions)
+        return actions
+    }
+
+    /// The same, with the actions behind those that are there.
+    public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp, into actions: inout [Action]) {
+        if !checkpointed.isEmpty { checkpointed.remove(lease) }
         if let claim = held.finish(lease) { outbox.add(claim, answer.bounded(to: settings.answerBytes)) }
         startWaiting(now, &actions)
         stopIfDone(now, &actions)
-        return actions
     }
 
     /// Sends what has gathered since the last call: every new answer, and the credit.

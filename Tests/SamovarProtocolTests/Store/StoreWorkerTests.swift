@@ -213,12 +213,13 @@ import Testing
     @Test func aForgedTokenIsDroppedAndCounted() throws {
         let rig = try Self.rig()
         rig.order(job("a"))
-        var task = try #require(rig.takeTasks(worker(1)).first)
-        task.token ^= 1
-        #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [])
-        task.token ^= 1
-        task.lease = Lease(start: 1, counter: 2)
-        #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [])
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        let forgeries = [(task.lease, task.token ^ 1), (Lease(start: 1, counter: 2), task.token)].map { lease, token in
+            JobTask(effect: task.effect, lease: lease, token: token, attempt: task.attempt, payload: task.payload)
+        }
+        for forged in forgeries {
+            #expect(rig.exchange(.result([forged.answered("a")], credit: 1), from: worker(1)) == [])
+        }
         #expect(rig.machine.counters.droppedFrames == 2)
         #expect(rig.durable.ledger.open.count == 1)
     }
