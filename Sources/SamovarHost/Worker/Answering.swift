@@ -14,7 +14,7 @@ struct Answering<P: Program>: Sendable {
     }
 
     /// One attempt of one effect.
-    func answer(_ assignment: WorkerDesk.Assignment, _ desk: JobDesk) async -> JobResult.Answer {
+    nonisolated(nonsending) func answer(_ assignment: WorkerDesk.Assignment, _ desk: JobDesk) async -> JobResult.Answer {
         let task = assignment.task
         let effect: P.Effect
         do {

@@ -4,7 +4,7 @@ public import SamovarCore
 ///
 /// Made by `on`, `take`, `onStream` and `group`, inside `Worker { … }`.
 public struct Handler<P: Program, Environment: Sendable>: Sendable {
-    let handle: @Sendable (P.Effect, Environment, Job<P>) async throws -> Handled<P>
+    let handle: nonisolated(nonsending) @Sendable (P.Effect, Environment, Job<P>) async throws -> Handled<P>
     /// The queues that it names.
     var queues: [Queue] = []
 }
@@ -25,7 +25,7 @@ enum Handled<P: Program>: Sendable {
 
 extension Array {
     /// The first handler that takes the effect.
-    func handle<P: Program, Environment: Sendable>(
+    nonisolated(nonsending) func handle<P: Program, Environment: Sendable>(
         _ effect: P.Effect, _ environment: Environment, _ job: Job<P>
     ) async throws -> Handled<P> where Element == Handler<P, Environment> {
         for handler in self {
@@ -48,7 +48,7 @@ extension Array {
 ///   next handler.
 public func on<P: Program, Environment: Sendable, Value: Sendable>(
     _ extract: @escaping @Sendable (P.Effect) -> Value?,
-    _ handle: @escaping @Sendable (Value, Environment, Job<P>) async throws -> P.Message?
+    _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Environment, Job<P>) async throws -> P.Message?
 ) -> Handler<P, Environment> {
     Handler { effect, environment, job in
         guard let value = extract(effect) else { return .passed }
@@ -59,7 +59,7 @@ public func on<P: Program, Environment: Sendable, Value: Sendable>(
 /// Handles the effects in which `extract` finds something, without the environment.
 public func on<P: Program, Environment: Sendable, Value: Sendable>(
     _ extract: @escaping @Sendable (P.Effect) -> Value?,
-    _ handle: @escaping @Sendable (Value, Job<P>) async throws -> P.Message?
+    _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Job<P>) async throws -> P.Message?
 ) -> Handler<P, Environment> {
     on(extract) { value, _, job in try await handle(value, job) }
 }
@@ -76,14 +76,14 @@ public func on<P: Program, Environment: Sendable, Value: Sendable>(
 /// What `takeLatest` is elsewhere is `policy: .latest` where the effect is ordered: only the store knows of all that run, in
 /// whatever process, and it cancels them at once.
 public func take<P: Program, Environment: Sendable>(
-    _ effect: P.Effect, _ handle: @escaping @Sendable (Environment, Job<P>) async throws -> P.Message?
+    _ effect: P.Effect, _ handle: nonisolated(nonsending) @escaping @Sendable (Environment, Job<P>) async throws -> P.Message?
 ) -> Handler<P, Environment> {
     on({ $0 == effect ? true : nil }) { _, environment, job in try await handle(environment, job) }
 }
 
 /// Handles one effect, by its value, without the environment.
 public func take<P: Program, Environment: Sendable>(
-    _ effect: P.Effect, _ handle: @escaping @Sendable (Job<P>) async throws -> P.Message?
+    _ effect: P.Effect, _ handle: nonisolated(nonsending) @escaping @Sendable (Job<P>) async throws -> P.Message?
 ) -> Handler<P, Environment> {
     take(effect) { _, job in try await handle(job) }
 }
@@ -92,7 +92,7 @@ public func take<P: Program, Environment: Sendable>(
 /// sequence of a further attempt shall begin after `job.resume`.
 public func onStream<P: Program, Environment: Sendable, Value: Sendable, Messages: AsyncSequence & SendableMetatype>(
     _ extract: @escaping @Sendable (P.Effect) -> Value?,
-    _ handle: @escaping @Sendable (Value, Environment, Job<P>) async throws -> Messages
+    _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Environment, Job<P>) async throws -> Messages
 ) -> Handler<P, Environment> where Messages.Element == P.Message, Messages.AsyncIterator: SendableMetatype {
     on(extract) { value, environment, job in
         for try await message in try await handle(value, environment, job) { try await job.stream(message) }

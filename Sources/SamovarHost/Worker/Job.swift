@@ -7,31 +7,27 @@ public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
     public var key: String { "\(timeline)/\(effect)" }
     private let timeline: Timeline
-    private let effect: EffectID
+    private let task: JobTask
+    private var effect: EffectID { task.effect }
     /// From 1.
-    public let attempt: Int
+    public var attempt: Int { task.attempt }
     /// Of the program that ordered it.
-    public let instance: Instance
+    public var instance: Instance { task.instance }
     /// The queue in which it was ordered.
-    public let queue: Queue
+    public var queue: Queue { task.queue }
     /// How long this attempt may take; its task is cancelled then.
-    public let timeout: Duration?
+    public var timeout: Duration? { task.timeout }
     /// When this attempt is cancelled; nil if it may take as long as it likes.
     public let deadline: ContinuousClock.Instant?
     /// How far earlier attempts came with `stream`; nil if none has streamed anything.
-    public let resume: Resume?
+    public var resume: Resume? { task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
     private let desk: JobDesk
     private let encode: @Sendable (P.Message) throws -> [UInt8]
 
     init(_ task: JobTask, in timeline: Timeline, desk: JobDesk) {
         self.timeline = timeline
-        effect = task.effect
-        attempt = task.attempt
-        instance = task.instance
-        queue = task.queue
-        timeout = task.timeout
+        self.task = task
         deadline = task.timeout.map { .now + $0 }
-        resume = task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) }
         self.desk = desk
         encode = { try MessagePackEncoder().encode($0) }
     }
@@ -45,13 +41,8 @@ public struct Job<P: Program>: Sendable {
 
     private init<Parent: Program>(of job: Job<Parent>, encode: @escaping @Sendable (P.Message) throws -> [UInt8]) {
         timeline = job.timeline
-        effect = job.effect
-        attempt = job.attempt
-        instance = job.instance
-        queue = job.queue
-        timeout = job.timeout
+        task = job.task
         deadline = job.deadline
-        resume = job.resume.map { Resume(index: $0.index, bytes: $0.bytes) }
         desk = job.desk
         self.encode = encode
     }

@@ -10,11 +10,12 @@ final class JobDesk: Sendable {
         var isClosed = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var waiterCount = 0
+        /// Made when the job tells of itself for the first time.
+        var told: ProgressCell?
     }
 
     let lease: Lease
     private let state: Mutex<State>
-    private let told = ProgressCell()
     private let report: @Sendable (JobNews) -> Void
 
     init(_ task: JobTask, report: @escaping @Sendable (JobNews) -> Void) {
@@ -88,6 +89,11 @@ final class JobDesk: Sendable {
     }
 
     func progress(_ progress: JobProgress) {
+        let told = state.withLock { state in
+            let cell = state.told ?? ProgressCell()
+            state.told = cell
+            return cell
+        }
         if told.set(progress) { report(.progressed(lease, told)) }
     }
 }

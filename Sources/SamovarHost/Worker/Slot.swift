@@ -7,7 +7,8 @@ import Synchronization
 /// A job runs in the slot's task and not in one of its own, which would cost more than a small job does. So the task of a job that was
 /// cancelled is a cancelled task: it runs no other, and the slot goes on with a new one.
 final class Slot: Sendable {
-    typealias Answer = @Sendable (WorkerDesk.Assignment, JobDesk) async -> JobResult.Answer
+    /// Runs where the slot runs; to change executors and back would cost as much as a small job.
+    typealias Answer = nonisolated(nonsending) @Sendable (WorkerDesk.Assignment, JobDesk) async -> JobResult.Answer
 
     private struct State {
         /// What the running job says.
@@ -30,6 +31,7 @@ final class Slot: Sendable {
 
     private let number: Int
     private let desk: WorkerDesk
+    private let report: @Sendable (JobNews) -> Void
     private let state = Mutex(State())
     private let interruptions: AsyncStream<Interruption>
     private let interrupt: AsyncStream<Interruption>.Continuation
@@ -37,6 +39,7 @@ final class Slot: Sendable {
     init(_ number: Int, of desk: WorkerDesk) {
         self.number = number
         self.desk = desk
+        report = { desk.take($0) }
         (interruptions, interrupt) = AsyncStream.makeStream()
     }
 
@@ -59,26 +62,32 @@ final class Slot: Sendable {
     }
 
     /// Ends with the job that a task shall run which is not cancelled, if there is one already.
-    private func work(_ first: WorkerDesk.Assignment?, _ answer: Answer) async -> WorkerDesk.Assignment? {
+    private nonisolated(nonsending) func work(
+        _ first: WorkerDesk.Assignment?, _ answer: Answer
+    ) async -> WorkerDesk.Assignment? {
         var assignment = first
         while true {
             if assignment == nil { assignment = await nextJob() }
             guard let job = assignment else { return nil }
-            let said = JobDesk(job.task) { [desk] in desk.take($0) }
-            state.withLock { $0.running = said }
+            let said = JobDesk(job.task, report: report)
+            if begin(said) { return assignment }
             let result = await answer(job, said)
-            let isInterrupted = state.withLock { state in
-                state.running = nil
-                defer { state.isInterrupted = false }
-                return state.isInterrupted
-            }
             assignment = desk.finished(job.task.lease, result, in: number)
-            if isInterrupted { return assignment }
+            if assignment == nil, begin(nil) { return nil }
+        }
+    }
+
+    /// The job before this one has ended; true if it was told to stop, for then this task is a cancelled one.
+    private func begin(_ job: JobDesk?) -> Bool {
+        state.withLock { state in
+            defer { state.isInterrupted = false }
+            state.running = state.isInterrupted ? nil : job
+            return state.isInterrupted
         }
     }
 
     /// Waits for the loop to bring a job; nil when the slot is closed.
-    private func nextJob() async -> WorkerDesk.Assignment? {
+    private nonisolated(nonsending) func nextJob() async -> WorkerDesk.Assignment? {
         await withCheckedContinuation { continuation in
             let (job, isReady) = state.withLock { state -> (WorkerDesk.Assignment?, Bool) in
                 if let job = state.next {

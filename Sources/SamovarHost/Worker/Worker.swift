@@ -19,7 +19,7 @@ public import SamovarCore
 /// `job.key`. What it throws is retried as the effect's `retry` says; `throw Permanent(…)` is not. Cancellation of its task
 /// means that nobody wants the answer any more.
 public struct Worker<P: Program>: Sendable {
-    typealias Handle = @Sendable (P.Effect, Job<P>) async throws -> Handled<P>
+    typealias Handle = nonisolated(nonsending) @Sendable (P.Effect, Job<P>) async throws -> Handled<P>
 
     /// A worker in its process, ready for jobs.
     struct Prepared: Sendable {
@@ -40,7 +40,7 @@ public struct Worker<P: Program>: Sendable {
     }
 
     /// A worker of one function.
-    public init(_ handle: @escaping @Sendable (P.Effect, Job<P>) async throws -> P.Message?) {
+    public init(_ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Job<P>) async throws -> P.Message?) {
         self.init(queues: []) { Prepared { .answered(try await handle($0, $1)) } }
     }
 
@@ -51,7 +51,7 @@ public struct Worker<P: Program>: Sendable {
     public init<Environment: Sendable>(
         environment: @escaping @Sendable () async throws -> Environment,
         tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
-        _ handle: @escaping @Sendable (P.Effect, Environment, Job<P>) async throws -> P.Message?
+        _ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Environment, Job<P>) async throws -> P.Message?
     ) {
         self.init(queues: []) {
             let environment = try await environment()
@@ -95,7 +95,7 @@ public struct Worker<P: Program>: Sendable {
     /// A worker whose handler is a sequence of messages: each is streamed when it comes, and the effect ends with the sequence.
     /// The sequence of a further attempt shall begin after `job.resume`.
     public static func stream<Messages: AsyncSequence & SendableMetatype>(
-        _ handle: @escaping @Sendable (P.Effect, Job<P>) async throws -> Messages
+        _ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Job<P>) async throws -> Messages
     ) -> Worker where Messages.Element == P.Message, Messages.AsyncIterator: SendableMetatype {
         Worker { effect, job in
             for try await message in try await handle(effect, job) { try await job.stream(message) }

@@ -19,6 +19,8 @@ final class WorkerDesk: Sendable {
         var machine: WorkerMachine
         /// What the loop has to carry out.
         var actions: [WorkerMachine.Action] = []
+        /// What the end of a job gave; kept for its memory.
+        var atEnd: [WorkerMachine.Action] = []
         var freeSlots: [Int]
         var slotOf: [Lease: Int] = [:]
         /// The loop was woken and has not looked yet.
@@ -87,7 +89,8 @@ final class WorkerDesk: Sendable {
         let (next, isNews) = state.withLock { state in
             state.slotOf[lease] = nil
             var next: Assignment?
-            for action in state.machine.finished(lease, answer, now: now) {
+            state.machine.finished(lease, answer, now: now, into: &state.atEnd)
+            for action in state.atEnd {
                 if next == nil, case .start(let task) = action {
                     state.slotOf[task.lease] = slot
                     next = Assignment(task: task, timeline: state.machine.timeline)
@@ -95,6 +98,7 @@ final class WorkerDesk: Sendable {
                     state.actions.append(action)
                 }
             }
+            state.atEnd.removeAll(keepingCapacity: true)
             if next == nil { state.freeSlots.append(slot) }
             defer { state.isLoopTold = true }
             return (next, !state.isLoopTold)
