@@ -7,7 +7,7 @@ import SamovarProtocol
 /// without sockets, slots and disk.
 ///
 /// Prints one line per figure: a name and a number, for one round trip; times in nanoseconds of the thread's processor time. `Machines
-/// ROUNDS TOTAL packable` for other than nine rounds of 100,000 round trips, and for one kind of types alone.
+/// ROUNDS TOTAL packable` (or `plain`, `inputs`) for other than nine rounds of 100,000 round trips, and for one kind alone.
 @main
 enum Machines {
     static let total = CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 100_000
@@ -15,8 +15,22 @@ enum Machines {
 
     static func main() throws {
         let chosen = CommandLine.arguments.dropFirst(3).first
-        if chosen != "plain" { try measure("packable", RoundTrips<PackableMessage, PackableEffect>.self) }
-        if chosen != "packable" { try measure("plain", RoundTrips<PlainMessage, PlainEffect>.self) }
+        if chosen == nil || chosen == "packable" { try measure("packable", RoundTrips<PackableMessage, PackableEffect>.self) }
+        if chosen == nil || chosen == "inputs" { try measureInputs() }
+        if chosen == nil || chosen == "plain" { try measure("plain", RoundTrips<PlainMessage, PlainEffect>.self) }
+    }
+
+    static func measureInputs() throws {
+        var inputs = try Inputs()
+        var times: [Double] = []
+        var allocations = 0
+        for _ in 0..<rounds {
+            let before = samovar_allocations()
+            times.append(inputs.run(total: total))
+            allocations = samovar_allocations() - before
+        }
+        print("input_store_ns \(Int(median(times)))")
+        print("input_allocations \(Double(allocations * 10 / total) / 10)")
     }
 
     @inline(__always)

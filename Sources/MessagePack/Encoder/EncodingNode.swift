@@ -4,6 +4,9 @@
 /// elements, and when its value returns, writes the header and the elements to the node above. Containers that a value
 /// nests by hand (`nestedContainer`, `superEncoder`) may be filled in any order; they are nodes of their own which remember
 /// the place where their bytes belong.
+///
+/// During an access to what it holds, no code of a value runs but `write(to:)`, which has the body and nothing else. So none is
+/// checked at run time for overlapping another.
 final class EncodingNode {
     enum Shape: Equatable { case nothing, single, array, set, map, dictionary }
 
@@ -16,40 +19,28 @@ final class EncodingNode {
     }
 
     let session: EncodingSession
-    var parent: EncodingNode?
-    private var step = PathStep.same
+    @exclusivity(unchecked) var parent: EncodingNode?
+    @exclusivity(unchecked) private var step = PathStep.same
     /// How many values contain this one.
-    private var level = 0
+    @exclusivity(unchecked) private var level = 0
     /// How many arrays and maps contain this one.
-    private(set) var depth = 0
+    @exclusivity(unchecked) private(set) var depth = 0
 
-    private(set) var shape: Shape
+    @exclusivity(unchecked) private(set) var shape: Shape
     /// Whether the value asked for containers that exclude each other.
-    private(set) var hasConflict = false
+    @exclusivity(unchecked) private(set) var hasConflict = false
     /// Whether all keys of a dictionary are strings or integers.
-    private(set) var hasScalarKeys = true
-    private(set) var count = 0
-    private(set) var body: MessagePackWriter {
-        @inline(__always) _read { yield place.pointee }
-        @inline(__always) _modify { yield &place.pointee }
-    }
-    /// Where the body is: other code never appends to it there, so no access needs the check at run time.
-    private let place: UnsafeMutablePointer<MessagePackWriter>
+    @exclusivity(unchecked) private(set) var hasScalarKeys = true
+    @exclusivity(unchecked) private(set) var count = 0
+    @exclusivity(unchecked) private(set) var body = MessagePackWriter()
     /// Where each element begins; kept only in canonical mode.
-    private(set) var starts: [Int] = []
-    private(set) var children: [Child] = []
+    @exclusivity(unchecked) private(set) var starts: [Int] = []
+    @exclusivity(unchecked) private(set) var children: [Child] = []
 
     /// Makes the root, below which the value given to the encoder is encoded.
     init(session: EncodingSession) {
         self.session = session
         shape = .single
-        place = .allocate(capacity: 1)
-        place.initialize(to: MessagePackWriter())
-    }
-
-    deinit {
-        place.deinitialize(count: 1)
-        place.deallocate()
     }
 
     /// Starts over as the node of another value.

@@ -1,4 +1,5 @@
 /// What the nodes of one call to the encoder share. When the call is over, another one may use it.
+/// No code of a value runs during an access to what it holds, so none is checked at run time for overlapping another.
 final class EncodingSession: CodingSession {
     /// The form that the values of a type have.
     enum Form {
@@ -13,14 +14,14 @@ final class EncodingSession: CodingSession {
     let isCanonical: Bool
     let limits: MessagePackLimits
     /// Finished nodes, linked by `parent`: a list of structs is encoded by one node.
-    private var free: EncodingNode?
-    private var root: EncodingNode?
-    private var forms = TypeTable<Form>()
+    @exclusivity(unchecked) private var free: EncodingNode?
+    @exclusivity(unchecked) private var root: EncodingNode?
+    @exclusivity(unchecked) private var forms = TypeTable<Form>()
     /// Whether nothing speaks against using it again: no value holds a node, and none has much memory.
-    private(set) var isReusable = true
-    private var nodeCount = 0
+    @exclusivity(unchecked) private(set) var isReusable = true
+    @exclusivity(unchecked) private var nodeCount = 0
     /// The order of sorted elements, for as long as they are written.
-    var order: [Range<Int>] = []
+    @exclusivity(unchecked) var order: [Range<Int>] = []
 
     private static let largestNodeCount = 64
     private static let largestCapacity = 64 << 10

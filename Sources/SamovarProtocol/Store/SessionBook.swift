@@ -11,6 +11,16 @@ struct SessionBook: Equatable, Sendable {
         var last = 0
         /// Outcomes of the newest inputs, ending with `last`.
         var outcomes: Deque<Outcome> = []
+
+        fileprivate mutating func answer(_ outcome: Outcome, keeping window: Int) {
+            last = outcome.sequence
+            outcomes.append(outcome)
+            if outcomes.count > window { outcomes.removeFirst() }
+        }
+
+        fileprivate mutating func confirm(_ sequence: Int) {
+            while let first = outcomes.first, first.sequence <= sequence { outcomes.removeFirst() }
+        }
     }
 
     /// A session that was silent for too long.
@@ -37,10 +47,7 @@ struct SessionBook: Equatable, Sendable {
     func last(of id: SessionID) -> Int { sessions[id]?.last ?? 0 }
 
     mutating func answer(_ id: SessionID, _ outcome: Outcome) {
-        sessions[id, default: Session()].last = outcome.sequence
-        sessions[id]?.outcomes.append(outcome)
-        let window = planted(.outcomeForgotten) ? 1 : window
-        if let count = sessions[id]?.outcomes.count, count > window { sessions[id]?.outcomes.removeFirst() }
+        sessions[id, default: Session()].answer(outcome, keeping: planted(.outcomeForgotten) ? 1 : window)
     }
 
     /// The outcome of an input that has had its turn; nil if the client had confirmed it.
@@ -51,7 +58,7 @@ struct SessionBook: Equatable, Sendable {
     }
 
     mutating func confirm(_ sequence: Int, in id: SessionID) {
-        while let first = sessions[id]?.outcomes.first, first.sequence <= sequence { sessions[id]?.outcomes.removeFirst() }
+        sessions[id]?.confirm(sequence)
     }
 
     /// The client has ended it, and will not come back.

@@ -27,7 +27,7 @@ extension StoreMachine {
         if let other = peers[route], other != .client(session) { forget(route) }
         clearInbox(of: session)
         let last = state.sessions.last(of: session)
-        var desk = desks[session] ?? Desk(route: route, received: last, heard: now)
+        let desk = desks[session] ?? Desk(session, route: route, received: last, heard: now)
         desk.route = route
         desk.received = last
         desk.fingerprints.drop(after: last)
@@ -81,8 +81,12 @@ extension StoreMachine {
     /// The number up to which a client may send: a window beyond what it has confirmed.
     func credit(of route: Route) -> Int {
         guard case .client(let session) = peers[route], let desk = desks[session] else { return 0 }
+        return credit(of: desk)
+    }
+
+    private func credit(of desk: Desk) -> Int {
         // Before the first confirmation after a restart, the client's own numbers tell how far it was.
-        let confirmed = max(desk.confirmed, state.sessions.last(of: session) - settings.window)
+        let confirmed = max(desk.confirmed, state.sessions.last(of: desk.session) - settings.window)
         return confirmed + settings.window
     }
 
@@ -94,10 +98,12 @@ extension StoreMachine {
     }
 
     private mutating func take(_ submissions: [Submission], of session: SessionID, at route: Route) {
+        guard let desk = desks[session] else { return }
         let last = state.sessions.last(of: session)
+        let credit = credit(of: desk)
         for submission in submissions {
-            guard let received = desks[session]?.received else { return }
-            if submission.sequence <= received, desks[session]?.fingerprints.differs(submission) == true {
+            let received = desk.received
+            if submission.sequence <= received, desk.fingerprints.differs(submission) {
                 let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
                 return send(.error(PeerError(.misuse, text)), to: route, floor: .turn(head))
             }
@@ -111,8 +117,8 @@ extension StoreMachine {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
                     return send(.error(error), to: route, floor: .none)
                 }
-                if let reason = reasonToRefuse(submission, credit: credit(of: route)) { return refuse(route, reason) }
-                enqueue(submission, of: session)
+                if let reason = reasonToRefuse(submission, credit: credit) { return refuse(route, reason) }
+                enqueue(submission, at: desk)
             }
         }
     }
@@ -131,11 +137,11 @@ extension StoreMachine {
         return nil
     }
 
-    private mutating func enqueue(_ submission: Submission, of session: SessionID) {
-        if desks[session]?.inbox.isEmpty == true { rotation.append(session) }
-        desks[session]?.received = submission.sequence
-        desks[session]?.inbox.append(submission)
-        desks[session]?.fingerprints.append(submission, limit: settings.window)
+    private mutating func enqueue(_ submission: Submission, at desk: Desk) {
+        if desk.inbox.isEmpty { rotation.append(desk) }
+        desk.received = submission.sequence
+        desk.inbox.append(submission)
+        desk.fingerprints.append(submission, limit: settings.window)
         inboxCount += 1
         inboxBytes += submission.input.count
     }
@@ -145,11 +151,11 @@ extension StoreMachine {
     }
 
     private mutating func clearInbox(of session: SessionID) {
-        guard let inbox = desks[session]?.inbox, !inbox.isEmpty else { return }
-        inboxCount -= inbox.count
-        inboxBytes -= inbox.reduce(0) { $0 + $1.input.count }
-        desks[session]?.inbox.removeAll()
-        rotation.removeAll { $0 == session }
+        guard let desk = desks[session], !desk.inbox.isEmpty else { return }
+        inboxCount -= desk.inbox.count
+        inboxBytes -= desk.inbox.reduce(0) { $0 + $1.input.count }
+        desk.inbox.removeAll()
+        rotation.removeAll { $0 === desk }
     }
 
     private mutating func settle(_ turn: Int, for route: Route) {

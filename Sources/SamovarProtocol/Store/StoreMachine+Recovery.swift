@@ -103,7 +103,7 @@ extension StoreMachine {
         }
         if !isNew { resume(now: now) }
         for id in state.sessions.sessions.keys {
-            desks[id] = Desk(route: nil, received: state.sessions.last(of: id), heard: now)
+            desks[id] = Desk(id, route: nil, received: state.sessions.last(of: id), heard: now)
         }
         phase = .serving
         nextTick = now

@@ -43,26 +43,27 @@ extension StoreMachine {
             } else if let firing = nextFiring(now: now) {
                 guard mayTake(.firing(firing.id)) else { break }
                 take(firing, now: now)
-            } else if phase == .serving, let id = rotation.first {
-                guard mayTakeInput(of: id) else { break }
+            } else if phase == .serving, let desk = rotation.first {
+                guard suspects.isEmpty || mayTakeInput(at: desk) else { break }
                 rotation.removeFirst()
-                takeInput(of: id, now: now)
+                takeInput(at: desk, now: now)
             } else {
                 break
             }
         }
     }
 
-    private mutating func mayTakeInput(of id: SessionID) -> Bool {
-        guard let next = desks[id]?.inbox.first else { return true }
-        return mayTake(.input(id, sequence: next.sequence))
+    private mutating func mayTakeInput(at desk: Desk) -> Bool {
+        guard let next = desk.inbox.first else { return true }
+        return mayTake(.input(desk.session, sequence: next.sequence))
     }
 
-    private mutating func takeInput(of id: SessionID, now: Timestamp) {
-        guard let submission = desks[id]?.inbox.popFirst() else { return }
+    private mutating func takeInput(at desk: Desk, now: Timestamp) {
+        guard let submission = desk.inbox.popFirst() else { return }
+        let id = desk.session
         inboxCount -= 1
         inboxBytes -= submission.input.count
-        if desks[id]?.inbox.isEmpty == false { rotation.append(id) }
+        if !desk.inbox.isEmpty { rotation.append(desk) }
         let turn = head + 1
         let origin = Origin.client(session: id, sequence: submission.sequence)
         guard let verdict = verdict(on: submission, of: id, origin, now: now) else { return }
@@ -71,7 +72,7 @@ extension StoreMachine {
         state.sessions.answer(id, outcome)
         if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
         openLogged(now: now)
-        if let route = desks[id]?.route { outcomes.append(outcome, for: route) }
+        if let route = desk.route { outcomes.append(outcome, for: route) }
     }
 
     /// Nil if the input has ended the store.

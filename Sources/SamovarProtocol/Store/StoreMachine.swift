@@ -32,17 +32,26 @@ public struct StoreMachine: ~Copyable {
         case worker(WorkerID)
     }
 
-    /// A client's session as far as it is only in memory.
-    struct Desk {
-        var route: Route?
+    /// A client's session as far as it is only in memory. A class, for each input changes it several times. Part of one value that one
+    /// thread has, so nothing overlaps that would have to be checked each time.
+    final class Desk {
+        let session: SessionID
+        @exclusivity(unchecked) var route: Route?
         /// The newest number taken into the inbox.
-        var received: Int
-        var confirmed = 0
-        var inbox: Deque<Submission> = []
-        var heard: Timestamp
+        @exclusivity(unchecked) var received: Int
+        @exclusivity(unchecked) var confirmed = 0
+        @exclusivity(unchecked) var inbox: Deque<Submission> = []
+        @exclusivity(unchecked) var heard: Timestamp
         /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
-        var isDurable = true
-        var fingerprints = Fingerprints()
+        @exclusivity(unchecked) var isDurable = true
+        @exclusivity(unchecked) var fingerprints = Fingerprints()
+
+        init(_ session: SessionID, route: Route?, received: Int, heard: Timestamp) {
+            self.session = session
+            self.route = route
+            self.received = received
+            self.heard = heard
+        }
     }
 
     struct Answer {
@@ -100,7 +109,7 @@ public struct StoreMachine: ~Copyable {
     /// The newest connection of each session and worker, by the count in its HELLO.
     var attempts: [UniqueID: Int] = [:]
     /// Sessions with something in their inbox, in the order in which they are served.
-    var rotation: Deque<SessionID> = []
+    var rotation: Deque<Desk> = []
     var inboxCount = 0
     var inboxBytes = 0
     var answers: Deque<Answer> = []
