@@ -51,21 +51,21 @@ public struct AdminClient: Sendable {
             }
             try Poller.pause(milliseconds: 50)
         }
-        throw AdminError.noStore(endpoint)
+        throw AdminError.noStore(endpoint, waited: patience)
     }
 }
 
 /// Why an operator has no answer.
 public enum AdminError: Error, Sendable, CustomStringConvertible {
-    /// Nobody listens at this endpoint.
-    case noStore(Endpoint)
+    /// Nobody has answered at this endpoint, for so long.
+    case noStore(Endpoint, waited: Duration)
     /// The store will not, and says why.
     case refused(String)
 
     /// Who does not answer, or what the store says.
     public var description: String {
         switch self {
-        case .noStore(let endpoint): "no store answers at \(endpoint.admin)"
+        case .noStore(let endpoint, let waited): "no store answers at \(endpoint.admin), for \(waited.text) now"
         case .refused(let reason): reason
         }
     }
