@@ -64,7 +64,10 @@ final class StoreLoop: Sendable {
         let clock = HostClock()
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
         defer { page.close() }
-        let marker = TrapMarker(page.memory)
+        let pulse = CallPulse()
+        let watch = CallWatchThread(pulse, limit: configuration.settings.slowCall, logger: logger)
+        defer { watch.end() }
+        let marker = TrapMarker(page.memory, pulse: pulse)
         for warning in opened.journal.warnings { logger.warning("\(warning)") }
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
         var machine = try opened.recover(accepting: &accepted) {
