@@ -8,7 +8,8 @@ import Synchronization
 /// A place where a test can let a process die, as if it had been killed there.
 ///
 /// `SAMOVAR_CRASH_AT=store.after-update:3` ends the process by SIGKILL when it passes that place for the third time. With
-/// `SAMOVAR_CRASH_MARK=FILE` only the first process to get there dies: it leaves the file, and who finds it lives.
+/// `SAMOVAR_CRASH_MARK=FILE` only the first process to get there dies: it leaves the file, and who finds it lives. With
+/// `SAMOVAR_CRASH_BY=stop` it is stopped there instead, and goes on at a SIGCONT.
 ///
 /// Only in debug builds. In others the calls are empty, and the variables mean nothing.
 public enum CrashPoint: String, CaseIterable, Sendable {
@@ -83,6 +84,7 @@ extension CrashPoint {
         let point: CrashPoint
         let passages: Atomic<Int>
         let mark: String?
+        let isStop: Bool
 
         init?() {
             guard let words = variable("SAMOVAR_CRASH_AT")?.split(separator: ":"), let name = words.first,
@@ -91,6 +93,7 @@ extension CrashPoint {
             self.point = point
             passages = Atomic(words.count > 1 ? Int(words[1]) ?? 1 : 1)
             mark = variable("SAMOVAR_CRASH_MARK")
+            isStop = variable("SAMOVAR_CRASH_BY") == "stop"
         }
     }
 
@@ -111,7 +114,12 @@ extension CrashPoint {
 
     @usableFromInline
     static func die() {
-        kill(getpid(), SIGKILL)
+        switch plan {
+        case .some(let plan) where plan.isStop:
+            kill(getpid(), SIGSTOP)
+            return
+        default: kill(getpid(), SIGKILL)
+        }
         // The signal may take another thread first; nothing may happen here meanwhile.
         while true { pause() }
     }

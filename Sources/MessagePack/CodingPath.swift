@@ -38,7 +38,8 @@ struct EntryKey: CodingKey {
         do {
             stringValue = try reader.readString()
         } catch {
-            stringValue = reader.describeNext()
+            // A number names its place by itself; what is neither gets a few words.
+            stringValue = (try? reader.readInt64()).map { "\($0)" } ?? reader.describeNext()
         }
     }
 

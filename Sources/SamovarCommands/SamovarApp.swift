@@ -34,7 +34,8 @@ public protocol SamovarApp: Sendable {
     /// Who hears of each turn, in this order. Default: nobody. The store process asks for it once, when it starts.
     static var observers: [TurnObserver<Program>] { get }
 
-    /// The engine of a store. Leave it as it is: the default is compiled together with the program, which makes its turns several
+    /// The engine of a store, which nobody has to write: a program needs nothing of it, and `import Samovar` does not even name
+    /// its type. It is a requirement only so that the default is compiled together with the program, which makes its turns several
     /// times as fast as they would be in here.
     static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine
     /// What `load` sends if it is told nothing else, in turn. Default: nothing, so that `load` needs `--input`.

@@ -44,6 +44,29 @@ import Testing
         #expect(try await child.wait() == .exited(69))
         #expect(ContinuousClock.now - begun < .seconds(5))
         #expect(child.errors.contains("no store answers at ipc://\(scratch.folder("run"))/"), "\(child.errors)")
+        #expect(child.errors.contains(", for 3 s now; is it running?"), "\(child.errors)")
+    }
+
+    @Test(arguments: [["send", "increment"], ["view"]])
+    func `a timeout decides how long a store is waited for, be it shorter`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let begun = ContinuousClock.now
+        let child = try Child(
+            Executable.counter, command + ["--timeout", "400ms", "--data", scratch.folder("none")], in: scratch)
+        #expect(try await child.wait() == .exited(69))
+        #expect(ContinuousClock.now - begun < .seconds(3))
+        #expect(child.errors.contains(", for 400 ms now; is it running?"), "\(child.errors)")
+    }
+
+    @Test(arguments: [["send", "increment"], ["view"]])
+    func `a timeout decides how long a store is waited for, be it longer`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let begun = ContinuousClock.now
+        let child = try Child(
+            Executable.counter, command + ["--timeout", "4s", "--data", scratch.folder("none")], in: scratch)
+        #expect(try await child.wait() == .exited(69))
+        #expect(ContinuousClock.now - begun >= .seconds(4))
+        #expect(child.errors.contains(", for 4 s now; is it running?"), "\(child.errors)")
     }
 
     @Test func aSecondStoreOnADataFolderIsToldWhoHasIt() async throws {

@@ -79,6 +79,17 @@ import Testing
         #expect(try await store.status("deadEffects") == 1)
     }
 
+    @Test func `an update that does not return is named in the log, and so is its end`() async throws {
+        let store = try await CounterStore(
+            Executable.trapProgram, workers: 0, variables: ["SAMOVAR_STORE_SLOW_CALL_SECONDS": "1"])
+        let slow = try store.start(["send", #"{"think":{"milliseconds":5000}}"#])
+        let sentence = #/error.*the program has not returned for [1-9] s since the store took input 1 of .*, after turn 1: /#
+        try await eventually("the store says what it is in") { store.up.errors.contains(sentence) }
+        try await eventually("and that it is out of it") { store.up.errors.contains("the program has returned after") }
+        #expect(try await slow.wait() == .exited(0), "\(slow.errors)")
+        #expect(try await store.status("starts") == 1, "it was not ended for that")
+    }
+
     @Test func `a view that traps is given up, and the store goes on`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         #expect(try await store.run("send", "blind").end == .exited(0))

@@ -171,6 +171,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `what is too deep is named by its path, also inside of dictionaries`(isCanonical: Bool) {
+        let encoder = MessagePackEncoder(canonical: isCanonical, limits: MessagePackLimits(maximumDepth: 2))
+        func error(_ value: some Encodable) -> String? {
+            #expect(throws: MessagePackError.self) { try encoder.encode(value) }?.message
+        }
+        #expect(error(["a": ["b": [1]]]) == "a.b is nested deeper than the limit of 2")
+        #expect(error([["a": [1]]]) == "[0].a is nested deeper than the limit of 2")
+        #expect(error([7: ["b": [1]]]) == "7.b is nested deeper than the limit of 2")
+    }
+
     @Test func `a type which decodes itself without end is an error`() {
         struct Endless: Codable {
             init(from decoder: any Decoder) throws { self = try decoder.singleValueContainer().decode(Endless.self) }

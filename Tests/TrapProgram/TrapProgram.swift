@@ -29,6 +29,8 @@ enum Trapdoor: Program {
         case work(name: String)
         /// `update` needs this many milliseconds.
         case think(milliseconds: Int)
+        /// A job that prints so many lines, and hangs after them or not.
+        case talk(lines: Int, hangs: Bool)
     }
 
     enum Message: Portable {
@@ -41,6 +43,7 @@ enum Trapdoor: Program {
         case kill
         case answerTrap
         case work(name: String)
+        case talk(lines: Int, hangs: Bool)
     }
 
     struct ViewState: Portable {
@@ -85,6 +88,7 @@ enum Trapdoor: Program {
         case .answerTrap: return .run(.answerTrap)
         case .work(let name): return .run(.work(name: name))
         case .think(let milliseconds): usleep(UInt32(milliseconds) * 1_000)
+        case .talk(let lines, let hangs): return .run(.talk(lines: lines, hangs: hangs))
         }
         return .none
     }
@@ -106,8 +110,12 @@ enum Trapdoor: Program {
     static let worker = Worker<Trapdoor> { effect, job in
         switch effect {
         case .kill: exit(9)
-        case .answerTrap: .answerTrap
-        case .work(let name): .done(name)
+        case .answerTrap: return .answerTrap
+        case .work(let name): return .done(name)
+        case .talk(let lines, let hangs):
+            for number in 0..<lines { print("line \(number) of \(lines)") }
+            if hangs { try await Task.sleep(for: .seconds(600)) }
+            return .done("talking")
         }
     }
 }

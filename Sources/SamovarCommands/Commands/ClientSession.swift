@@ -4,15 +4,18 @@ import SamovarHost
 
 /// Runs `body` with a client of the store, and ends the client after it.
 ///
-/// - Parameter outbox: the file of a durable client, which takes inputs also while no store answers.
-/// - Throws: `CommandFailure` if no store answers within `patience`, or if it refuses this client.
+/// - Parameters:
+///   - patience: how long a store that does not answer is waited for, if the person has said so.
+///   - outbox: the file of a durable client, which takes inputs also while no store answers.
+/// - Throws: `CommandFailure` if no store answers in that time, or if it refuses this client.
 func withClient<Types: ProgramTypes, Result: Sendable>(
-    _ options: StoreOptions, for types: Types.Type, patience: Duration = .seconds(3), outbox: String? = nil,
+    _ options: StoreOptions, for types: Types.Type, patience: Seconds? = nil, outbox: String? = nil,
     _ body: @escaping @Sendable (StoreClient) async throws -> Result
 ) async throws -> Result {
     let settings = try options.settings()
     let endpoint = try settings.endpoint(for: types)
     let client = try StoreClient(at: endpoint, schema: Types.schema, outbox: outbox, logger: settings.logger("client"))
+    let patience = patience ?? .forStore
     return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {
             try await client.run()
@@ -20,7 +23,7 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
         }
         group.addTask {
             if outbox != nil { return try await body(client) }
-            try await within(patience) {
+            try await within(patience.duration) {
                 do {
                     try await client.waitUntilConnected()
                 } catch {
@@ -28,9 +31,11 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
                 }
             } else: {
                 if let obstacle = client.obstacle {
-                    CommandFailure(.tryLater, "the store takes nothing at present: \(obstacle)")
+                    CommandFailure(.tryLater, "waited \(patience) for the store, which takes nothing at present: \(obstacle)")
                 } else {
-                    CommandFailure(.unavailable, "no store answers at \(endpoint.front); is it running? start one with `up`")
+                    CommandFailure(
+                        .unavailable,
+                        "no store answers at \(endpoint.front), for \(patience) now; is it running? start one with `up`")
                 }
             }
             return try await body(client)

@@ -55,6 +55,11 @@ extension ProcessSettings {
 struct Seconds: ExpressibleByArgument, CustomStringConvertible {
     let duration: Duration
 
+    /// How long a store that does not answer is waited for unless `--timeout` says so: it is restarted in less.
+    static let forStore = Seconds(.seconds(3))
+    /// For what may come whenever it wants.
+    static let forever = Seconds(.seconds(86_400 * 365))
+
     init(_ duration: Duration) {
         self.duration = duration
     }
@@ -66,10 +71,7 @@ struct Seconds: ExpressibleByArgument, CustomStringConvertible {
         duration = .milliseconds(Int64(number * unit.1 * 1_000))
     }
 
-    var description: String {
-        let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
-        return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000) s" : "\(milliseconds) ms"
-    }
+    var description: String { duration.text }
 
     var defaultValueDescription: String { "\(duration.components.seconds)s" }
 }

@@ -29,7 +29,7 @@ struct OutputsCommand<Types: ProgramTypes>: AsyncParsableCommand {
             }
             return place
         }
-        try await withClient(options, for: Types.self, patience: follow ? .seconds(86_400 * 365) : .seconds(3)) { [self] client in
+        try await withClient(options, for: Types.self, patience: follow ? .forever : nil) { [self] client in
             do {
                 try await print(client.outputs(after: place ?? .start, waits: follow))
             } catch let gap as OutputGap {

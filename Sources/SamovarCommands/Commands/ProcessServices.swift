@@ -7,6 +7,7 @@ import UnixSignals
 /// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
 func runProcess(_ service: some Service, lifeline: Lifeline?, logger: Logger) async throws {
     lifeline?.watch(logger: logger)
+    printLineByLine()
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .error)
     let group = ServiceGroup(

@@ -31,20 +31,23 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "applied: its turn is on disk; settled: everything that it caused is done.")
     var wait = Wait.applied
 
-    @Option(name: .long, help: "How long to wait for the receipt.")
-    var timeout = Seconds(.seconds(30))
+    @Option(name: .long, help: "How long to wait for the store, and for each receipt. Default: 3s, and 30s.")
+    var timeout: Seconds?
 
     @Option(
         name: .long,
         help: "A file that keeps inputs until their receipts are printed, over any crash. Without an input, sends what is in it.")
     var outbox: String?
 
+    /// For a receipt.
+    private var patience: Seconds { timeout ?? Seconds(.seconds(30)) }
+
     func validate() throws {
         if input == nil, outbox == nil { throw ValidationError("which input? give it as JSON, or - for standard input") }
     }
 
     func run() async throws {
-        let worst = try await withClient(options, for: Types.self, outbox: outbox) { [self] client in
+        let worst = try await withClient(options, for: Types.self, patience: timeout, outbox: outbox) { [self] client in
             try await exchange(client)
         }
         if let worst { throw worst }
@@ -100,7 +103,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     /// Receipts of the inputs that an earlier process has left in the outbox.
     private func printRestored(_ client: StoreClient) async throws -> CommandFailure? {
-        let limit = timeout
+        let limit = patience
         return try await within(limit.duration) {
             var worst: CommandFailure?
             for await result in client.restored {
@@ -119,7 +122,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     /// Prints the receipt, and returns the failure if it is not a success.
     private func printReceipt(of pending: Pending, _ client: StoreClient) async throws -> CommandFailure? {
-        let limit = timeout
+        let limit = patience
         let nothing = "no answer of the store yet"
         let known = Mutex<(text: String, json: MessagePackValue?)>((nothing, nil))
         do {

@@ -36,7 +36,7 @@ struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
-        try await withClient(options, for: Views.self, patience: once ? .seconds(3) : .seconds(86_400 * 365)) { [self] client in
+        try await withClient(options, for: Views.self, patience: once ? nil : .forever) { [self] client in
             if once {
                 guard let view = await client.view() else { return }
                 return try show(view)
@@ -89,13 +89,13 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
     @Option(name: .customLong("at-least"), help: "Wait for a view of at least this turn.")
     var atLeast = 0
 
-    @Option(name: .long, help: "How long to wait for it.")
-    var timeout = Seconds(.seconds(30))
+    @Option(name: .long, help: "How long to wait for the store, and for the view. Default: 3s, and 30s.")
+    var timeout: Seconds?
 
     func run() async throws {
-        try await withClient(options, for: Views.self) { [self] client in
+        try await withClient(options, for: Views.self, patience: timeout) { [self] client in
             let turn = atLeast
-            let limit = timeout
+            let limit = timeout ?? Seconds(.seconds(30))
             let reason = Mutex("the store has not reached turn \(turn)")
             let view = try await within(limit.duration) {
                 await client.view(atLeast: turn) { why in reason.withLock { $0 = why } }

@@ -45,8 +45,9 @@ struct LoadGround: Sendable {
             do {
                 let status = try await AdminClient(at: endpoint).ask("status", patience: .seconds(2))
                 if status["phase"] != .string("recovering") { return status }
-            } catch let error as AdminError {
+            } catch AdminError.noStore {
                 guard ContinuousClock.now < end else {
+                    let error = AdminError.noStore(endpoint, waited: patience)
                     throw CommandFailure(
                         .unavailable, "\(error); start one with `up`, or leave out --data and --endpoint: then load starts its own")
                 }

@@ -11,6 +11,9 @@ struct AppTemplate {
             "@main",
             "struct \(name.app): SamovarApp {",
             choices.distributed ? worker : none,
+            "",
+            "    /// What `\(name.package) load` sends.",
+            "    static var sampleInputs: [\(name.type).Input] { [.add(by: 1)] }",
             "}",
             "")
     }

@@ -87,6 +87,7 @@ struct PackageTemplate {
             choices.panel
                 ? "swift run \(name.package) monitor      # draws the panel: Tab and arrows move, Enter presses, q leaves"
                 : "swift run \(name.package) monitor",
+            "swift run -c release \(name.package) load             # how many inputs it takes, and how fast, in a store of its own",
             "```",
             "",
             "| file | has |",

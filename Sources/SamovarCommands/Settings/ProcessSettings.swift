@@ -89,6 +89,7 @@ extension StoreSettings {
         try set(\.silence, "silenceSeconds", 3...3_600, unit: .seconds(1))
         try set(\.timeoutGrace, "timeoutGraceSeconds", 0...3_600, unit: .seconds(1))
         try set(\.suspectDeaths, "suspectDeaths", 1...100)
+        try set(\.slowCall, "slowCallSeconds", 1...86_400, unit: .seconds(1))
         try set(\.unservedWarning, "unservedWarningSeconds", 0...3_600, unit: .seconds(1))
         try set(\.viewInterval, "viewIntervalMilliseconds", 0...60_000, unit: .milliseconds(1))
         try set(\.viewCostFactor, "viewCostFactor", 0...1_000)

@@ -200,8 +200,12 @@ final class Supervisor: Sendable {
             let isTooLate = self.register(role, lifeline, execution.processIdentifier)
             if isTooLate { await self.finish([lifeline]) }
             if role == .store { await self.tellGone(lifeline) }
-            // Nothing is written there: its end is the end of the child.
-            for try await _ in execution.standardOutput {}
+            // What a program prints is for a person: standard output of `up` is data. Its end is the end of the child.
+            var printed = PrintedLines()
+            for try await bytes in execution.standardOutput {
+                for line in bytes.withUnsafeBytes({ printed.take($0) }) { printError("\(role.name): \(line)") }
+            }
+            if let line = printed.end() { printError("\(role.name): \(line)") }
         }
         if case .worker = role { await reportGone("\(id) \(result.terminationStatus.words)") }
         return result.terminationStatus

@@ -12,7 +12,8 @@ public struct AdminClient: Sendable {
         self.endpoint = endpoint
     }
 
-    /// It is asked again every two seconds under one number, so that the store does nothing twice.
+    /// It is asked again every two seconds under one number, so that the store does nothing twice and gives the same answer. Only a
+    /// store that was started again meanwhile does not know the number; what it refuses may have been done before, and the error says so.
     ///
     /// - Parameter patience: how long to wait for a store that is away or restarting.
     /// - Returns: the store's answer.
@@ -23,6 +24,10 @@ public struct AdminClient: Sendable {
         try await onThread("samovar-admin") { try Self.ask(endpoint, verb, arguments, patience) }
     }
 
+    /// What is done once.
+    private static let changes: Set<String> = ["requeue", "drop"]
+    private static let doubt = "asked again, for the first time was not answered: that may have done it"
+
     private static func ask(
         _ endpoint: Endpoint, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration
     ) throws -> MessagePackValue {
@@ -30,6 +35,7 @@ public struct AdminClient: Sendable {
         let deadline = ContinuousClock.now + patience
         let request = Envelope(
             .request(AdminRequest(id: .random(in: 1 ... .max), verb: verb, arguments: arguments)), timeline: .zero)
+        var wasSent = false
         while ContinuousClock.now < deadline {
             // A new socket for each attempt, for none of ours reconnects by itself.
             var poller = Poller()
@@ -46,26 +52,29 @@ public struct AdminClient: Sendable {
                 _ = try socket.receive { if case .reply(let answer) = $0.frame { reply = answer } }
             }
             if let reply {
-                if let refusal = reply.refusal { throw AdminError.refused(refusal) }
+                if let refusal = reply.refusal {
+                    throw AdminError.refused(wasSent && changes.contains(verb) ? "\(refusal) (\(doubt))" : refusal)
+                }
                 return reply.value
             }
+            wasSent = wasSent || socket.isEmpty
             try Poller.pause(milliseconds: 50)
         }
-        throw AdminError.noStore(endpoint)
+        throw AdminError.noStore(endpoint, waited: patience)
     }
 }
 
 /// Why an operator has no answer.
 public enum AdminError: Error, Sendable, CustomStringConvertible {
-    /// Nobody listens at this endpoint.
-    case noStore(Endpoint)
+    /// Nobody has answered at this endpoint, for so long.
+    case noStore(Endpoint, waited: Duration)
     /// The store will not, and says why.
     case refused(String)
 
     /// Who does not answer, or what the store says.
     public var description: String {
         switch self {
-        case .noStore(let endpoint): "no store answers at \(endpoint.admin)"
+        case .noStore(let endpoint, let waited): "no store answers at \(endpoint.admin), for \(waited.text) now"
         case .refused(let reason): reason
         }
     }

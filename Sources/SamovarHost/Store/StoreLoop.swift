@@ -43,10 +43,31 @@ final class StoreLoop: Sendable {
                 "\(configuration.dataFolder) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
             )
         }
+        let (isQuiet, end) = try hold(configuration.endpoint) { try run(opened, seed: seed, engine: engine) }
+        // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
+        if isQuiet { opened.folder.close() }
+        try end.get()
+    }
+
+    private func hold<Result>(_ endpoint: Endpoint, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try EndpointLock.hold(endpoint, body)
+        } catch let error as EndpointError {
+            throw StoreError(.configuration, "\(error)")
+        }
+    }
+
+    /// - Returns: how it ended, and whether nothing works on the data folder any more.
+    private func run(
+        _ opened: OpenedJournal, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine
+    ) throws -> (isQuiet: Bool, end: Result<Void, any Error>) {
         let clock = HostClock()
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
         defer { page.close() }
-        let marker = TrapMarker(page.memory)
+        let pulse = CallPulse()
+        let watch = CallWatchThread(pulse, limit: configuration.settings.slowCall, logger: logger)
+        defer { watch.end() }
+        let marker = TrapMarker(page.memory, pulse: pulse)
         for warning in opened.journal.warnings { logger.warning("\(warning)") }
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
         var machine = try opened.recover(accepting: &accepted) {
@@ -89,9 +110,7 @@ final class StoreLoop: Sendable {
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
-        // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
-        if isQuiet { opened.folder.close() }
-        try end.get()
+        return (isQuiet, end)
     }
 
     private static func bind(_ context: Context, _ endpoint: Endpoint, _ poller: inout Poller) throws -> StoreSockets {

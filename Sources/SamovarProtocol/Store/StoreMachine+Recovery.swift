@@ -9,7 +9,7 @@ extension StoreMachine {
         precondition(phase == .recovering, "a snapshot is restored before the start")
         // Whatever the one before the last process died of: the whole journal will do.
         if suspects.contains(.restore) { throw TrapError(turn: 0, "its state ended the store when it was read") }
-        marker.begin(.restore, isAlone: true)
+        marker.begin(.restore, isAlone: true, after: head)
         defer { marker.end() }
         try state.restore(snapshot)
         lastSnapshotBytes = snapshot.count
@@ -46,7 +46,7 @@ extension StoreMachine {
                 turn: record.turn,
                 "the program ended the store when it replayed this turn (\(death.evidence.text)): it, or its machine, has changed")
         }
-        marker.begin(call, isAlone: true)
+        marker.begin(call, isAlone: true, after: head)
         try state.replay(record, log: log)
         marker.end()
     }

@@ -51,7 +51,7 @@ extension StoreMachine {
 
     /// After a restart: the state says anew what it wants.
     mutating func resume(now: Timestamp) {
-        marker.begin(.subscriptions, isAlone: true)
+        marker.begin(.subscriptions, isAlone: true, after: head)
         state.engine.resubscribe(now: now, log: log)
         marker.end()
         openLogged(now: now)

@@ -17,7 +17,7 @@ extension StoreMachine {
     }
 
     mutating func begin(_ call: ProgramCall) {
-        marker.begin(call, isAlone: isClean || call == .view || call == .state)
+        marker.begin(call, isAlone: isClean || call == .view || call == .state, after: head)
     }
 
     mutating func end(_ call: ProgramCall) {
@@ -73,7 +73,7 @@ extension StoreMachine {
             forget(.start)
             throw TrapError(turn: 1, why)
         }
-        marker.begin(.start, isAlone: true)
+        marker.begin(.start, isAlone: true, after: 0)
         try state.engine.start(seed: seed, now: now, log: log)
         end(.start)
     }

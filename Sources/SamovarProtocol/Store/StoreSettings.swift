@@ -38,6 +38,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var trapDeaths = 3
     /// Times that the store may end during one item, alone and for no known reason, before the item is quarantined.
     public var trapKills = 10
+    /// How long one call into the program may last before the log says that the store is in it.
+    public var slowCall: Duration = .seconds(10)
     /// Items that are suspected at once; at most what the marker has room for.
     public var trapSuspects = 32
     /// For how long a queue with waiting effects may have no worker before a warning.

@@ -15,6 +15,8 @@ public final class TrapMarker {
 
     private let words: UnsafeMutablePointer<UInt64>
     private let isOwned: Bool
+    /// The same for another thread of this process.
+    private let pulse: CallPulse?
     /// What the process before has left, once it is read.
     private var taken: Suspicion?
 
@@ -37,17 +39,21 @@ public final class TrapMarker {
     /// Suspects for which there is room, before the words of the `UpkeepMark`.
     static let capacity = (UpkeepMark.place - suspects) / suspectWords
 
-    /// - Parameter memory: `byteCount` bytes, aligned to 8, that outlive this marker.
-    public init(_ memory: UnsafeMutableRawPointer) {
+    /// - Parameters:
+    ///   - memory: `byteCount` bytes, aligned to 8, that outlive this marker.
+    ///   - pulse: tells another thread of each call, too.
+    public init(_ memory: UnsafeMutableRawPointer, pulse: CallPulse? = nil) {
         words = memory.assumingMemoryBound(to: UInt64.self)
         isOwned = false
+        self.pulse = pulse
     }
 
     /// A page that no other process will ever see.
-    public init() {
+    public init(pulse: CallPulse? = nil) {
         words = .allocate(capacity: Self.byteCount / 8)
         words.initialize(repeating: 0, count: Self.byteCount / 8)
         isOwned = true
+        self.pulse = pulse
     }
 
     deinit {
@@ -56,9 +62,19 @@ public final class TrapMarker {
 
     // MARK: Calls
 
-    /// A call is about to be made; `isAlone` if nothing else would be lost with it.
-    func begin(_ call: ProgramCall, isAlone: Bool) {
-        (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3]) = call.words
+    /// A call is about to be made.
+    ///
+    /// - Parameters:
+    ///   - isAlone: whether nothing else would be lost with it.
+    ///   - turn: the newest turn.
+    func begin(_ call: ProgramCall, isAlone: Bool, after turn: Int) {
+        let name = call.words
+        mark(name, isAlone: isAlone)
+        pulse?.begin(name, after: turn)
+    }
+
+    private func mark(_ name: (UInt64, UInt64, UInt64, UInt64), isAlone: Bool) {
+        (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3]) = name
         (words[Self.evidence], words[Self.evidence + 1]) = (0, 0)
         setState(isAlone ? Self.isMarkedAlone : Self.isMarked)
     }
@@ -66,18 +82,21 @@ public final class TrapMarker {
     /// The call has returned.
     func end() {
         setState(0)
+        pulse?.end()
     }
 
     /// A call inside another, which is under way again afterwards.
     func during<Result>(_ call: ProgramCall, _ body: () throws -> Result) rethrows -> Result {
         let outer = words[Self.state]
-        let mark = (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3])
+        let outerName = (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3])
         setState(0)
-        begin(call, isAlone: true)
+        mark(call.words, isAlone: true)
+        pulse?.begin(call.words, after: nil)
         defer {
             setState(0)
-            (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3]) = mark
+            (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3]) = outerName
             setState(outer)
+            if outer == 0 { pulse?.end() } else { pulse?.begin(outerName, after: nil) }
         }
         return try body()
     }

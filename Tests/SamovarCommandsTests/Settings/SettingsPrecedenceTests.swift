@@ -44,6 +44,7 @@ import Testing
                 "SAMOVAR_STORE_SILENCE_SECONDS": "11",
                 "SAMOVAR_STORE_TIMEOUT_GRACE_SECONDS": "12",
                 "SAMOVAR_STORE_SUSPECT_DEATHS": "13",
+                "SAMOVAR_STORE_SLOW_CALL_SECONDS": "23",
                 "SAMOVAR_STORE_UNSERVED_WARNING_SECONDS": "14",
                 "SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS": "15",
                 "SAMOVAR_STORE_VIEW_COST_FACTOR": "16",
@@ -68,6 +69,7 @@ import Testing
         expected.store.silence = .seconds(11)
         expected.store.timeoutGrace = .seconds(12)
         expected.store.suspectDeaths = 13
+        expected.store.slowCall = .seconds(23)
         expected.store.unservedWarning = .seconds(14)
         expected.store.viewInterval = .milliseconds(15)
         expected.store.viewCostFactor = 16

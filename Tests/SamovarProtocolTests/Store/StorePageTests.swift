@@ -168,9 +168,9 @@ import Testing
         let marker = TrapMarker(page)
         _ = marker.take(timeline: home, build: 1)
         let call = ProgramCall.answer(EffectID(turn: 2, ordinal: 0))
-        marker.begin(call, isAlone: false)
+        marker.begin(call, isAlone: false, after: 0)
         #expect(marker.during(.view) { TrapMarker(page).take(timeline: home, build: 1).death?.call } == .view)
-        marker.begin(call, isAlone: false)
+        marker.begin(call, isAlone: false, after: 0)
         marker.during(.view) {}
         #expect(TrapMarker(page).take(timeline: home, build: 1).death?.call == call)
     }

@@ -236,7 +236,7 @@ import Testing
         func die(_ signal: Int32?) {
             let marker = TrapMarker(page)
             _ = marker.take(timeline: home, build: KeyedHash.of("test"))
-            marker.begin(.replay(turn: 2), isAlone: true)
+            marker.begin(.replay(turn: 2), isAlone: true, after: 0)
             if let signal { TrapMarker.note(signal: signal, in: page) }
         }
         for _ in 1...20 {
@@ -277,7 +277,7 @@ import Testing
             let suspects = Suspects(marker.take(timeline: timeline, build: 1), settings: StoreSettings())
             marker.write(suspects.list)
             #expect((suspects.verdict(on: .start) != nil) == (number == 4))
-            marker.begin(.start, isAlone: true)
+            marker.begin(.start, isAlone: true, after: 0)
             TrapMarker.note(signal: 4, in: page)
         }
     }
@@ -326,7 +326,7 @@ import Testing
             let suspects = Suspects(marker.take(timeline: home, build: 1), settings: settings)
             marker.write(suspects.list)
             #expect(suspects.list.count <= 4)
-            marker.begin(.input(session(1), sequence: number), isAlone: number == 0)
+            marker.begin(.input(session(1), sequence: number), isAlone: number == 0, after: 0)
             TrapMarker.note(signal: 4, in: page)
         }
         let last = Suspects(TrapMarker(page).take(timeline: home, build: 1), settings: settings)

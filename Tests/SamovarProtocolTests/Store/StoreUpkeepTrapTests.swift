@@ -111,7 +111,7 @@ import Testing
         func suspicion(loop: Int32?, upkeep: Int32?) -> Suspicion {
             page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
             _ = TrapMarker(page).take(timeline: home, build: 1)
-            TrapMarker(page).begin(.input(session(1), sequence: 1), isAlone: true)
+            TrapMarker(page).begin(.input(session(1), sequence: 1), isAlone: true, after: 0)
             UpkeepMark(page).begin(thread: 7)
             if let loop { TrapMarker.note(signal: loop, in: page) }
             if let upkeep { UpkeepMark(page).note(signal: upkeep, thread: 7) }

@@ -1,0 +1,31 @@
+import Foundation
+import Logging
+import SamovarCore
+import SamovarProtocol
+
+/// Looks at the calls of the store's loop into the program, from a thread of its own, and logs those that do not return.
+final class CallWatchThread: Sendable {
+    private let ending = DispatchSemaphore(value: 0)
+
+    /// Runs until `end`.
+    init(_ pulse: CallPulse, limit: Duration, logger: Logger) {
+        let thread = Thread { [ending] in
+            var watch = CallWatch(limit: limit)
+            let clock = HostClock()
+            let interval = DispatchTimeInterval.milliseconds(Int(watch.interval.microseconds / 1_000))
+            while ending.wait(timeout: .now() + interval) == .timedOut {
+                guard let news = watch.look(pulse.look(), now: clock.now()) else { continue }
+                switch news {
+                case .lasts: logger.error("\(news)")
+                case .returned: logger.notice("\(news)")
+                }
+            }
+        }
+        thread.name = "samovar-watch"
+        thread.start()
+    }
+
+    func end() {
+        ending.signal()
+    }
+}
