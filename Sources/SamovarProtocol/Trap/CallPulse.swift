@@ -39,6 +39,8 @@ public final class CallPulse: Sendable {
     /// A call begins, or one goes on after another that it contained: `words` are those of a `ProgramCall`.
     func begin(_ words: (UInt64, UInt64, UInt64, UInt64), after head: Int?) {
         end()
+        // What follows must not be seen before the end of the call before.
+        atomicMemoryFence(ordering: .releasing)
         first.store(words.0, ordering: .relaxed)
         second.store(words.1, ordering: .relaxed)
         third.store(words.2, ordering: .relaxed)
