@@ -82,6 +82,7 @@ final class StoreLoop: Sendable {
                 "start": "\(machine.starts)",
             ])
         var descriptors = DescriptorGuard(limit)
+        StartMemory.giveBack()
         let end = Result { try serve(&machine, journal, upkeep, &sockets, &descriptors, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
