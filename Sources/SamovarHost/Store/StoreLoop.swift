@@ -132,7 +132,7 @@ final class StoreLoop: Sendable {
             if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             if poller.isReadable(wakeup) { try takeNews(&machine, now) }
-            mayHaveMore = try sockets.receive { route, frames, isTruncated in
+            mayHaveMore = try sockets.receive(poller) { route, frames, isTruncated in
                 if isTruncated {
                     machine.receivedNoise("more than two frames", from: route)
                 } else {
