@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test scaffolds simulate planted chaos bench benchmarks fuzz sanitize build docs format lint clean system python swift
+.PHONY: help run test scaffolds simulate planted chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -104,9 +104,14 @@ chaos: system swift ## Kills and stops processes at random for ten minutes, and 
 bench: system swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
 	JOBS=$(JOBS) PARTS="$(PARTS)" ROUNDS="$(ROUNDS)" Benchmarks/bench.sh
 
+OPERATIONS := swift package --package-path Benchmarks --scratch-path .build-bench --disable-build-manifest-caching \
+	--disable-sandbox --allow-writing-to-package-directory benchmark
+
 benchmarks: system swift ## Counts the allocations of single operations, and fails if they are not those of Benchmarks/Thresholds
-	swift package --package-path Benchmarks --scratch-path .build --disable-sandbox benchmark thresholds check \
-		--target Operations --no-progress --path "$$PWD/Benchmarks/Thresholds"
+	$(OPERATIONS) thresholds check --target Operations --no-progress --path "$$PWD/Benchmarks/Thresholds"
+
+thresholds: system swift ## Writes down the allocations that make benchmarks demands, as they are now
+	$(OPERATIONS) thresholds update --target Operations --no-progress --path "$$PWD/Benchmarks/Thresholds"
 
 fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODERS="frames json …"
 	resources=$$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')

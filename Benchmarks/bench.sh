@@ -50,22 +50,26 @@ figure() {
     awk -v name="$1" '$1 == name { value = $2 } END { if (value == "") exit 1; print value }' "$2" || stop "there is no $1 in what was printed: $(cat "$2")"
 }
 
+# One folder for both packages, so that what they have in common is built once, and apart from that of `make run`. Each of them plans its
+# build anew: the plan that lies there may be the other's.
+building=(-c release --scratch-path .build-bench --disable-build-manifest-caching ${JOBS:+-j "$JOBS"})
+
 programs() {
     local product
     if [ -n "${BIN:-}" ]; then return; fi
     for product in "$@"; do
-        swift build -c release --product "$product" ${JOBS:+-j "$JOBS"} >&2
+        swift build "${building[@]}" --product "$product" >&2
     done
-    bin=$(swift build -c release --show-bin-path)
+    bin=$(swift build "${building[@]}" --show-bin-path)
 }
 
 benchmarks() {
     local product
     if [ -n "${OWN:-}" ]; then return; fi
     for product in "$@"; do
-        swift build --package-path Benchmarks --scratch-path .build -c release --product "$product" ${JOBS:+-j "$JOBS"} >&2
+        swift build --package-path Benchmarks "${building[@]}" --product "$product" >&2
     done
-    own=$(swift build --package-path Benchmarks --scratch-path .build -c release --show-bin-path)
+    own=$(swift build --package-path Benchmarks "${building[@]}" --show-bin-path)
 }
 
 # The yardsticks in C.
@@ -75,10 +79,10 @@ yardstick() {
     cc -O2 -o "$work/$1" "Benchmarks/echo/$1.c" $(pkg-config --cflags --libs libzmq)
 }
 
-# Sets echo_rate and echo_latency, and appends them to the samples of a part.
+# Sets echo_rate and echo_latency, and appends them to the samples of a part. With `paced`, the file has more.
 measure_echo() {
     yardstick echo
-    TMPDIR=$work "$work/echo" ipc "${2:-1.5}" >"$work/echo.txt"
+    TMPDIR=$work "$work/echo" ipc 1.5 "${2:-}" >"$work/echo.txt"
     echo_rate=$(figure round_trips_per_second "$work/echo.txt")
     echo_latency=$(figure latency_microseconds "$work/echo.txt")
     echo "$echo_rate" >>"$work/$1.echo"
@@ -98,8 +102,12 @@ row() {
     echo >>"$work/table"
 }
 
+# The rows as Markdown, as they stand in docs/performance.md.
 show() {
-    awk -F '\t' '{ printf "%-62s %12s %-6s %12s %8s  %s\n", $1, $2, $3, $4, $5, $6 }' "$work/table" | sed 's/ *$//'
+    awk -F '\t' '
+        { gsub(/[|]/, "\\|", $1); printf "| %-66s | %10s | %-5s | %10s | %6s | %-28s |\n", $1, $2, $3, $4, $5, $6 }
+        NR == 1 { print "|---|--:|---|--:|--:|---|" }
+    ' "$work/table"
 }
 
 parts=${PARTS:-$all}

@@ -2,10 +2,11 @@
  * The yardstick: what bare libzmq does between two processes of this machine, in C, with nothing durable and nothing decoded.
  *
  * A DEALER sends messages of 64 bytes to a ROUTER in another process, which sends each one back. First with 256 of them under
- * way, which gives a rate, then with one, which gives a latency. Takes 3 seconds, or as many as are asked for.
+ * way, which gives a rate, then with one, which gives a latency. Takes 3 seconds, or as many as are asked for. With `paced`, then one each
+ * 50 ms for 2 seconds, when all threads have gone to sleep in between: how late the sender wakes, and how long the echo takes from there.
  *
  *     cc -O2 -o echo echo.c $(pkg-config --cflags --libs libzmq)
- *     ./echo ipc          or: ./echo tcp 1.5
+ *     ./echo ipc          or: ./echo tcp 1.5          or: ./echo ipc 1.5 paced
  */
 #include <signal.h>
 #include <stdio.h>
@@ -117,6 +118,27 @@ static double median(void *socket, double seconds) {
     return middle;
 }
 
+/* One each 50 ms. */
+static void paced(void *socket) {
+    enum { COUNT = 40 };
+    double late[COUNT], took[COUNT], start = now();
+    for (int i = 0; i < COUNT; i++) {
+        double due = start + (i + 1) * 0.05, wait = due - now();
+        if (wait > 0) {
+            struct timespec pause = {0, (long)(wait * 1e9)};
+            nanosleep(&pause, NULL);
+        }
+        double sent = now();
+        late[i] = sent - due;
+        sendOne(socket);
+        receiveOne(socket);
+        took[i] = now() - sent;
+    }
+    qsort(late, COUNT, sizeof *late, ascending);
+    qsort(took, COUNT, sizeof *took, ascending);
+    printf("paced_late_microseconds %.1f\npaced_latency_microseconds %.1f\n", late[COUNT / 2] * 1e6, took[COUNT / 2] * 1e6);
+}
+
 int main(int count, char **arguments) {
     const char *transport = count > 1 ? arguments[1] : "ipc";
     double seconds = count > 2 ? atof(arguments[2]) : 3;
@@ -125,7 +147,7 @@ int main(int count, char **arguments) {
         const char *folder = getenv("TMPDIR");
         snprintf(address, sizeof address, "ipc://%s/echo-%d", folder ? folder : "/tmp", (int)getpid());
     } else if (strcmp(transport, "tcp") != 0) {
-        fprintf(stderr, "usage: echo [ipc|tcp [SECONDS]]\n");
+        fprintf(stderr, "usage: echo [ipc|tcp [SECONDS [paced]]]\n");
         return 64;
     }
 
@@ -154,6 +176,7 @@ int main(int count, char **arguments) {
     check(zmq_connect(socket, address), "connect");
     printf("round_trips_per_second %.0f\n", rate(socket, seconds * 2 / 3));
     printf("latency_microseconds %.1f\n", median(socket, seconds / 3) * 1e6);
+    if (count > 3 && strcmp(arguments[3], "paced") == 0) paced(socket);
     check(zmq_send(socket, "", 0, 0), "send");
     zmq_close(socket);
     zmq_ctx_term(context);

@@ -5,10 +5,10 @@
  * first follower that has a view to the last, for views that all of them got.
  *
  *     cc -O2 -o fanout fanout.c $(pkg-config --cflags --libs libzmq)
- *     ./fanout publish ADDRESS TOPIC BYTES PER-SECOND SECONDS
+ *     ./fanout publish ADDRESS TOPIC BYTES FRAMES PER-SECOND SECONDS
  *     ./fanout follow ADDRESS TOPIC FOLLOWERS SECONDS
  *
- * A zero byte, in which each topic ends, is added.
+ * A zero byte, in which each topic ends, is added. The topic is the first of the frames; the others share the rest of the bytes.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -31,12 +31,13 @@ static double now(void) {
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-static int publish(void *context, const char *address, const char *topic, int bytes, double rate, double seconds) {
+static int publish(void *context, const char *address, const char *topic, int bytes, int frames, double rate, double seconds) {
     static char body[LARGEST];
     char text[32];
     void *socket = zmq_socket(context, ZMQ_PUB);
     check(zmq_bind(socket, address) == 0, address);
     int size = bytes - (int)strlen(topic) - 1;
+    check(frames >= 2, "a topic and at least one frame");
     if (size < (int)sizeof text) size = sizeof text;
     if (size > LARGEST) size = LARGEST;
     double start = now();
@@ -50,7 +51,11 @@ static int publish(void *context, const char *address, const char *topic, int by
         snprintf(text, sizeof text, "%031ld", sent);
         memcpy(body, text, sizeof text);
         check(zmq_send(socket, topic, strlen(topic) + 1, ZMQ_SNDMORE) >= 0, "send");
-        check(zmq_send(socket, body, size, 0) >= 0, "send");
+        for (int frame = 1, from = 0; frame < frames; frame++) {
+            int until = (int)((long)size * frame / (frames - 1));
+            check(zmq_send(socket, body + from, until - from, frame < frames - 1 ? ZMQ_SNDMORE : 0) >= 0, "send");
+            from = until;
+        }
     }
     zmq_close(socket);
     return 0;
@@ -63,7 +68,7 @@ struct view {
 };
 
 static struct view views[MOST_VIEWS];
-static long messages, bytes;
+static long messages, frames, bytes;
 
 static struct view *find(uint64_t hash) {
     for (uint64_t index = hash;; index++) {
@@ -87,6 +92,7 @@ static void take(void *socket) {
             const unsigned char *data = zmq_msg_data(&part);
             for (size_t index = 0; index < zmq_msg_size(&part); index++) hash = (hash ^ data[index]) * 1099511628211u;
             bytes += zmq_msg_size(&part);
+            frames++;
             more = zmq_msg_more(&part);
             zmq_msg_close(&part);
         }
@@ -127,7 +133,8 @@ static int follow(void *context, const char *address, const char *topic, int fol
     for (int index = 0; index < followers; index++) zmq_close(items[index].socket);
     if (complete == 0) return fprintf(stderr, "fanout: no view reached all %d followers, %d some\n", followers, partial), 1;
     qsort(spreads, complete, sizeof *spreads, ascending);
-    printf("views %d\npartial %d\nper_second %.1f\nbytes %ld\n", complete, partial, complete / seconds, bytes / messages);
+    printf("views %d\npartial %d\nper_second %.1f\n", complete, partial, complete / seconds);
+    printf("bytes %ld\nframes %.0f\n", bytes / messages, (double)frames / messages);
     printf("spread_microseconds %.1f\n", spreads[complete / 2] * 1e6);
     return 0;
 }
@@ -135,12 +142,12 @@ static int follow(void *context, const char *address, const char *topic, int fol
 int main(int count, char **arguments) {
     void *context = zmq_ctx_new();
     int code = 64;
-    if (count == 7 && strcmp(arguments[1], "publish") == 0) {
-        code = publish(context, arguments[2], arguments[3], atoi(arguments[4]), atof(arguments[5]), atof(arguments[6]));
+    if (count == 8 && strcmp(arguments[1], "publish") == 0) {
+        code = publish(context, arguments[2], arguments[3], atoi(arguments[4]), atoi(arguments[5]), atof(arguments[6]), atof(arguments[7]));
     } else if (count == 6 && strcmp(arguments[1], "follow") == 0 && atoi(arguments[4]) > 0 && atoi(arguments[4]) <= MOST_FOLLOWERS) {
         code = follow(context, arguments[2], arguments[3], atoi(arguments[4]), atof(arguments[5]));
     } else {
-        fprintf(stderr, "usage: fanout publish ADDRESS TOPIC BYTES PER-SECOND SECONDS | follow ADDRESS TOPIC FOLLOWERS SECONDS\n");
+        fprintf(stderr, "usage: fanout publish ADDRESS TOPIC BYTES FRAMES PER-SECOND SECONDS | follow ADDRESS TOPIC FOLLOWERS SECONDS\n");
     }
     zmq_ctx_term(context);
     return code;

@@ -11,10 +11,13 @@ store_of() {
     done
 }
 
+# Of all its threads, those included that have ended meanwhile, in a hundredth of a second.
 ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 
+memory() { awk -v name="$2:" '$1 == name { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
+
 part_idle() {
-    local idle_cpu idle_memory
+    local idle_cpu idle_memory idle_own
     programs counter
     say "Watching an idle counter for 10 s"
     "$bin/counter" up --workers 1 --data "$work/counter" --log-level error >"$work/counter.txt" 2>&1 </dev/null &
@@ -30,12 +33,13 @@ part_idle() {
     before=$(ticks "$store")
     sleep 10
     after=$(ticks "$store")
-    idle_cpu=$(awk -v used=$((after - before)) -v hertz="$(getconf CLK_TCK)" 'BEGIN { printf "%.2f", used / hertz / 10 * 100 }')
-    idle_memory=$(awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$store/status")
+    idle_cpu=$(calculate "$((after - before)) / $(getconf CLK_TCK) / 10 * 100")
+    idle_memory=$(memory "$store" VmRSS) idle_own=$(memory "$store" RssAnon)
     kill "$up"
     wait "$up" || true
     up=
-    row "idle store: processor time" "$idle_cpu" % "" "" "$(verdict 'under 1' "$idle_cpu < 1")"
-    row "idle store: resident memory" "$idle_memory" MiB "" "" "$(verdict 'under 40' "$idle_memory < 40")"
+    row "idle store: processor time, of one core" "$idle_cpu" % "" "" "$(verdict 'under 0.5' "$idle_cpu < 0.5")"
+    row "idle store: resident memory" "$idle_memory" MiB "" "" "$(verdict 'under 30' "$idle_memory < 30")"
+    row "of that, what is not mapped from files" "$idle_own" MiB "" "" ""
 }
 

@@ -128,8 +128,10 @@ measure_celery() {
 }
 
 if [ -z "$own" ]; then
-    swift build --package-path Benchmarks --scratch-path .build -c release --product RoundTrip ${JOBS:+-j "$JOBS"} >&2
-    own=$(swift build --package-path Benchmarks --scratch-path .build -c release --show-bin-path)
+    # In the folder of bench.sh, which says why the plan is made anew.
+    building=(--package-path Benchmarks -c release --scratch-path .build-bench --disable-build-manifest-caching ${JOBS:+-j "$JOBS"})
+    swift build "${building[@]}" --product RoundTrip >&2
+    own=$(swift build "${building[@]}" --show-bin-path)
 fi
 has_redis= has_nats= python=
 if command -v redis-server >/dev/null && pkg-config --exists hiredis; then

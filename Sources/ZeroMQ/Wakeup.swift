@@ -58,7 +58,12 @@ public final class Wakeup: Sendable {
     /// Takes all signals back. Call it before looking at what was signalled.
     public func drain() {
         var signals: UInt64 = 0
-        // An eventfd is empty after one read, a pipe after several.
+        #if os(Linux)
+        // An eventfd is empty after one read.
+        retryingInterrupts { read(fileDescriptor, &signals, MemoryLayout<UInt64>.size) }
+        #else
+        // A pipe may need several.
         while retryingInterrupts({ read(fileDescriptor, &signals, MemoryLayout<UInt64>.size) }) > 0 {}
+        #endif
     }
 }

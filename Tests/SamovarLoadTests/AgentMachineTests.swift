@@ -20,7 +20,7 @@ struct AgentMachineTests {
         var machine = AgentMachine(now: at(0))
         #expect(machine.joined(as: "a", on: "m") == [.say(.join(version: LoadProtocol.version, name: "a", machine: "m"))])
         #expect(machine.heard(.plan(share), now: at(0.1)) == [.prepare(share)])
-        #expect(machine.ticked(isIdle: true, answered: 0, now: at(1)) == [.say(.alive)])
+        #expect(machine.ticked(isIdle: true, answered: 0, connected: 3, now: at(1)) == [.say(.connecting(count: 3))])
         #expect(machine.connected(timeline: "t", now: at(1.2)) == [.say(.ready(timeline: "t"))])
         #expect(machine.heard(.start(in: 300_000), now: at(1.5)) == [.begin(at: at(1.8)), .tellProgress(elapsed: 0)])
         #expect(machine.ticked(isIdle: true, answered: 0, now: at(2.7)) == [])

@@ -98,10 +98,11 @@ struct CoordinatorMachineTests {
 
     @Test func `an agent that falls silent is missing`() {
         var machine = running()
-        _ = machine.heard(.alive, from: a, now: at(9))
+        _ = machine.heard(.alive, from: a, now: at(29))
+        #expect(machine.deadline <= at(30.7))
         #expect(
-            machine.ticked(now: at(10.7)).prefix(2)
-                == [.note("b is missing: nothing was heard of it for 10 s"), .say(.stop, to: a)])
+            machine.ticked(now: at(30.7)).prefix(2)
+                == [.note("b is missing: nothing was heard of it for 30 s"), .say(.stop, to: a)])
     }
 
     @Test func `results are waited for as long as answers come`() {
@@ -126,11 +127,24 @@ struct CoordinatorMachineTests {
         _ = stuck.heard(join("a"), from: a, now: at(0))
         _ = stuck.heard(join("b"), from: b, now: at(0))
         for second in 1...29 {
-            _ = stuck.heard(.alive, from: a, now: at(Double(second)))
-            _ = stuck.heard(.alive, from: b, now: at(Double(second)))
+            _ = stuck.heard(.connecting(count: 0), from: a, now: at(Double(second)))
+            _ = stuck.heard(.connecting(count: 0), from: b, now: at(Double(second)))
         }
         #expect(stuck.ticked(now: at(30)).last == .finish)
         #expect(stuck.problems == ["not all clients could connect to the store: a, b"])
+    }
+
+    @Test func `clients are waited for as long as further ones connect`() {
+        var machine = machine()
+        _ = machine.heard(join("a"), from: a, now: at(0))
+        _ = machine.heard(join("b"), from: b, now: at(0))
+        for second in 1..<90 {
+            #expect(machine.heard(.connecting(count: min(second, 60)), from: a, now: at(Double(second))) == [])
+            _ = machine.heard(.connecting(count: 0), from: b, now: at(Double(second)))
+            #expect(machine.ticked(now: at(Double(second))) == [])
+        }
+        #expect(machine.ticked(now: at(90)).last == .finish)
+        #expect(machine.problems == ["not all clients could connect to the store: a, b"])
     }
 
     @Test func `whoever comes too late or from another version is sent away`() {

@@ -16,6 +16,8 @@ struct AgentLoop: ~Copyable {
     private var link: CountedSocket
     private var seats: [ClientSeat] = []
     private var subscribers: [SubscriberSeat] = []
+    /// Clients first, and then the subscribers.
+    private var admission = Admission(of: 0)
     private var latencies = Latencies(applied: LatencyRecorder(), settled: LatencyRecorder(), view: LatencyRecorder())
     /// Since the last progress.
     private var recent = LatencyRecorder()
@@ -53,25 +55,29 @@ struct AgentLoop: ~Copyable {
             if poller.isReadable(pace) { pacemaker.wakeup.drain() }
             let now = clock.now()
             try hear(now)
-            for seat in seats { try seat.work(&poller, now) }
+            if isConnecting { admission.advance(connected: connected) }
+            for seat in admittedSeats { try seat.work(&poller, now) }
             try follow(now)
             take(now)
             if isConnecting { try lookWhetherConnected(now) }
-            try perform(machine.ticked(isIdle: isIdle(now), answered: answered, now: now))
+            try perform(machine.ticked(isIdle: isIdle(now), answered: answered, connected: isConnecting ? connected : 0, now: now))
         }
     }
 
     private mutating func prepare() {
         link.prepare(&poller)
-        for seat in seats { seat.front.prepare(&poller) }
+        for seat in admittedSeats { seat.front.prepare(&poller) }
     }
 
     private var deadline: Timestamp {
         var first = machine.deadline
-        for seat in seats { if let time = seat.client.deadline { first = min(first, time) } }
-        for seat in subscribers { first = min(first, seat.machine.deadline) }
+        for seat in admittedSeats { if let time = seat.client.deadline { first = min(first, time) } }
+        for seat in admittedSubscribers { first = min(first, seat.machine.deadline) }
         return first
     }
+
+    private var admittedSeats: ArraySlice<ClientSeat> { seats.prefix(admission.count) }
+    private var admittedSubscribers: ArraySlice<SubscriberSeat> { subscribers.prefix(max(0, admission.count - seats.count)) }
 
     // MARK: The coordinator
 
@@ -126,6 +132,7 @@ struct AgentLoop: ~Copyable {
         subscribers = (0..<share.subscribers).map { _ in
             SubscriberSeat(context, at: endpoint, random: Random(seed: .random(in: .min ... .max)))
         }
+        admission = Admission(of: seats.count + subscribers.count)
         interval =
             switch plan.pace {
             case .rate(let rate): .microseconds(Int64(1_000_000 * Double(plan.clients) / (rate * Double(share.clients))))
@@ -138,12 +145,12 @@ struct AgentLoop: ~Copyable {
         if let refusal = seats.lazy.compactMap({ $0.client.refusal }).first {
             throw LoadError("the store refuses this agent's clients: \(refusal)")
         }
-        guard seats.allSatisfy({ $0.client.isConnected }), subscribers.allSatisfy({ $0.machine.turn != nil }),
-            let timeline = seats.first?.client.timeline
-        else { return }
+        guard connected == seats.count + subscribers.count, let timeline = seats.first?.client.timeline else { return }
         isConnecting = false
         try perform(machine.connected(timeline: "\(timeline)", now: now))
     }
+
+    private var connected: Int { seats.count { $0.client.isConnected } + subscribers.count { $0.machine.turn != nil } }
 
     private func begin(at start: Timestamp) {
         for seat in seats { seat.client.begin(at: start) }
@@ -160,7 +167,7 @@ struct AgentLoop: ~Copyable {
                 }
             }
         }
-        for (index, subscriber) in subscribers.enumerated() {
+        for (index, subscriber) in admittedSubscribers.enumerated() {
             try subscriber.work(seats[index % seats.count], &poller, now) { latencies.view.record($0) }
         }
     }

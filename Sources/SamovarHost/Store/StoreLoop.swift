@@ -103,6 +103,7 @@ final class StoreLoop: Sendable {
                 "start": "\(machine.starts)",
             ])
         var descriptors = DescriptorGuard(limit)
+        StartMemory.giveBack()
         let end = Result { try serve(&machine, journal, upkeep, &sockets, &descriptors, &poller, wakeup, clock) }
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
@@ -150,7 +151,7 @@ final class StoreLoop: Sendable {
             if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             if poller.isReadable(wakeup) { try takeNews(&machine, now) }
-            mayHaveMore = try sockets.receive { route, frames, isTruncated in
+            mayHaveMore = try sockets.receive(poller) { route, frames, isTruncated in
                 if isTruncated {
                     machine.receivedNoise("more than two frames", from: route)
                 } else {

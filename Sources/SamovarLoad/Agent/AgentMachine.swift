@@ -11,7 +11,7 @@ public import SamovarCore
 /// | connected | – | says ready; ready | – | – | – | – |
 /// | start | – | – | begin, progress; running | – | – | – |
 /// | stop | fails | fails | fails | end; draining | – | – |
-/// | ticked | – | alive each second | alive | progress; at the end: end, draining | progress; idle or too late: report, reporting | – |
+/// | ticked | – | how many are connected, each second | alive | progress; at the end: end, draining | progress; idle or too late: report, reporting | – |
 /// | thanks | – | – | – | – | – | finish |
 /// | dismissed | fails | fails | fails | fails | fails | fails |
 /// | disconnected | fails | fails | fails | fails | fails | finish |
@@ -112,13 +112,14 @@ extension AgentMachine {
     /// - Parameters:
     ///   - isIdle: whether everything that was sent has ended.
     ///   - answered: inputs with an outcome. As long as there are ever more of them, a slow store is waited for.
-    public mutating func ticked(isIdle: Bool, answered: Int, now: Timestamp) -> [Action] {
+    ///   - connected: clients and subscribers that the store has welcomed.
+    public mutating func ticked(isIdle: Bool, answered: Int, connected: Int = 0, now: Timestamp) -> [Action] {
         switch state {
         case .ended: return []
         case .joining(let until), .ready(_, let until), .reporting(let until):
             if now >= until { return fail("the coordinator has said nothing for \(Self.patience.components.seconds) s") }
             return word(now).map { _ in [.say(.alive)] } ?? []
-        case .connecting: return word(now).map { _ in [.say(.alive)] } ?? []
+        case .connecting: return word(now).map { _ in [.say(.connecting(count: connected))] } ?? []
         case .running(let share, let start):
             var actions = progress(start, now)
             if now >= start + .microseconds(share.plan.duration) { actions += end(share, start, now) }

@@ -2,7 +2,7 @@
 /// when it joins.
 public enum LoadProtocol {
     /// Raised whenever a message changes.
-    public static let version = 1
+    public static let version = 2
     /// The bytes of a session's ledger that travel in one message.
     public static let pieceSize = 256 << 10
     /// How often an agent says something, in microseconds.
@@ -127,6 +127,8 @@ public enum AgentMessage: Codable, Equatable, Sendable {
     ///   - name: for people, such as `agent 1` or that of its machine.
     ///   - machine: processors and system, for the report.
     case join(version: Int, name: String, machine: String)
+    /// So many clients and subscribers are connected, and not all yet.
+    case connecting(count: Int)
     /// All clients are connected; with the store's timeline, in text.
     case ready(timeline: String)
     case progress(AgentProgress)

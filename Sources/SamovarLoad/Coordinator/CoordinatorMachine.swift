@@ -10,13 +10,14 @@ public import SamovarCore
 /// | join | kept; the last one: plan to all, preparing | dismissed | dismissed | dismissed |
 /// | ready | – | the last one: start to all, running | – | – |
 /// | progress, alive | heard | heard | kept | kept |
+/// | connecting | – | if more are connected: the time for it begins anew | – | – |
 /// | ledger | – | – | kept | kept |
 /// | result | – | – | thanks; the last one: finish | the same |
 /// | failed, gone, silent | missing: finish | missing: finish | missing: stop to all, collecting | missing |
 /// | interrupted | finish | finish | stop to all, collecting | the second time: finish |
 /// | ticked | too late: finish | too late: finish | kills; at the end: collecting | too late: finish |
 ///
-/// Limits: as many agents as were asked for; 30 s of preparation; 10 s of silence.
+/// Limits: as many agents as were asked for; 30 s in which no further client connects; 30 s of silence.
 public struct CoordinatorMachine: ~Copyable {
     /// The socket's name of an agent.
     public typealias Peer = [UInt8]
@@ -52,6 +53,8 @@ public struct CoordinatorMachine: ~Copyable {
         /// Why it has no result.
         public internal(set) var problem: String?
         var isReady = false
+        /// Clients and subscribers that the store has welcomed.
+        var connected = 0
         var heard: Timestamp
         var isOver: Bool { result != nil || problem != nil }
 
@@ -74,7 +77,10 @@ public struct CoordinatorMachine: ~Copyable {
     /// What went wrong, and not with one agent alone.
     public private(set) var problems: [String] = []
 
-    static let silence = Duration.seconds(10)
+    /// A process of this machine that ends is noticed at once. This is for those of other machines and for those that hang, and not for an
+    /// agent of a thousand clients that gets a fiftieth of a core: one round takes it some seconds.
+    static let silence = Duration.seconds(30)
+    /// Without a further client that connects. Ten thousand of them take longer than that on a busy machine.
     static let preparation = Duration.seconds(30)
     /// From the word to start until the start, so that it has reached everybody.
     static let lead = Duration.milliseconds(300)
@@ -123,6 +129,9 @@ extension CoordinatorMachine {
         }
         switch message {
         case .join, .alive: break
+        case .connecting(let count):
+            if case .preparing = state, count > agent.connected { state = .preparing(until: now + Self.preparation) }
+            agent.connected = max(agent.connected, count)
         case .ready(let text):
             agent.isReady = true
             if let timeline, timeline != text { problems.append("\(agent.name) is connected to another store than the others") }
@@ -141,7 +150,7 @@ extension CoordinatorMachine {
         case .progress: return show(now)
         case .result: return [.say(.thanks, to: peer)] + finishIfOver()
         case .failed: return missing(agent.name, now)
-        case .join, .alive, .ledger: return []
+        case .join, .alive, .connecting, .ledger: return []
         }
     }
 

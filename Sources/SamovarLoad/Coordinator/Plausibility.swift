@@ -4,6 +4,7 @@ extension AgentMessage {
     var isPlausible: Bool {
         switch self {
         case .join, .ready, .alive, .failed: true
+        case .connecting(let count): isPlausibleCount(count)
         case .progress(let progress): progress.isPlausible
         case .ledger(_, let sent, _): isPlausibleCount(sent)
         case .result(let result):
