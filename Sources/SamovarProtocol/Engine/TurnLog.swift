@@ -3,16 +3,27 @@ public import SamovarCore
 /// What groups of turns gave, in order: records for the journal and changes of the books.
 ///
 /// A class, so that a batch that grows is never copied on its way through the engine. Used by one thread.
+///
+/// `unchecked`: whoever changes the batch or the orders calls nothing meanwhile that could reach the log.
 public final class TurnLog {
-    public var batch: RecordBatch
+    @exclusivity(unchecked) public var batch: RecordBatch
     /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
-    public var orders: [LoggedOrder] = []
+    @exclusivity(unchecked) public var orders: [LoggedOrder] = []
+    /// Whether records are written to the batch. Those of a replay are in the journal already.
+    @usableFromInline let writesRecords: Bool
     /// Takes the view after each turn, while somebody watches every one; else nil.
     var tap: ViewTap?
     @usableFromInline var isTapped: Bool { tap != nil }
 
     public init(after turn: Int) {
         batch = RecordBatch(after: turn)
+        writesRecords = true
+    }
+
+    /// Collects what a replay orders, and writes nothing.
+    init(ofReplayAfter turn: Int) {
+        batch = RecordBatch(after: turn)
+        writesRecords = false
     }
 }
 

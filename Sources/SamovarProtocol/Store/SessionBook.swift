@@ -11,6 +11,12 @@ struct SessionBook: Equatable, Sendable {
         var last = 0
         /// Outcomes of the newest inputs, ending with `last`.
         var outcomes: Deque<Outcome> = []
+
+        fileprivate mutating func append(_ outcome: Outcome, window: Int) {
+            last = outcome.sequence
+            outcomes.append(outcome)
+            if outcomes.count > window { outcomes.removeFirst() }
+        }
     }
 
     /// A session that was silent for too long.
@@ -37,10 +43,7 @@ struct SessionBook: Equatable, Sendable {
     func last(of id: SessionID) -> Int { sessions[id]?.last ?? 0 }
 
     mutating func answer(_ id: SessionID, _ outcome: Outcome) {
-        sessions[id, default: Session()].last = outcome.sequence
-        sessions[id]?.outcomes.append(outcome)
-        let window = planted(.outcomeForgotten) ? 1 : window
-        if let count = sessions[id]?.outcomes.count, count > window { sessions[id]?.outcomes.removeFirst() }
+        sessions[id, default: Session()].append(outcome, window: planted(.outcomeForgotten) ? 1 : window)
     }
 
     /// The outcome of an input that has had its turn; nil if the client had confirmed it.
