@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 
 /// A counter, the cheapest program there is: what is measured is the runtime.
@@ -8,6 +9,34 @@ enum Tally: OpenProgram {
 
     enum Message: Portable {
         case increment(by: Int)
+    }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> {
+        switch message {
+        case .increment(let step): state.count &+= step
+        }
+        return .none
+    }
+}
+
+/// The same counter with a message that reads itself.
+enum PackableTally: OpenProgram {
+    typealias State = Tally.State
+
+    enum Message: Portable, MessagePackable {
+        case increment(by: Int)
+
+        func write(to writer: inout MessagePackWriter) {
+            switch self {
+            case .increment(let step): writer.write(step)
+            }
+        }
+
+        init(from reader: inout MessagePackReader) throws(MessagePackError) {
+            self = .increment(by: try reader.readInt())
+        }
     }
 
     static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }

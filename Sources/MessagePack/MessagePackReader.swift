@@ -152,7 +152,7 @@ public struct MessagePackReader: Sendable {
     @inlinable
     public mutating func readString() throws(MessagePackError) -> String {
         let content = try stringContent()
-        guard let value = String(validating: bytes[content], as: UTF8.self) else {
+        guard let value = text(content) else {
             throw MessagePackError(.invalidUTF8, "a string is not UTF-8", offset: position)
         }
         next = content.upperBound
@@ -160,34 +160,32 @@ public struct MessagePackReader: Sendable {
     }
 
     /// Reads a string that is probably this one, which then needs no validation.
-    @inlinable
     public mutating func readString(likely: String) throws(MessagePackError) -> String {
         let content = try stringContent()
         var likely = likely
-        let isLikely = likely.utf8.count == content.count
-            && likely.withUTF8 { likely in
-                bytes.withUnsafeBytes { bytes in
-                    let start = content.lowerBound - self.bytes.startIndex
-                    return likely.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count]))
-                }
-            }
-        guard isLikely else { return try readString() }
+        guard isEqual(content, to: &likely) else { return try readString() }
         next = content.upperBound
         return likely
+    }
+
+    /// The bytes at these indices as text; nil if they are not UTF-8.
+    ///
+    /// `String(validating:as:)` asks the runtime for generic types, which takes longer than a short text. A text in which nothing had
+    /// to be repaired has the bytes that it was made of.
+    @usableFromInline
+    func text(_ content: Range<Int>) -> String? {
+        guard content.count <= 64 else { return String(validating: bytes[content], as: UTF8.self) }
+        var text = bytes.withUnsafeBufferPointer { bytes in
+            let start = content.lowerBound - self.bytes.startIndex
+            return String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<start + content.count]), as: UTF8.self)
+        }
+        return isEqual(content, to: &text) ? text : nil
     }
 
     /// Reads binary data; if lenient, also base64 text (RFC 4648 §4, padded).
     @inlinable
     public mutating func readBinary() throws(MessagePackError) -> [UInt8] {
-        let length: Int
-        let start: Int
-        switch try peek() {
-        case Format.binary8: (length, start) = (Int(try load(UInt8.self)), next + 2)
-        case Format.binary16: (length, start) = (Int(try load(UInt16.self)), next + 3)
-        case Format.binary32: (length, start) = (Int(try load(UInt32.self)), next + 5)
-        default: return try readBase64()
-        }
-        let content = try extent(from: start, count: length)
+        guard let content = try binaryContent() else { return try readBase64() }
         next = content.upperBound
         return copy(of: content)
     }
@@ -198,6 +196,18 @@ public struct MessagePackReader: Sendable {
             let start = content.lowerBound - self.bytes.startIndex
             return [UInt8](UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count]))
         }
+    }
+
+    /// Reads binary data where it stands, without an array of its own. The buffer is valid only within `body`.
+    @inlinable
+    public mutating func readBinary<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
+        guard let content = try binaryContent() else { return try readBase64().withUnsafeBytes(body) }
+        let start = content.lowerBound - bytes.startIndex
+        let result = try bytes.withUnsafeBytes {
+            try body(UnsafeRawBufferPointer(rebasing: $0[start..<start + content.count]))
+        }
+        next = content.upperBound
+        return result
     }
 
     // MARK: Collections
@@ -281,6 +291,17 @@ public struct MessagePackReader: Sendable {
     func extent(from start: Int, count: Int) throws(MessagePackError) -> Range<Int> {
         guard count <= end - start else { throw truncated() }
         return start..<start + count
+    }
+
+    /// The indices of the next binary data's content; nil if something else comes next.
+    @inlinable
+    func binaryContent() throws(MessagePackError) -> Range<Int>? {
+        switch try peek() {
+        case Format.binary8: try extent(from: next + 2, count: Int(load(UInt8.self)))
+        case Format.binary16: try extent(from: next + 3, count: Int(load(UInt16.self)))
+        case Format.binary32: try extent(from: next + 5, count: Int(load(UInt32.self)))
+        default: nil
+        }
     }
 
     /// The indices of the next string's content.

@@ -59,7 +59,8 @@ extension DecodingNode {
 
     /// Refuses a field which is a key of no container that was asked for.
     func refuseUnknownFields() throws {
-        guard content == .map, !keyTypes.isEmpty, !knowsAllKeys else { return }
+        guard content == .map, let keyType, !knowsAllKeys else { return }
+        if count == 1, hasOnly(keyType) { return }
         for key in try keys() {
             if let name = name(at: key), keyTypes.contains(where: { $0.init(stringValue: name) != nil }) { continue }
             let failure = DecodingFailure.unknownField(name(at: key) ?? description(at: key), of: subjectName, allowed: allowed)
@@ -70,7 +71,7 @@ extension DecodingNode {
     /// What an enum's own error does not tell: the case that was found, and those there are.
     func explain(_ error: DecodingError) -> DecodingError {
         switch error {
-        case .typeMismatch(let type, let context) where type == subject && !keyTypes.isEmpty && context.underlyingError == nil:
+        case .typeMismatch(let type, let context) where type == subject && keyType != nil && context.underlyingError == nil:
             return explainCases(context) ?? error
         case .dataCorrupted(let context) where context.underlyingError == nil && content == .unopened:
             guard let allowed = allowedRawValues(of: subject) else { return error }

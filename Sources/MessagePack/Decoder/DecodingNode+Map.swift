@@ -49,8 +49,15 @@ extension DecodingNode {
 
     /// The keys of the map that a container has, in their order.
     func keys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
+        guard let row = onlyKnownKey(type) else { return try newKeys(as: type) }
+        know(0)
+        return row.key(as: type)
+    }
+
+    @inline(never)
+    private func newKeys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
         if count == 1 {
-            guard let key = name(at: start).flatMap(Key.init(stringValue:)) else { return [] }
+            guard let key = newKey(type) else { return [] }
             know(0)
             return [key]
         }
@@ -64,6 +71,30 @@ extension DecodingNode {
         return keys
     }
 
+    /// The key of a map of one pair, if this container is known to have it.
+    private func onlyKnownKey(_ type: any CodingKey.Type) -> KnownKeys.Row? {
+        guard count == 1, let name = packedName(at: start) else { return nil }
+        return session.knownKeys(of: type).row(name)
+    }
+
+    /// Whether the key of a map of one pair is one that the container has.
+    func hasOnly(_ type: any CodingKey.Type) -> Bool {
+        onlyKnownKey(type) != nil || newKey(type) != nil
+    }
+
+    /// The key of a map of one pair, which is known from now on.
+    @inline(never)
+    private func newKey<Key: CodingKey>(_ type: Key.Type) -> Key? {
+        guard let key = name(at: start).flatMap(Key.init(stringValue:)) else { return nil }
+        if let name = packedName(at: start) { session.knownKeys(of: type).add(key, name) }
+        return key
+    }
+
+    /// The key at an index as it is, if it is a short string.
+    func packedName(at offset: Int) -> PackedName? {
+        session.reader.packedString(at: offset)
+    }
+
     /// Whether a key is this string, or the integer this string is the digits of. Moves the reader behind the key.
     private func compareKey(at offset: Int, with name: inout String) throws -> Bool {
         session.reader.next = offset
@@ -75,11 +106,12 @@ extension DecodingNode {
 
     /// The key at an index as text, if it is a string or an integer.
     func name(at offset: Int) -> String? {
-        var reader = session.reader
-        reader.next = offset
+        let place = session.reader.next
+        session.reader.next = offset
+        defer { session.reader.next = place }
         do {
-            guard try reader.peekType() == .integer else { return try reader.readString() }
-            return try reader.integer(as: Int64.self).map { "\($0)" } ?? "\(reader.readUInt64())"
+            guard try session.reader.peekType() == .integer else { return try session.reader.readString() }
+            return try session.reader.integer(as: Int64.self).map { "\($0)" } ?? "\(session.reader.readUInt64())"
         } catch {
             // A key of another type, or not UTF-8, is equal to no key that a type can ask for.
             return nil
@@ -94,6 +126,15 @@ extension MessagePackReader {
         let content = try stringContent()
         next = content.upperBound
         return isEqual(content, to: &text)
+    }
+
+    /// The value at an index if it is a short string.
+    func packedString(at index: Int) -> PackedName? {
+        guard index < end, case let format = bytes[index], (Format.fixString..<Format.nil).contains(format) else { return nil }
+        let count = Int(format & 0x1f)
+        guard end - index > count else { return nil }
+        let start = index + 1 - bytes.startIndex
+        return bytes.withUnsafeBytes { PackedName(UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
     }
 
     /// Whether the bytes at these indices are the UTF-8 of a text.

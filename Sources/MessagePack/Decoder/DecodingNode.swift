@@ -2,48 +2,54 @@
 ///
 /// Fields are mostly read in the order in which they were written. So a node keeps the place of the next element, and a
 /// look-up compares the key there. Only a look-up that fails makes an index of all keys.
+///
+/// `unchecked`: each access is one load or one store of one thread, so none can overlap another.
 final class DecodingNode {
     enum Content { case unopened, array, map }
 
     /// That of the parent, except for a bare word in the place of an enum, whose map has bytes of its own.
-    private(set) var session: DecodingSession
-    var parent: DecodingNode?
-    private(set) var step = PathStep.same
+    @exclusivity(unchecked) private(set) var session: DecodingSession
+    @exclusivity(unchecked) var parent: DecodingNode?
+    @exclusivity(unchecked) private(set) var step = PathStep.same
     /// Where the value begins.
-    private(set) var offset: Int
+    @exclusivity(unchecked) private(set) var offset: Int
     /// What is being decoded, for errors; a container nested by hand has the type of the value that nests it.
-    private(set) var subject: any Any.Type
+    @exclusivity(unchecked) private(set) var subject: any Any.Type
     /// How many arrays and maps contain this value.
-    private(set) var depth = 0
+    @exclusivity(unchecked) private(set) var depth = 0
     /// How many values contain this one.
-    private(set) var level = 0
+    @exclusivity(unchecked) private(set) var level = 0
     /// Whether it is a container which the parent nests by hand, as an enum does for the values of a case.
-    private(set) var isNested = false
+    @exclusivity(unchecked) private(set) var isNested = false
     /// Whether it is the key of a dictionary, where digits in a string count as an integer.
-    private(set) var isKey = false
+    @exclusivity(unchecked) private(set) var isKey = false
 
-    private(set) var content = Content.unopened
-    private(set) var count = 0
+    @exclusivity(unchecked) private(set) var content = Content.unopened
+    @exclusivity(unchecked) private(set) var count = 0
     /// Where the elements begin.
-    private(set) var start = 0
+    @exclusivity(unchecked) private(set) var start = 0
     /// The number of the element expected next, and where it begins, as long as all were read in order.
-    var index = 0
-    var next = 0
+    @exclusivity(unchecked) var index = 0
+    @exclusivity(unchecked) var next = 0
     /// All pairs of a map, once a look-up needed them.
-    var entries: [Entry] = []
-    var isIndexed = false
+    @exclusivity(unchecked) var entries: [Entry] = []
+    @exclusivity(unchecked) var isIndexed = false
     /// The first pairs of a map whose keys are known to be keys of a container: a bit for each.
-    private var known: UInt64 = 0
+    @exclusivity(unchecked) private var known: UInt64 = 0
     /// The end of the value, once it is known otherwise than by the end of its elements.
-    var end: Int?
+    @exclusivity(unchecked) var end: Int?
 
     /// The end of a bare word which stands in the place of an enum's map.
-    private(set) var wordEnd: Int?
+    @exclusivity(unchecked) private(set) var wordEnd: Int?
 
     /// The types of the keyed containers asked for: nearly always one.
-    private(set) var keyTypes: [any CodingKey.Type] = []
-    /// The first few nodes that this one has nested by hand, which are used again with it.
-    private var nested: [DecodingNode] = []
+    @exclusivity(unchecked) private(set) var keyType: (any CodingKey.Type)?
+    @exclusivity(unchecked) private(set) var moreKeyTypes: [any CodingKey.Type] = []
+    /// The newest of the first few nodes that this one has nested by hand, which are used again with it.
+    @exclusivity(unchecked) private var nested: DecodingNode?
+    @exclusivity(unchecked) private var nestedCount = 0
+    /// The one that the parent has nested before this one.
+    @exclusivity(unchecked) private var nestedBefore: DecodingNode?
 
     /// Makes the root, at the value given to the decoder.
     init(session: DecodingSession, offset: Int, subject: any Any.Type) {
@@ -68,7 +74,8 @@ final class DecodingNode {
         known = 0
         end = nil
         wordEnd = nil
-        keyTypes.removeAll(keepingCapacity: true)
+        keyType = nil
+        if !moreKeyTypes.isEmpty { moreKeyTypes.removeAll() }
     }
 
     /// Starts over as the root.
@@ -86,12 +93,23 @@ final class DecodingNode {
     /// Makes the node of a value which this one decodes by hand.
     func child(at offset: Int, step: PathStep) -> DecodingNode {
         let node = session.node(below: self, at: offset, step: step, subject: subject, isNested: true)
-        if nested.count < 8 { nested.append(node) } else { session.forgo() }
+        guard nestedCount < 8 else {
+            session.forgo()
+            return node
+        }
+        node.nestedBefore = nested
+        nested = node
+        nestedCount += 1
         return node
     }
 
     func recycleNested() {
-        while var node = nested.popLast() { session.recycle(&node) }
+        while var node = nested {
+            nested = node.nestedBefore
+            node.nestedBefore = nil
+            session.recycle(&node)
+        }
+        nestedCount = 0
     }
 
     /// How many bytes it keeps for itself.
@@ -168,8 +186,10 @@ final class DecodingNode {
 
     /// Notes the keys which a container asked for.
     func allow(_ type: any CodingKey.Type) {
-        keyTypes.append(type)
+        if keyType == nil { keyType = type } else { moreKeyTypes.append(type) }
     }
+
+    var keyTypes: [any CodingKey.Type] { (keyType.map { [$0] } ?? []) + moreKeyTypes }
 
     // MARK: Progress
 

@@ -1,4 +1,6 @@
 /// What the nodes of one call to the decoder share. When the call is over, another one may use it.
+///
+/// `unchecked`: as with its nodes.
 final class DecodingSession: CodingSession {
     /// How the values of a type are read.
     enum Form {
@@ -17,17 +19,21 @@ final class DecodingSession: CodingSession {
     /// Where the reader is: nothing but this session's nodes ever reaches it, so no access needs the check at run time.
     private let place: UnsafeMutablePointer<MessagePackReader>
     /// Finished nodes, linked by `parent`: a list of structs is decoded by one node.
-    private var free: DecodingNode?
-    private var root: DecodingNode?
-    private var forms = TypeTable<Form>()
+    @exclusivity(unchecked) private var free: DecodingNode?
+    @exclusivity(unchecked) private var root: DecodingNode?
+    @exclusivity(unchecked) private var forms = TypeTable<Form>()
+    @exclusivity(unchecked) private var keys = TypeTable<KnownKeys>()
+    /// For who decodes values of one type only.
+    let recent: RecentValues?
     /// Whether nothing speaks against using it again: no value holds a node, and none has much memory.
-    private(set) var isReusable = true
-    private var nodeCount = 0
+    @exclusivity(unchecked) private(set) var isReusable = true
+    @exclusivity(unchecked) private var nodeCount = 0
 
     private static let largestNodeCount = 64
     private static let largestCapacity = 64 << 10
 
-    init(_ reader: MessagePackReader) {
+    init(_ reader: MessagePackReader, recent: consuming RecentValues? = nil) {
+        self.recent = recent
         place = .allocate(capacity: 1)
         place.initialize(to: reader)
     }
@@ -57,6 +63,11 @@ final class DecodingSession: CodingSession {
             if let dictionary = type as? any DecodableDictionary.Type { return .dictionary(dictionary) }
             return .plain
         }
+    }
+
+    /// The keys of this type that have been met.
+    func knownKeys(of type: any CodingKey.Type) -> KnownKeys {
+        keys.finding(about: type) { KnownKeys() }
     }
 
     func node(

@@ -52,11 +52,16 @@ public struct MessagePackDecoder: Sendable {
         _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: KeptSession<DecodingSession>
     ) throws -> T {
         let reader = MessagePackReader(bytes, limits: limits, lenient: isLenient)
-        let session = kept.take() ?? DecodingSession(reader)
+        let session = kept.take() ?? DecodingSession(reader, recent: RecentValues(of: type))
+        if let value = bytes.withUnsafeBytes({ session.recent?.value(of: $0, as: type) }) ?? nil {
+            kept.keep(session)
+            return value
+        }
         session.reader = reader
         do {
             let value = try session.decode(type)
             session.reader = MessagePackReader([], limits: limits, lenient: isLenient)
+            bytes.withUnsafeBytes { session.recent?.keep(value, of: $0) }
             if session.isReusable { kept.keep(session) } else { session.end() }
             return value
         } catch {

@@ -23,7 +23,7 @@ struct GroupSink<P: Program>: TurnSink {
     /// The next message as it arrived; nil if it has to be encoded.
     @usableFromInline var given: [UInt8]?
     /// Follow-ups in the order in which the engine takes them.
-    @usableFromInline var followUps = ShortQueue<(bytes: [UInt8], of: Int)>()
+    @usableFromInline var followUps: ShortQueue<(bytes: [UInt8], of: Int)>
     @usableFromInline var lastHash: UInt64 = 0
     @usableFromInline var start: Int
     /// What came from outside as it is, and is limited there.
@@ -33,14 +33,17 @@ struct GroupSink<P: Program>: TurnSink {
     @usableFromInline var failure: GroupLimit?
     /// None in a replay.
     @usableFromInline let observers: [TurnObserver<P>]
-    @usableFromInline var observed: [(turn: Int, deliver: @Sendable () -> Void)] = []
+    @usableFromInline var observed: [(turn: Int, deliver: @Sendable () -> Void)]
 
+    /// Sets also what has a default: that of a stored property is not inlined, and asks the runtime for the program's types.
     @inlinable
     init(log: TurnLog, codecs: ProgramCodecs<P>, root: Int, observers: [TurnObserver<P>] = []) {
         self.log = log
         self.codecs = codecs
         self.root = root
         self.observers = observers
+        followUps = ShortQueue()
+        observed = []
         start = log.batch.byteCount
     }
 
@@ -57,8 +60,9 @@ struct GroupSink<P: Program>: TurnSink {
             given = nil
             role = self.role
         }
-        note(role, of: turn.origin)
+        log.note(role, of: turn.origin)
         let hash = take(orders: command, of: turn)
+        guard log.writesRecords else { return }
         let before = log.batch.byteCount
         switch role {
         case .open: log.batch.append(applied: bytes, hash: hash, closes: false, turn: turn, root: root)
@@ -81,18 +85,6 @@ struct GroupSink<P: Program>: TurnSink {
         // A view that cannot be encoded turns views off when the next is to be published, and that is told.
         guard let bytes = marker.during(.view, { try? codecs.view.encode(P.view(state)) }) else { return }
         log.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
-    }
-
-    /// What a message is for the effect or the subscription that it comes from, before what its turn orders.
-    @inlinable
-    func note(_ role: MessageRole, of origin: Origin) {
-        switch (origin, role) {
-        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): log.orders.append(.close(effect))
-        case (.effect(let effect, let lease, let index), .streamed(let checkpoint)):
-            log.orders.append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
-        case (.subscription(let activation, let nominal), _): log.orders.append(.fired(activation, nominal: nominal))
-        default: break
-        }
     }
 
     @inlinable
@@ -167,6 +159,20 @@ struct GroupSink<P: Program>: TurnSink {
         } catch {
             failure = .unencodable("\(error)", root: root)
             return []
+        }
+    }
+}
+
+extension TurnLog {
+    /// What a message is for the effect or the subscription that it comes from, before what its turn orders.
+    @inlinable
+    func note(_ role: MessageRole, of origin: Origin) {
+        switch (origin, role) {
+        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): orders.append(.close(effect))
+        case (.effect(let effect, let lease, let index), .streamed(let checkpoint)):
+            orders.append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
+        case (.subscription(let activation, let nominal), _): orders.append(.fired(activation, nominal: nominal))
+        default: break
         }
     }
 }

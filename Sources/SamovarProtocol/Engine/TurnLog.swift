@@ -8,12 +8,21 @@ public final class TurnLog {
     @exclusivity(unchecked) public var batch: RecordBatch
     /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
     @exclusivity(unchecked) public var orders: [LoggedOrder] = []
+    /// Whether records are written to the batch. Those of a replay are in the journal already.
+    @usableFromInline let writesRecords: Bool
     /// Takes the view after each turn, while somebody watches every one; else nil.
     @exclusivity(unchecked) var tap: ViewTap?
     @usableFromInline var isTapped: Bool { tap != nil }
 
     public init(after turn: Int) {
         batch = RecordBatch(after: turn)
+        writesRecords = true
+    }
+
+    /// Collects what a replay orders, and writes nothing.
+    init(ofReplayAfter turn: Int) {
+        batch = RecordBatch(after: turn)
+        writesRecords = false
     }
 }
 

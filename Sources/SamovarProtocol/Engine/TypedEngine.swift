@@ -19,21 +19,21 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// What the state wanted to hear of after the newest chain of turns.
     @usableFromInline @exclusivity(unchecked) var wanted: [Subscription<P>] = []
     /// While replaying: follow-ups that later records must repeat.
-    @usableFromInline var announced: Deque<(bytes: [UInt8], of: Int, root: Int)> = []
+    @exclusivity(unchecked) @usableFromInline var announced: Deque<(bytes: [UInt8], of: Int, root: Int)> = []
     /// While replaying: turns whose other command was accepted, so that their follow-ups are taken as they were written.
     @usableFromInline var excused: Set<Int> = []
     /// While replaying: the command of `start`, until its follow-ups have shown whether it is the one that it was.
-    @usableFromInline var opening: Divergence?
-    public var terms = ReplayTerms()
+    @exclusivity(unchecked) @usableFromInline var opening: Divergence?
+    @exclusivity(unchecked) public var terms = ReplayTerms()
     @usableFromInline let gates: [InputGate<P>.Check]
     @usableFromInline let observers: [TurnObserver<P>]
     /// What observers made of turns that are not on disk yet: as much as the batches that wait for it.
     @usableFromInline @exclusivity(unchecked) var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
     let migrations = Migrations(P.self)
     /// While replaying: the version of the program that wrote the records; a number that none has before it is known.
-    @usableFromInline var author = Int.max
+    @exclusivity(unchecked) @usableFromInline var author = Int.max
     /// While replaying records of an older version: the end of a chain after which the state was not asked what it wants to hear of.
-    @usableFromInline var unasked: (turn: Int, time: Timestamp)?
+    @exclusivity(unchecked) @usableFromInline var unasked: (turn: Int, time: Timestamp)?
 
     /// - Parameters:
     ///   - gates: asked about each input before `accept`, in this order.
@@ -307,7 +307,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(
                 turn: record.turn, "a follow-up of turn \(missing.of) is missing before it", openingDivergence(at: missing.of))
         }
-        opening = nil
+        if opening != nil { opening = nil }
     }
 
     /// The record of turn 1 has no hash, so another command of `start` shows only in the follow-ups. Those of any other turn are
@@ -419,45 +419,27 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(
                 turn: record.turn, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
         }
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: record.root)
-        sink.role = role
-        sink.given = bytes
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
         #if SAMOVAR_PLANTED
         takeAgainIfPlanted(message, record)
         #endif
+        if hash == 0, taken.command.isEmpty, !log.writesRecords, terms.shown != record.turn {
+            // So it is with most turns: there is nothing to collect and nothing to compare.
+            log.note(role, of: record.origin)
+            if announced.isEmpty { subscribe(now: record.time, log: log) }
+            return
+        }
+        var sink = GroupSink<P>(log: log, codecs: codecs, root: record.root)
+        sink.role = role
+        sink.given = bytes
         sink.took(taken.turn, message, taken.command)
         if sink.lastHash != hash || terms.shown == record.turn {
             try diverge(record, taken.turn, taken.command, message: bytes, recorded: hash, &sink)
         }
         announce(sink.followUps, root: record.root, now: record.time, log: log)
     }
-
-    /// What a turn orders is not what the journal says, or it shall be shown: ends the replay, unless it was accepted.
-    @usableFromInline
-    func diverge(
-        _ record: Record, _ turn: Turn, _ command: Command<P>, message: [UInt8], recorded: UInt64, _ sink: inout GroupSink<P>
-    ) throws(ReplayError) {
-        let command = sink.divergence(command, of: turn, message: message, recorded: recorded)
-        if terms.shown == record.turn { throw ReplayError(turn: record.turn, "the replay was to end here", command) }
-        guard terms.accepts(command.hash, at: record.turn) else {
-            throw ReplayError(
-                turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic",
-                command)
-        }
-        excused.insert(record.turn)
-        sink.followUps = ShortQueue()
-    }
-
-    #if SAMOVAR_PLANTED
-    @usableFromInline
-    func takeAgainIfPlanted(_ message: P.Message, _ record: Record) {
-        guard planted(.followUpTakenAgain), case .followUp = record.origin else { return }
-        _ = turns?.step(message, now: record.time, origin: record.origin)
-    }
-    #endif
 
     /// A follow-up must be the next one that was announced, unless the turn that ordered it is excused.
     @inlinable

@@ -31,15 +31,15 @@ extension StoreMachine {
         precondition(phase == .recovering, "batches are replayed before the start")
         journalBytes += bytes.count
         let known = head
+        let orders = TurnLog(ofReplayAfter: known)
         try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
             guard record.turn > known, record.turn <= limit else { return }
-            try replay(record)
+            try replay(record, log: orders)
         }
-        // What replay writes is in the journal already.
         log = TurnLog(after: head)
     }
 
-    private mutating func replay(_ record: Record) throws {
+    private mutating func replay(_ record: Record, log: TurnLog) throws {
         let call = ProgramCall.replay(turn: record.turn)
         if let death, death.call == call, death.evidence.isProof {
             throw TrapError(

@@ -35,6 +35,8 @@ struct StoreState {
         }
         try engine.replay(record, log: log)
         absorb(record)
+        // So it is with most turns, and then no book of effects has changed.
+        if log.orders.isEmpty, case .applied = record.event { return }
         if planted(.tickTwiceAfterRestart) { log.orders.removeAll { if case .fired = $0 { true } else { false } } }
         carryOut(log)
         // Nobody runs anything yet.

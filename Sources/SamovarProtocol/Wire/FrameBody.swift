@@ -165,9 +165,12 @@ extension MessagePackReader {
     }
 
     mutating func readID() throws -> UniqueID {
-        let bytes = try readBinary()
-        guard bytes.count == 16 else { throw WireError.malformed("an identity of \(bytes.count) bytes, not 16") }
-        return UniqueID(high: bytes.bigEndian(at: 0), low: bytes.bigEndian(at: 8))
+        try readBinary { bytes in
+            guard bytes.count == 16 else { throw WireError.malformed("an identity of \(bytes.count) bytes, not 16") }
+            return UniqueID(
+                high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
     }
 
     mutating func readEffect() throws -> EffectID {

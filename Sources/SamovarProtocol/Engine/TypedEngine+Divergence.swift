@@ -1,0 +1,29 @@
+import DequeModule
+public import SamovarCore
+
+/// A replayed turn that orders something else than it did.
+extension TypedEngine {
+    /// What a turn orders is not what the journal says, or it shall be shown: ends the replay, unless it was accepted.
+    @usableFromInline
+    func diverge(
+        _ record: Record, _ turn: Turn, _ command: Command<P>, message: [UInt8], recorded: UInt64, _ sink: inout GroupSink<P>
+    ) throws(ReplayError) {
+        let command = sink.divergence(command, of: turn, message: message, recorded: recorded)
+        if terms.shown == record.turn { throw ReplayError(turn: record.turn, "the replay was to end here", command) }
+        guard terms.accepts(command.hash, at: record.turn) else {
+            throw ReplayError(
+                turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic",
+                command)
+        }
+        excused.insert(record.turn)
+        sink.followUps = ShortQueue()
+    }
+
+    #if SAMOVAR_PLANTED
+    @usableFromInline
+    func takeAgainIfPlanted(_ message: P.Message, _ record: Record) {
+        guard planted(.followUpTakenAgain), case .followUp = record.origin else { return }
+        _ = turns?.step(message, now: record.time, origin: record.origin)
+    }
+    #endif
+}

@@ -1,0 +1,85 @@
+import MessagePack
+import Testing
+
+/// A codec is used for all values of a type, so what it remembers of one must never show in another.
+@Suite struct ValueCodecTests {
+    private enum Step: Codable, Equatable {
+        case by(amount: Int)
+        case at(x: Int8, y: Float?)
+        case named(String)
+        case reset
+    }
+
+    private enum Bits: Codable, Equatable {
+        case by(amount: Int)
+        case at(x: Int8, y: Float?)
+        case reset
+    }
+
+    private static func codec<Value: Codable>(_ type: Value.Type) -> ValueCodec<Value> {
+        ValueCodec(MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
+    }
+
+    @Test func `a value is what its bytes say, however often and among whichever others they are decoded`() throws {
+        let codec = Self.codec(Bits.self)
+        let values: [Bits] =
+            (0..<300).map { .by(amount: $0 * $0 * $0) } + (0..<100).map { .at(x: Int8($0), y: $0 % 3 == 0 ? nil : Float($0) / 2) }
+            + [.reset]
+        let encoded = try values.map { try codec.encode($0) }
+        for round in 1...3 {
+            for (value, bytes) in zip(values, encoded) {
+                for _ in 1...round { #expect(try codec.decode(bytes) == value) }
+            }
+        }
+    }
+
+    @Test func `a value with references is decoded each time`() throws {
+        let codec = Self.codec(Step.self)
+        for name in ["", "a", "b", String(repeating: "é", count: 100), "a", "b"] {
+            #expect(try codec.decode(codec.encode(.named(name))) == .named(name))
+        }
+    }
+
+    @Test func `bytes that are nearly those of a value are refused after it, too`() throws {
+        let codec = Self.codec(Bits.self)
+        let bytes = try codec.encode(.by(amount: 7))
+        for _ in 1...2 {
+            #expect(try codec.decode(bytes) == .by(amount: 7))
+            for index in bytes.indices.dropLast() {
+                var damaged = bytes
+                damaged[index] ^= 0x20
+                #expect(throws: (any Error).self) { try codec.decode(damaged) }
+            }
+            #expect(throws: MessagePackError.self) { try codec.decode(bytes.dropLast()) }
+            #expect(throws: MessagePackError.self) { try codec.decode(bytes + [0xc0]) }
+            #expect(throws: MessagePackError.self) { try codec.decode([]) }
+        }
+    }
+
+    @Test func `a field or a case that there is not is refused, whatever was met before`() throws {
+        let codec = Self.codec(Bits.self)
+        let encoder = MessagePackEncoder()
+        for _ in 1...2 {
+            #expect(try codec.decode(encoder.encode(["by": ["amount": 1]])) == .by(amount: 1))
+            #expect(try codec.decode(encoder.encode("reset")) == .reset)
+            #expect(throws: DecodingError.self) { try codec.decode(encoder.encode(["by": ["amounts": 1]])) }
+            #expect(throws: DecodingError.self) { try codec.decode(encoder.encode(["by": ["amount": 1, "more": 2]])) }
+            #expect(throws: DecodingError.self) { try codec.decode(encoder.encode(["amount": ["amount": 1]])) }
+            #expect(throws: DecodingError.self) { try codec.decode(encoder.encode(["reset": ["amount": 1]])) }
+            #expect(throws: DecodingError.self) { try codec.decode(encoder.encode("set")) }
+        }
+    }
+
+    @Test(arguments: [0, 1, 60, 61, 62, 63, 64, 65, 500])
+    func `a string of any length is UTF-8 or refused`(_ length: Int) throws {
+        let text = String(repeating: "a", count: length)
+        for end in ["", "é", "€", "👍"] {
+            #expect(try MessagePackDecoder().decode(String.self, from: MessagePackEncoder().encode(text + end)) == text + end)
+        }
+        for end: [UInt8] in [[0x80], [0xc3], [0xff], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]] {
+            let content = Array(text.utf8) + end
+            let bytes = [0xda, UInt8(content.count >> 8), UInt8(content.count & 0xff)] + content
+            #expect(throws: MessagePackError.self) { try MessagePackDecoder().decode(String.self, from: bytes) }
+        }
+    }
+}
