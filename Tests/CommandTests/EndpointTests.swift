@@ -8,7 +8,8 @@ import Testing
         let scratch = try Scratch()
         let endpoint = "ipc://" + scratch.folder("sockets")
         let first = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("a"), arguments: ["--endpoint", endpoint])
-        try await first.increment(1)
+        let sent = try Child(Executable.counter, ["send", "increment", "--endpoint", endpoint], in: scratch)
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
         let owner = try #require(ProcessTable.all(naming: first.data).first { $0.command == "store" })
         let second = try Child(
             Executable.counter, ["store", "--data", scratch.folder("b"), "--endpoint", endpoint], in: scratch)

@@ -24,6 +24,12 @@ public final class TurnLog {
         batch = RecordBatch(after: turn)
         writesRecords = false
     }
+
+    /// Writes a record, unless it was read from the journal.
+    @usableFromInline
+    func write(_ record: Record) {
+        if writesRecords { batch.append(record) }
+    }
 }
 
 /// One change of the books that a turn gave.

@@ -286,7 +286,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         default:
             askBelatedly(log)
             try expectNothingAnnounced(before: record)
-            log.batch.append(record)
+            log.write(record)
             _ = skip()
             // Another build may want something else of the same state.
             if case .started = record.event { resubscribe(now: record.time, log: log) }
@@ -329,7 +329,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         } catch {
             throw ReplayError(turn: record.turn, "\(error)")
         }
-        log.batch.append(record)
+        log.write(record)
         var sink = GroupSink<P>(log: log, codecs: codecs, root: record.root)
         sink.take(orders: next.command, of: turn)
         guard author == schema.version else {
