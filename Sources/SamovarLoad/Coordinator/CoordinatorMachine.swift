@@ -17,7 +17,7 @@ public import SamovarCore
 /// | interrupted | finish | finish | stop to all, collecting | the second time: finish |
 /// | ticked | too late: finish | too late: finish | kills; at the end: collecting | too late: finish |
 ///
-/// Limits: as many agents as were asked for; 30 s in which no further client connects; 30 s of silence.
+/// Limits: as many agents as were asked for; 30 s in which no further client connects; 10 s of silence.
 public struct CoordinatorMachine: ~Copyable {
     /// The socket's name of an agent.
     public typealias Peer = [UInt8]
@@ -79,7 +79,7 @@ public struct CoordinatorMachine: ~Copyable {
 
     /// A process of this machine that ends is noticed at once. This is for those of other machines and for those that hang, and not for an
     /// agent of a thousand clients that gets a fiftieth of a core: one round takes it some seconds.
-    static let silence = Duration.seconds(30)
+    static let silence = Duration.seconds(10)
     /// Without a further client that connects. Ten thousand of them take longer than that on a busy machine.
     static let preparation = Duration.seconds(30)
     /// From the word to start until the start, so that it has reached everybody.

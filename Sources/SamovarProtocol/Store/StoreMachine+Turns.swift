@@ -110,7 +110,7 @@ extension StoreMachine {
         for (route, list) in outcomes.takeAll() { send(.receipt(list, credit: credit(of: route)), to: route, floor: .turn(head)) }
         answerWaiters(now: now)
         answerReaders()
-        announceIdle()
+        announceIdle(now: now)
         closeBatch()
         finishDrain(now: now)
     }
@@ -233,10 +233,21 @@ extension StoreMachine {
         state.ledger.open.isEmpty && inboxCount == 0 && answers.isEmpty && state.subscriptions.isIdle
     }
 
-    private mutating func announceIdle() {
-        let isIdle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
-        if isIdle && !wasIdle { publishTick() }
-        wasIdle = isIdle
+    /// Tells subscribers at once that nothing is left, and not with the tick of the next second. But not again and again: a store
+    /// that gets one input after the other would send as many ticks as views.
+    private mutating func announceIdle(now: Timestamp) {
+        guard isIdle && (viewsOff != nil || views.isCurrent(head: head)) else {
+            idleTickDue = nil
+            wasIdle = false
+            return
+        }
+        guard !wasIdle else { return }
+        let due = idleToldAt.map { $0 + settings.idleInterval } ?? now
+        guard due <= now else { return idleTickDue = due }
+        publishTick()
+        idleTickDue = nil
+        idleToldAt = now
+        wasIdle = true
     }
 
     mutating func publishTick() {

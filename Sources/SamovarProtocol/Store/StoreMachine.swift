@@ -153,7 +153,12 @@ public struct StoreMachine: ~Copyable {
     var isSnapshotting = false
     var export: Export?
     var nextTick = Timestamp(microseconds: 0)
+    /// Subscribers were told that nothing is left.
     var wasIdle = false
+    /// When they were told so last, of themselves and not by the tick of a second.
+    var idleToldAt: Timestamp?
+    /// When they are to be told so, if it lasts.
+    var idleTickDue: Timestamp?
     var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
     var counters = StoreCounters()
     var startTime = Timestamp(microseconds: 0)
@@ -232,6 +237,7 @@ public struct StoreMachine: ~Copyable {
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
         if !held.isEmpty || !awaited.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }
+        if let idle = idleTickDue { time = min(time, idle) }
         return host + max(.zero, time - now)
     }
 

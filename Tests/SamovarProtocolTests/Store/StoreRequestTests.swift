@@ -113,6 +113,23 @@ import Testing
         #expect(rig.takePublished() == [.tick(instance: .main, head: 4, view: 4, idle: true)])
     }
 
+    @Test func `Idleness that begins again and again is told again after a tenth of a second`() throws {
+        let rig = try Self.rig()
+        var told = 0
+        for step in 1...60 {
+            rig.now = at(0.1 + 0.01 * Double(step))
+            rig.exchange(inputs([.add(1)], from: step), from: client(1))
+            told += rig.takePublished().count { if case .tick = $0 { true } else { false } }
+        }
+        #expect((1...7).contains(told), "\(told) ticks in 0.6 s with an input in each hundredth")
+        rig.now = rig.machine.wakeUp(now: rig.now)
+        rig.round()
+        rig.now = rig.machine.wakeUp(now: rig.now)
+        rig.round()
+        #expect(rig.takePublished().last == .tick(instance: .main, head: rig.machine.head, view: rig.machine.head, idle: true))
+        #expect(rig.now <= at(1.1), "the last one is not forgotten")
+    }
+
     @Test func aRequestedViewWaitsForItsTurn() throws {
         let rig = try Self.rig()
         #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 3), from: client(1)) == [])
