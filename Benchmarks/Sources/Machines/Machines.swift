@@ -40,7 +40,8 @@ enum Machines {
         var allocations = 0
         for _ in 0..<rounds {
             let before = samovar_allocations()
-            var pair = try Pair<Message, Effect>(total: total, engine: TypedEngine(program, secret: Pair<Message, Effect>.secret).bound())
+            let engine = TypedEngine(program, secret: Pair<Message, Effect>.secret).bound()
+            var pair = try Pair<Message, Effect>(total: total, engine: engine)
             try pair.run()
             allocations = samovar_allocations() - before
             store.append(Double(pair.storeTime) / Double(total))

@@ -71,7 +71,8 @@ extension StoreMachine {
     private func answered(by id: WorkerID) -> Set<EffectID> {
         var answered: Set<EffectID> = []
         for answer in answers where answer.worker == id && !answer.result.answer.isStreamed {
-            if dispatcher.assignment(of: answer.result.effect)?.lease == answer.result.lease { answered.insert(answer.result.effect) }
+            let result = answer.result
+            if dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
         }
         return answered
     }
