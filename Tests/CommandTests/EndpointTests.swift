@@ -23,12 +23,23 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.folder("sockets")), "nothing is left of an orderly end")
     }
 
+    @Test func `the sockets may be in the data folder`() async throws {
+        let scratch = try Scratch()
+        let folder = scratch.folder("all")
+        let store = try await CounterStore(workers: 0, in: scratch, data: folder, arguments: ["--endpoint", "ipc://" + folder])
+        let sent = try Child(Executable.counter, ["send", "increment", "--endpoint", "ipc://" + folder], in: scratch)
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        try await store.stop()
+        let again = try await CounterStore(workers: 0, in: scratch, data: folder, arguments: ["--endpoint", "ipc://" + folder])
+        try await again.stop()
+    }
+
     @Test func `what a killed store has left hinders no other`() async throws {
         let scratch = try Scratch()
         let endpoint = "ipc://" + scratch.folder("sockets")
         let first = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("a"), arguments: ["--endpoint", endpoint])
         try await first.kill()
-        #expect(FileManager.default.fileExists(atPath: scratch.folder("sockets/lock")), "it was killed with its files there")
+        #expect(FileManager.default.fileExists(atPath: scratch.folder("sockets/store.lock")), "it was killed with its files there")
         let arguments = ["--endpoint", endpoint]
         let second = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("b"), arguments: arguments)
         let sent = try Child(Executable.counter, ["send", "increment", "--endpoint", endpoint], in: scratch)

@@ -7,7 +7,8 @@ import Glibc
 /// Keeps the sockets of an endpoint for one store.
 ///
 /// libzmq binds an `ipc` address also if another socket has it: the file is taken away from that one, and those who look for one store
-/// would meet the other. So a store locks the file `lock` in their folder before it binds. The lock ends with the process, however it
+/// would meet the other. So a store locks the file `store.lock` in their folder before it binds; `lock` is that of a data folder, which
+/// may be the same one. The lock ends with the process, however it
 /// dies; the files that it leaves behind hinder nobody.
 enum EndpointLock {
     /// A store that has just ended may have its lock for a moment longer.
@@ -17,7 +18,7 @@ enum EndpointLock {
     ///
     /// - Throws: `EndpointError` if another store listens there, or if its folder or file cannot be made; what `body` throws.
     static func hold<Result>(_ endpoint: Endpoint, _ body: () throws -> Result) throws -> Result {
-        let file = "\(endpoint.folder)/lock"
+        let file = "\(endpoint.folder)/store.lock"
         let descriptor = try lock(file, of: endpoint)
         defer {
             unlink(file)

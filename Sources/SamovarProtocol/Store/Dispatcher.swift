@@ -160,6 +160,20 @@ struct Dispatcher {
         return line
     }
 
+    /// A worker serves these queues from now on, and no others. It may name any queue, so lines in which nothing waits and that nobody
+    /// serves are forgotten.
+    private mutating func serve(_ queues: [Queue], _ desk: WorkerDesk) {
+        let former = desk.lines
+        desk.queues = queues
+        desk.lines = queues.map { line(of: $0) }
+        for line in desk.lines { line.servers += 1 }
+        for line in former { line.servers -= 1 }
+        for line in former where line.servers == 0 && line.isEmpty {
+            lines[line.queue] = nil
+            if lastLine === line { lastLine = nil }
+        }
+    }
+
     /// Forgets an effect; returns who held it.
     @discardableResult
     mutating func forget(_ id: EffectID) -> Assignment? {
@@ -244,8 +258,7 @@ struct Dispatcher {
         workers[id] = desk
         desk.route = route
         desk.slots = offer.slots
-        desk.queues = offer.queues
-        desk.lines = offer.queues.map { line(of: $0) }
+        serve(offer.queues, desk)
         desk.limits = offer.limits
         desk.held = offer.limits.isEmpty ? [:] : held(desk.jobs)
         desk.credit = 0
@@ -284,6 +297,7 @@ struct Dispatcher {
     /// Removes a worker; returns its jobs in the order in which it was given them.
     mutating func leave(_ id: WorkerID) -> [EffectID] {
         guard let desk = workers.removeValue(forKey: id) else { return [] }
+        serve([], desk)
         rotation.remove(id)
         let jobs = desk.jobs.sorted { (assignment(of: $0)?.order ?? 0) < (assignment(of: $1)?.order ?? 0) }
         for job in jobs {
@@ -324,6 +338,8 @@ struct Dispatcher {
     }
 
     var hasWaiting: Bool { waitingCount > 0 }
+    /// Queues that are remembered.
+    var queueCount: Int { lines.count }
 
     // MARK: Assigning
 

@@ -14,7 +14,9 @@ extension StoreMachine {
         guard let effect = state.ledger.open[id], isCurrent(effect, lease) else {
             streamMarks.note(StreamMark(lease: lease, index: index), for: route)
             counters.lateResults += 1
-            guard state.ledger.open[id] != nil else { return }
+            guard let effect = state.ledger.open[id] else { return }
+            // Applied before, and told again for want of an acknowledgement: nothing of this attempt is missing.
+            if index <= effect.place?.index ?? 0, !hasFailed(effect, lease) { return }
             // It leaves before the acknowledgement: a worker that has not heard of it tells all of it again.
             cancellations.append(lease, for: route)
             unheard[id] = max(lease, unheard[id] ?? lease)

@@ -61,7 +61,7 @@ extension StoreMachine {
     }
 
     /// Whether the attempt under this lease has failed already.
-    private func hasFailed(_ effect: OpenEffect, _ lease: Lease) -> Bool {
+    func hasFailed(_ effect: OpenEffect, _ lease: Lease) -> Bool {
         guard let failed = effect.failed else { return false }
         return lease <= failed
     }

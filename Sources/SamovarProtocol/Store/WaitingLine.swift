@@ -10,6 +10,8 @@ final class WaitingLine {
     static let priorities = -100...100
 
     let queue: Queue
+    /// How many workers serve it.
+    @exclusivity(unchecked) var servers = 0
 
     private struct Lane {
         let priority: Int
@@ -22,6 +24,8 @@ final class WaitingLine {
     init(_ queue: Queue) {
         self.queue = queue
     }
+
+    var isEmpty: Bool { lanes.allSatisfy(\.effects.isEmpty) }
 
     func append(_ effect: EffectID, priority: Int) {
         let priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)

@@ -39,9 +39,9 @@ public struct CallWatch: Sendable {
     private let limit: Duration
     private var watched: Watched?
 
-    /// - Parameter limit: how long a call may last without a word.
+    /// - Parameter limit: how long a call may last without a word; at least a millisecond.
     public init(limit: Duration) {
-        self.limit = limit
+        self.limit = max(limit, .milliseconds(1))
     }
 
     /// How often to look.

@@ -97,6 +97,18 @@ import Testing
         #expect(rig.durable.ledger.open.isEmpty)
     }
 
+    @Test func `A late answer counts whose attempt only tells again what was applied`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, credit: 9).tasks.count == 1, "another attempt is under way")
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, attempt: 2, at: worker(3))
+        rig.exchange(.result([task.streamed(1, "one"), task.answered("end")], credit: 0), from: worker(3))
+        #expect(try rig.state().done == ["one", "end"])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
     @Test func `An attempt streams nothing more once a newer one has, though that one is gone`() throws {
         let (rig, task) = try Self.running()
         rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))

@@ -210,6 +210,15 @@ import Testing
         #expect(rig.durable.ledger.open.count == 1)
     }
 
+    @Test func `A worker that names other queues each time leaves none of them behind`() throws {
+        let rig = try Self.rig()
+        let before = rig.machine.dispatcher.queueCount
+        for round in 0..<20 { rig.connectWorker(2, slots: 1, queues: [Queue("queue \(round)")], credit: 1) }
+        #expect(rig.machine.dispatcher.queueCount <= before + 1)
+        rig.order(job("a"))
+        #expect(rig.takeTasks(worker(1)).count == 1, "a queue that somebody serves is still served")
+    }
+
     @Test func aForgedTokenIsDroppedAndCounted() throws {
         let rig = try Self.rig()
         rig.order(job("a"))
