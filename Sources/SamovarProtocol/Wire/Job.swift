@@ -76,6 +76,14 @@ public struct JobTask: Equatable, Sendable {
     }
 }
 
+extension JobTask: CustomStringConvertible {
+    /// What it is, for traces and tests, which would else see no more than that there is a reference.
+    public var description: String {
+        let place = resume.map { ", resume: \($0)" } ?? ""
+        return "JobTask(effect: \(effect), lease: \(lease), attempt: \(attempt), queue: \(queue)\(place), payload: \(payload))"
+    }
+}
+
 /// A worker's answer to a task.
 public struct JobResult: Equatable, Sendable {
     public enum Answer: Equatable, Sendable {
