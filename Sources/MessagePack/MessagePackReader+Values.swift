@@ -50,6 +50,13 @@ extension MessagePackReader {
         return bytes[start..<next]
     }
 
+    /// Reads binary data as a slice of the bytes that are read. It keeps all of them alive, and copies nothing.
+    public mutating func readBinarySlice() throws(MessagePackError) -> ArraySlice<UInt8> {
+        guard let content = try binaryContent() else { return try readBase64()[...] }
+        next = content.upperBound
+        return bytes[content]
+    }
+
     /// Reads one whole value of any type.
     public mutating func readValue() throws(MessagePackError) -> MessagePackValue {
         let start = next

@@ -22,6 +22,12 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public var count: Int { storage.count }
 
+    /// Calls `body` with a part of what has been written, which is not copied. The buffer is valid only within `body`.
+    @inlinable
+    public func withUnsafeBytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
     /// An empty writer with room for this many bytes.
     @inlinable
     public init(reserving capacity: Int = 0) {

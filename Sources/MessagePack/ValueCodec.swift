@@ -62,12 +62,28 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
         return writer.storage
     }
 
+    /// Encodes one value behind what the writer has. After an error the writer holds what it held before.
+    ///
+    /// - Throws: as ``MessagePackEncoder/encode(_:)``.
+    @inlinable
+    public func encode(_ value: Value, into writer: inout MessagePackWriter) throws {
+        try write(value, &writer)
+    }
+
     /// Decodes one value from all the bytes.
     ///
     /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
     @inlinable
     public func decode(_ bytes: [UInt8]) throws -> Value {
         try read(bytes[...])
+    }
+
+    /// Decodes one value from all the bytes of a slice, without copying it.
+    ///
+    /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
+    @inlinable
+    public func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        try read(bytes)
     }
 }
 

@@ -68,10 +68,21 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
             combine(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
             offset += 8
         }
-        while offset < buffer.count {
-            combine(buffer[offset])
-            offset += 1
-        }
+        var rest: UInt64 = 0
+        for place in 0..<buffer.count - offset { rest |= UInt64(buffer[offset + place]) << (8 * UInt64(place)) }
+        combine(rest, bytes: UInt64(buffer.count - offset))
+    }
+
+    /// Adds the lowest of the bytes of `word`, at most seven. The others are zero.
+    @inlinable
+    mutating func combine(_ word: UInt64, bytes: UInt64) {
+        let offset = (count & 7) * 8
+        count &+= bytes
+        tail |= word << offset
+        guard offset + bytes * 8 >= 64 else { return }
+        compress(tail)
+        // A shift by all 64 bits gives zero.
+        tail = word >> (64 - offset)
     }
 
     /// The hash of all that was added.

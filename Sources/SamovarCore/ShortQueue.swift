@@ -10,6 +10,10 @@ package struct ShortQueue<Element> {
     @inlinable
     package init() {}
 
+    /// Whether nothing waits.
+    @inlinable
+    package var isEmpty: Bool { first == nil }
+
     /// Adds an element at the end.
     @inlinable
     package mutating func append(_ element: Element) {

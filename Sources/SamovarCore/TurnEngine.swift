@@ -28,6 +28,9 @@ public struct TurnEngine<P: Program>: ~Copyable {
     /// The state after the newest turn. Do not keep a copy across a turn: it would make the next mutation copy the state.
     @inlinable public var state: P.State { _read { yield live } }
 
+    /// What the state wants to hear of. Asked here, where the state is: outside it would be copied first.
+    @inlinable package var subscriptions: [Subscription<P>] { P.subscriptions(live) }
+
     /// The turn that the next message would be.
     @inlinable
     public func next(now: Timestamp, origin: Origin) -> Turn {
@@ -91,11 +94,18 @@ public struct TurnEngine<P: Program>: ~Copyable {
     func enqueue(
         _ command: Command<P>, of turn: Int, into waiting: inout ShortQueue<(message: P.Message, of: Int)>, effects: inout Int
     ) {
-        for order in command {
-            switch order {
-            case .then(let message): waiting.append((message, turn))
-            case .run: effects += 1
-            case .cancel, .emit: break
+        switch command.orders {
+        case .none: break
+        case .one(.then(let message)): waiting.append((message, turn))
+        case .one(.run): effects += 1
+        case .one: break
+        case .many(let orders):
+            for order in orders {
+                switch order {
+                case .then(let message): waiting.append((message, turn))
+                case .run: effects += 1
+                case .cancel, .emit: break
+                }
             }
         }
     }

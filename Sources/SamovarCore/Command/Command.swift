@@ -133,6 +133,19 @@ extension Command {
     public func emit(_ output: P.Output) -> Self { .batch([self, .emit(output)]) }
 }
 
+extension Command {
+    /// Calls `body` with the place of each order and the order. A loop over the collection copies each of them, and counts its references.
+    @inlinable
+    @inline(__always)
+    package func visit(_ body: (Int, Order) -> Void) {
+        switch orders {
+        case .none: break
+        case .one(let order): body(0, order)
+        case .many(let orders): for place in orders.indices { body(place, orders[place]) }
+        }
+    }
+}
+
 extension Command: RandomAccessCollection {
     /// 0.
     @inlinable public var startIndex: Int { 0 }

@@ -34,7 +34,7 @@ struct Answering<P: Program>: Sendable {
                 return .failed(.unhandled, "no handler of this worker takes \(name) from queue \(task.queue)", permanent: true)
             case .answered(let last):
                 if let last { sent.append(try messages.encode(last)) }
-                return .done(sent)
+                return .done(MessageList(sent))
             }
         } catch {
             _ = desk.close()

@@ -11,7 +11,7 @@ final class BoundEngine: ProgramEngine {
     struct Turns {
         let head: () -> Int
         let input: (_ input: [UInt8], Timestamp, Origin, TurnLog) throws(GroupLimit) -> Outcome.Verdict
-        let answer: (_ messages: [[UInt8]], EffectID, Lease, _ root: Int, Timestamp, TurnLog) throws -> Void
+        let answer: (_ messages: MessageList, EffectID, Lease, _ root: Int, Timestamp, TurnLog) throws -> Void
         let streamed: (_ message: [UInt8], _ checkpoint: [UInt8]?, Origin, _ root: Int, Timestamp, TurnLog) throws -> Void
         let firing: (_ message: [UInt8], Origin, Timestamp, TurnLog) throws -> Void
         let replay: (Record, TurnLog) throws(ReplayError) -> Void
@@ -35,7 +35,7 @@ final class BoundEngine: ProgramEngine {
         try turns.input(input, now, origin, log)
     }
 
-    func take(answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
+    func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
         try turns.answer(messages, effect, lease, root, now, log)
     }
 
@@ -106,7 +106,7 @@ extension TypedEngine {
     static func bound(
         _ base: any ProgramEngine, head: @escaping () -> Int,
         input: @escaping ([UInt8], Timestamp, Origin, TurnLog) throws(GroupLimit) -> Outcome.Verdict,
-        answer: @escaping ([[UInt8]], EffectID, Lease, Int, Timestamp, TurnLog) throws -> Void,
+        answer: @escaping (MessageList, EffectID, Lease, Int, Timestamp, TurnLog) throws -> Void,
         streamed: @escaping ([UInt8], [UInt8]?, Origin, Int, Timestamp, TurnLog) throws -> Void,
         firing: @escaping ([UInt8], Origin, Timestamp, TurnLog) throws -> Void,
         replay: @escaping (Record, TurnLog) throws(ReplayError) -> Void, committed: @escaping (Int) -> Void,

@@ -13,71 +13,108 @@ enum MessageRole {
 }
 
 /// Writes the record of each turn of a group, and collects its effects.
+///
+/// An engine has one, for all its groups: what a group needs is made once, and a group begins with ``begin(_:root:)``. A class, so that
+/// nothing of it is copied on the way; its engine alone reaches it, so nothing overlaps that would have to be checked each time.
 @usableFromInline
-struct GroupSink<P: Program>: TurnSink {
-    @usableFromInline let log: TurnLog
-    @usableFromInline let codecs: ProgramCodecs<P>
-    @usableFromInline let root: Int
-    /// What the next message from outside is.
-    @usableFromInline var role = MessageRole.open
-    /// The next message as it arrived; nil if it has to be encoded.
-    @usableFromInline var given: [UInt8]?
-    /// Follow-ups in the order in which the engine takes them.
-    @usableFromInline var followUps: ShortQueue<(bytes: [UInt8], of: Int)>
-    @usableFromInline var lastHash: UInt64 = 0
-    @usableFromInline var start: Int
-    /// What came from outside as it is, and is limited there.
-    @usableFromInline var givenBytes = 0
-    /// The largest effect of the group.
-    @usableFromInline var largestEffect = 0
-    @usableFromInline var failure: GroupLimit?
-    /// None in a replay.
-    @usableFromInline let observers: [TurnObserver<P>]
-    @usableFromInline var observed: [(turn: Int, deliver: @Sendable () -> Void)]
+final class GroupSink<P: Program>: TurnSink {
+    /// A message that follows: where its bytes are among the encoded ones, and the turn that ordered it.
+    @usableFromInline
+    struct FollowUp {
+        @usableFromInline let bytes: Range<Int>
+        @usableFromInline let cause: Int
 
-    /// Sets also what has a default: that of a stored property is not inlined, and asks the runtime for the program's types.
-    @inlinable
-    init(log: TurnLog, codecs: ProgramCodecs<P>, root: Int, observers: [TurnObserver<P>] = []) {
-        self.log = log
+        @inlinable
+        init(bytes: Range<Int>, cause: Int) {
+            self.bytes = bytes
+            self.cause = cause
+        }
+    }
+
+    @exclusivity(unchecked) @usableFromInline var log: TurnLog
+    @usableFromInline let codecs: ProgramCodecs<P>
+    @exclusivity(unchecked) @usableFromInline var root = 0
+    /// What the next message from outside is.
+    @exclusivity(unchecked) @usableFromInline var role = MessageRole.open
+    /// The next message as it arrived; nil if it has to be encoded.
+    @exclusivity(unchecked) @usableFromInline var given: ArraySlice<UInt8>?
+    /// What the group has encoded, one after the other.
+    @exclusivity(unchecked) @usableFromInline var encoded = MessagePackWriter()
+    /// Follow-ups in the order in which the engine takes them.
+    @exclusivity(unchecked) @usableFromInline var followUps: ShortQueue<FollowUp>
+    @exclusivity(unchecked) @usableFromInline var lastHash: UInt64 = 0
+    @exclusivity(unchecked) @usableFromInline var start = 0
+    /// What came from outside as it is, and is limited there.
+    @exclusivity(unchecked) @usableFromInline var givenBytes = 0
+    /// The largest effect of the group.
+    @exclusivity(unchecked) @usableFromInline var largestEffect = 0
+    @exclusivity(unchecked) @usableFromInline var failure: GroupLimit?
+    @usableFromInline let observers: [TurnObserver<P>]
+    @exclusivity(unchecked) @usableFromInline var observed: [(turn: Int, deliver: @Sendable () -> Void)] = []
+
+    init(codecs: ProgramCodecs<P>, observers: [TurnObserver<P>]) {
+        log = TurnLog(after: 0)
         self.codecs = codecs
-        self.root = root
         self.observers = observers
         followUps = ShortQueue()
-        observed = []
+    }
+
+    /// Nothing of the group before is left.
+    @inlinable
+    func begin(_ log: TurnLog, root: Int) {
+        if self.log !== log { self.log = log }
+        self.root = root
         start = log.batch.byteCount
+        givenBytes = 0
+        largestEffect = 0
+        lastHash = 0
+        role = .open
+        if given != nil { given = nil }
+        if failure != nil { failure = nil }
+        if !followUps.isEmpty { followUps = ShortQueue() }
+        if !observed.isEmpty { observed = [] }
+        // One large message shall not be paid for ever.
+        if encoded.count > 1 << 16 { encoded = MessagePackWriter() } else if encoded.count > 0 { encoded.removeAll() }
     }
 
     @inlinable
-    mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
-        let bytes: [UInt8]
+    func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
+        var own: Range<Int>?
         var role = MessageRole.open
-        var isGiven = false
         if case .followUp = turn.origin, let next = followUps.popFirst() {
-            bytes = next.bytes
+            own = next.bytes
         } else {
-            bytes = given ?? encode(message, codecs.message)
-            isGiven = given != nil
-            given = nil
+            if given == nil { own = encode(message, codecs.message) }
             role = self.role
         }
+        let log = log
         log.note(role, of: turn.origin)
-        let hash = take(orders: command, of: turn)
-        guard log.writesRecords else { return }
-        let before = log.batch.byteCount
+        take(orders: command, of: turn)
+        guard log.writesRecords else { return given = nil }
+        if let own {
+            encoded.withUnsafeBytes(in: own) { write($0, role, turn, log) }
+        } else if let given = given.take() {
+            let before = log.batch.byteCount
+            given.withUnsafeBytes { write($0, role, turn, log) }
+            givenBytes += log.batch.byteCount - before
+        }
+    }
+
+    @inlinable
+    func write(_ message: UnsafeRawBufferPointer, _ role: MessageRole, _ turn: Turn, _ log: TurnLog) {
         switch role {
-        case .open: log.batch.append(applied: bytes, hash: hash, closes: false, turn: turn, root: root)
-        case .closes: log.batch.append(applied: bytes, hash: hash, closes: true, turn: turn, root: root)
+        case .open: log.batch.append(applied: message, hash: lastHash, closes: false, turn: turn, root: root)
+        case .closes: log.batch.append(applied: message, hash: lastHash, closes: true, turn: turn, root: root)
         case .streamed(let checkpoint):
-            let event = Record.Event.streamed(message: bytes, hash: hash, checkpoint: checkpoint)
+            let event = Record.Event.streamed(message: Array(message), hash: lastHash, checkpoint: checkpoint)
             log.batch.append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
         }
-        if isGiven { givenBytes += log.batch.byteCount - before }
     }
 
     @inlinable var watchesState: Bool { !observers.isEmpty || log.isTapped }
 
     @usableFromInline
-    mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
+    func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
         for observer in observers {
             if let deliver = observer.observe(message, state, turn) { observed.append((turn.number, deliver)) }
         }
@@ -87,16 +124,17 @@ struct GroupSink<P: Program>: TurnSink {
         log.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
     }
 
+    /// Notes what a turn orders, and its hash.
     @inlinable
-    @discardableResult
-    mutating func take(orders: Command<P>, of turn: Turn) -> UInt64 {
+    func take(orders: Command<P>, of turn: Turn) {
         lastHash = 0
-        guard !orders.isEmpty else { return 0 }
+        guard !orders.isEmpty else { return }
+        let log = log
         var hash = KeyedHash(Secret(high: 0, low: 0))
-        for (ordinal, order) in orders.enumerated() {
+        orders.visit { ordinal, order in
             switch order {
             case .run(let effect, let options):
-                let payload = encode(effect, codecs.effect)
+                let payload = bytes(of: effect, codecs.effect)
                 largestEffect = max(largestEffect, payload.count)
                 hash.combine(UInt8(1))
                 hash.combine(payload)
@@ -109,14 +147,15 @@ struct GroupSink<P: Program>: TurnSink {
             case .then(let message):
                 let bytes = encode(message, codecs.message)
                 hash.combine(UInt8(2))
-                hash.combine(bytes)
-                followUps.append((bytes, turn.number))
+                hash.combine(bytes.count)
+                encoded.withUnsafeBytes(in: bytes) { hash.combine($0) }
+                followUps.append(FollowUp(bytes: bytes, cause: turn.number))
             case .cancel(let label):
                 hash.combine(UInt8(3))
                 hash.combine(Array(label.text.utf8))
                 log.orders.append(.cancel(label))
             case .emit(let output):
-                let bytes = encode(output, codecs.output)
+                let bytes = bytes(of: output, codecs.output)
                 largestEffect = max(largestEffect, bytes.count)
                 hash.combine(UInt8(4))
                 hash.combine(bytes)
@@ -124,20 +163,19 @@ struct GroupSink<P: Program>: TurnSink {
             }
         }
         lastHash = hash.finish()
-        return lastHash
     }
 
     /// The newest command in full. Encoded again, for nearly every command of a replay is the recorded one and of no interest.
-    mutating func divergence(_ command: Command<P>, of turn: Turn, message: [UInt8], recorded: UInt64?) -> Divergence {
+    func divergence(_ command: Command<P>, of turn: Turn, message: [UInt8], recorded: UInt64?) -> Divergence {
         let orders = command.enumerated().map { ordinal, order -> Divergence.Order in
             switch order {
             case .run(let effect, let options):
-                let payload = encode(effect, codecs.effect)
+                let payload = bytes(of: effect, codecs.effect)
                 let id = EffectID(turn: turn.number, ordinal: ordinal)
                 return .run(OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now))
-            case .then(let message): return .then(encode(message, codecs.message))
+            case .then(let message): return .then(bytes(of: message, codecs.message))
             case .cancel(let label): return .cancel(label)
-            case .emit(let output): return .emit(encode(output, codecs.output))
+            case .emit(let output): return .emit(bytes(of: output, codecs.output))
             }
         }
         return Divergence(
@@ -151,15 +189,24 @@ struct GroupSink<P: Program>: TurnSink {
         if log.batch.byteCount - start - givenBytes > limits.bytes { throw .bytes(limits.bytes, root: root) }
     }
 
-    /// A value that its own `encode(to:)` refuses cannot be journalled, so the group fails as a whole.
+    /// Encodes a value behind the others; returns where it is. One that its own `encode(to:)` refuses cannot be journalled, so the group
+    /// fails as a whole.
     @inlinable
-    mutating func encode<Value>(_ value: Value, _ codec: ValueCodec<Value>) -> [UInt8] {
+    func encode<Value>(_ value: Value, _ codec: ValueCodec<Value>) -> Range<Int> {
+        let start = encoded.count
         do {
-            return try codec.encode(value)
+            try codec.encode(value, into: &encoded)
+            return start..<encoded.count
         } catch {
             failure = .unencodable("\(error)", root: root)
-            return []
+            return start..<start
         }
+    }
+
+    @inlinable
+    func bytes<Value>(of value: Value, _ codec: ValueCodec<Value>) -> [UInt8] {
+        let place = encode(value, codec)
+        return Array(encoded.bytes[place])
     }
 }
 

@@ -23,7 +23,7 @@ public protocol ProgramEngine: AnyObject {
     /// Applies the messages of a job as one group; the last one closes the effect.
     ///
     /// - Throws: `UnreadableAnswer` if a message is not one of this program, and then nothing was applied; `GroupLimit`.
-    func take(answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
+    func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
 
     /// Applies a message that a job sent before its end.
     ///

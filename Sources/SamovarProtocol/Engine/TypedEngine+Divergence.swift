@@ -6,7 +6,7 @@ extension TypedEngine {
     /// What a turn orders is not what the journal says, or it shall be shown: ends the replay, unless it was accepted.
     @usableFromInline
     func diverge(
-        _ record: Record, _ turn: Turn, _ command: Command<P>, message: [UInt8], recorded: UInt64, _ sink: inout GroupSink<P>
+        _ record: Record, _ turn: Turn, _ command: Command<P>, message: [UInt8], recorded: UInt64
     ) throws(ReplayError) {
         let command = sink.divergence(command, of: turn, message: message, recorded: recorded)
         if terms.shown == record.turn { throw ReplayError(turn: record.turn, "the replay was to end here", command) }

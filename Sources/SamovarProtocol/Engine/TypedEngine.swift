@@ -16,6 +16,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     private let decoder: MessagePackDecoder
     private let encoder: MessagePackEncoder
     @usableFromInline let codecs: ProgramCodecs<P>
+    @usableFromInline let sink: GroupSink<P>
     /// What the state wanted to hear of after the newest chain of turns.
     @usableFromInline @exclusivity(unchecked) var wanted: [Subscription<P>] = []
     /// While replaying: follow-ups that later records must repeat.
@@ -26,7 +27,6 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     @exclusivity(unchecked) @usableFromInline var opening: Divergence?
     @exclusivity(unchecked) public var terms = ReplayTerms()
     @usableFromInline let gates: [InputGate<P>.Check]
-    @usableFromInline let observers: [TurnObserver<P>]
     /// What observers made of turns that are not on disk yet: as much as the batches that wait for it.
     @usableFromInline @exclusivity(unchecked) var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
     let migrations = Migrations(P.self)
@@ -48,7 +48,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         self.secret = secret
         self.limits = limits
         self.gates = gates.map { $0.opened() }
-        self.observers = observers
+        sink = GroupSink(codecs: codecs, observers: observers)
     }
 
     /// Asked for once: each replayed record is compared with it.
@@ -64,20 +64,19 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: turn.number, observers: observers)
+        sink.begin(log, root: turn.number)
         sink.take(orders: first.command, of: turn)
+        var sink = sink
         try turns?.follow(first.command, of: turn, into: &sink)
         try sink.check(limits)
-        undelivered.append(contentsOf: sink.observed)
+        keepObserved()
         subscribe(now: now, log: log)
     }
 
     /// Asks the state what it wants to hear of; what it says is logged only if it differs from before.
     @inlinable
     func subscribe(now: Timestamp, log: TurnLog) {
-        guard let state = turns?.state else { return }
-        let events = P.subscriptions(state)
-        guard events != wanted else { return }
+        guard let events = turns?.subscriptions, events != wanted else { return }
         wanted = events
         log.orders.append(.want(events.map(logged), turn: head, now: now))
     }
@@ -170,44 +169,43 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     @inlinable
     public func take(
-        answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+        answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
     ) throws {
-        if messages.count == 1 {
+        if let message = messages.only {
             let origin = Origin.effect(effect, lease: lease, index: 0)
-            return try run(
-                read(messages[0]), bytes: messages[0], origin: origin, root: root, now: now, ending: .closes, log: log)
+            return try run(read(message), bytes: message, origin: origin, root: root, now: now, ending: .closes, log: log)
         }
         var decoded: [P.Message] = []
         decoded.reserveCapacity(messages.count)
         for bytes in messages { decoded.append(try read(bytes)) }
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: root, observers: observers)
+        sink.begin(log, root: root)
         for (index, message) in decoded.enumerated() {
             let origin = Origin.effect(effect, lease: lease, index: index)
             let isLast = index == decoded.count - 1
-            try run(message, bytes: messages[index], origin: origin, now: now, ending: isLast ? .closes : .open, into: &sink)
+            try run(message, bytes: messages[index], origin: origin, now: now, ending: isLast ? .closes : .open)
         }
-        keep(sink.observed)
+        keepObserved()
     }
 
     @inlinable
     public func take(
         streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog
     ) throws {
-        let decoded = try read(message)
+        let decoded = try read(message[...])
         // A source has no root: each of its messages begins a chain.
         try run(
-            decoded, bytes: message, origin: origin, root: root > 0 ? root : head + 1, now: now,
+            decoded, bytes: message[...], origin: origin, root: root > 0 ? root : head + 1, now: now,
             ending: .streamed(checkpoint: checkpoint), log: log)
     }
 
     @inlinable
     public func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
-        let decoded = try read(message)
-        try run(decoded, bytes: message, origin: origin, root: head + 1, now: now, ending: .open, log: log)
+        let decoded = try read(message[...])
+        try run(decoded, bytes: message[...], origin: origin, root: head + 1, now: now, ending: .open, log: log)
     }
 
     @inlinable
-    func read(_ message: [UInt8]) throws(UnreadableAnswer) -> P.Message {
+    func read(_ message: ArraySlice<UInt8>) throws(UnreadableAnswer) -> P.Message {
         do {
             return try codecs.message.decode(message)
         } catch {
@@ -237,28 +235,29 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ///   - ending: what it is for the effect of its origin.
     @inlinable
     func run(
-        _ message: P.Message, bytes: [UInt8]?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole, log: TurnLog
+        _ message: P.Message, bytes: ArraySlice<UInt8>?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole, log: TurnLog
     ) throws(GroupLimit) {
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: root, observers: observers)
-        try run(message, bytes: bytes, origin: origin, now: now, ending: ending, into: &sink)
-        if !sink.observed.isEmpty { keep(sink.observed) }
+        sink.begin(log, root: root)
+        try run(message, bytes: bytes, origin: origin, now: now, ending: ending)
+        keepObserved()
     }
 
-    /// Applies one of the messages of a group, with its follow-ups.
+    /// Applies one of the messages of a group that has begun, with its follow-ups.
     @inlinable
     func run(
-        _ message: P.Message, bytes: [UInt8]?, origin: Origin, now: Timestamp, ending: MessageRole, into sink: inout GroupSink<P>
+        _ message: P.Message, bytes: ArraySlice<UInt8>?, origin: Origin, now: Timestamp, ending: MessageRole
     ) throws(GroupLimit) {
         sink.given = bytes
         sink.role = ending
+        var sink = sink
         try turns?.run(message, now: now, origin: origin, into: &sink)
         try sink.check(limits)
         subscribe(now: now, log: sink.log)
     }
 
-    @usableFromInline
-    func keep(_ observed: [(turn: Int, deliver: @Sendable () -> Void)]) {
-        undelivered.append(contentsOf: observed)
+    @inlinable
+    func keepObserved() {
+        if !sink.observed.isEmpty { undelivered.append(contentsOf: sink.observed) }
     }
 
     @inlinable
@@ -295,8 +294,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     public func resubscribe(now: Timestamp, log: TurnLog) {
         askBelatedly(log)
-        guard let state = turns?.state else { return }
-        wanted = P.subscriptions(state)
+        guard let events = turns?.subscriptions else { return }
+        wanted = events
         log.orders.append(.want(wanted.map(logged), turn: head, now: now))
     }
 
@@ -330,7 +329,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(turn: record.turn, "\(error)")
         }
         log.write(record)
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: record.root)
+        sink.begin(log, root: record.root)
         sink.take(orders: next.command, of: turn)
         guard author == schema.version else {
             unasked = (head, record.time)
@@ -344,7 +343,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         } else {
             opening = command
         }
-        announce(sink.followUps, root: record.root, now: record.time, log: log)
+        announceFollowUps(root: record.root, now: record.time, log: log)
     }
 
     @usableFromInline
@@ -380,10 +379,10 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: record.root)
+        sink.begin(log, root: record.root)
         sink.role = role
         // The record has its message, also where it is a follow-up.
-        sink.given = bytes
+        sink.given = bytes[...]
         sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
         unasked = (head, record.time)
     }
@@ -391,9 +390,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// Asks what the state wanted to hear of after the newest chain of an older version, whose end is known only by what follows it.
     @inlinable
     func askBelatedly(_ log: TurnLog) {
-        guard let unasked, let state = turns?.state else { return }
+        guard let unasked, let events = turns?.subscriptions else { return }
         self.unasked = nil
-        let events = P.subscriptions(state)
         guard events != wanted else { return }
         wanted = events
         log.orders.append(.want(events.map(logged), turn: unasked.turn, now: unasked.time))
@@ -401,9 +399,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     /// Notes the follow-ups of a replayed turn; a chain that has come to its end may want other subscriptions.
     @inlinable
-    func announce(_ followUps: ShortQueue<(bytes: [UInt8], of: Int)>, root: Int, now: Timestamp, log: TurnLog) {
-        var followUps = followUps
-        while let next = followUps.popFirst() { announced.append((next.bytes, next.of, root)) }
+    func announceFollowUps(root: Int, now: Timestamp, log: TurnLog) {
+        while let next = sink.followUps.popFirst() { announced.append((Array(sink.encoded.bytes[next.bytes]), next.cause, root)) }
         if announced.isEmpty { subscribe(now: now, log: log) }
     }
 
@@ -431,14 +428,14 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             if announced.isEmpty { subscribe(now: record.time, log: log) }
             return
         }
-        var sink = GroupSink<P>(log: log, codecs: codecs, root: record.root)
+        sink.begin(log, root: record.root)
         sink.role = role
-        sink.given = bytes
+        sink.given = bytes[...]
         sink.took(taken.turn, message, taken.command)
         if sink.lastHash != hash || terms.shown == record.turn {
-            try diverge(record, taken.turn, taken.command, message: bytes, recorded: hash, &sink)
+            try diverge(record, taken.turn, taken.command, message: bytes, recorded: hash)
         }
-        announce(sink.followUps, root: record.root, now: record.time, log: log)
+        announceFollowUps(root: record.root, now: record.time, log: log)
     }
 
     /// A follow-up must be the next one that was announced, unless the turn that ordered it is excused.

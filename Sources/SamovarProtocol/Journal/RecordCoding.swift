@@ -67,7 +67,7 @@ extension Record.Event {
             writer.write(schema)
             writer.writeBinary(seed)
         case .applied(let message, let hash, let closes):
-            Self.writeApplied(to: &writer, message: message, hash: hash, closes: closes)
+            message.withUnsafeBytes { Self.writeApplied(to: &writer, message: $0, hash: hash, closes: closes) }
         case .streamed(let message, let hash, let checkpoint):
             writer.writeArrayHeader(3)
             writer.writeBinary(message)
@@ -102,7 +102,9 @@ extension Record.Event {
         }
     }
 
-    fileprivate static func writeApplied(to writer: inout MessagePackWriter, message: [UInt8], hash: UInt64, closes: Bool) {
+    fileprivate static func writeApplied(
+        to writer: inout MessagePackWriter, message: UnsafeRawBufferPointer, hash: UInt64, closes: Bool
+    ) {
         writer.writeArrayHeader(3)
         writer.writeBinary(message)
         writer.write(hash)
@@ -267,7 +269,7 @@ public struct RecordBatch: Sendable {
     /// Appends the record of a message that was applied, which is what nearly all records are, without making one first.
     @usableFromInline
     mutating func append(
-        applied message: [UInt8], hash: UInt64, closes: Bool, turn: Turn, root: Int
+        applied message: UnsafeRawBufferPointer, hash: UInt64, closes: Bool, turn: Turn, root: Int
     ) {
         precondition(turn.number == last + 1, "turn \(turn.number) does not follow \(last)")
         Record.writeHead(

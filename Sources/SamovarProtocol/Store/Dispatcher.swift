@@ -42,6 +42,8 @@ struct Dispatcher {
         @exclusivity(unchecked) var isIsolated = false
         /// It is about to leave.
         @exclusivity(unchecked) var isLeaving = false
+        /// Its answers that were taken in this round.
+        @exclusivity(unchecked) var acknowledged: [Lease] = []
 
         init(_ id: WorkerID, route: Route, heard: Timestamp) {
             self.id = id
@@ -82,10 +84,26 @@ struct Dispatcher {
     }
 
     /// Where an open effect is. One that is delayed, or behind another with its label, is nowhere.
-    private enum Place {
-        /// In a line or among the suspects. What is there and not here is stale.
-        case waiting(since: Timestamp)
-        case running(Assignment)
+    ///
+    /// A structure and no enumeration, for a field of it is read without a copy of the others.
+    private struct Place {
+        /// When it came into a line or among the suspects. What is there and not here is stale.
+        let since: Timestamp
+        /// Who runs it, and all that follows; nil while it waits.
+        var desk: WorkerDesk?
+        var lease = Lease(start: 0, counter: 0)
+        /// What proves that the lease was given.
+        var token: UInt64 = 0
+        var order = 0
+        var queue = Queue.default
+
+        init(since: Timestamp) {
+            self.since = since
+        }
+
+        var assignment: Assignment? {
+            desk.map { Assignment(lease: lease, desk: $0, order: order, queue: queue) }
+        }
     }
 
     private(set) var workers: [WorkerID: WorkerDesk] = [:]
@@ -143,7 +161,7 @@ struct Dispatcher {
             return
         }
         guard places[effect.id] == nil else { return }
-        places[effect.id] = .waiting(since: now)
+        places[effect.id] = Place(since: now)
         waitingCount += 1
         if isSuspect(effect) {
             suspects.append(effect.id)
@@ -177,15 +195,13 @@ struct Dispatcher {
     /// Forgets an effect; returns who held it.
     @discardableResult
     mutating func forget(_ id: EffectID) -> Assignment? {
-        switch places.removeValue(forKey: id) {
-        case .running(let assignment):
-            ended(id, assignment)
-            return assignment
-        case .waiting:
+        guard let place = places.removeValue(forKey: id) else { return nil }
+        guard let assignment = place.assignment else {
             waitingCount -= 1
             return nil
-        case nil: return nil
         }
+        ended(id, assignment)
+        return assignment
     }
 
     private mutating func ended(_ id: EffectID, _ assignment: Assignment) {
@@ -195,12 +211,22 @@ struct Dispatcher {
 
     /// Since when an effect waits for a worker; nil if it does not.
     func waits(_ id: EffectID) -> Timestamp? {
-        if case .waiting(let since) = places[id] { since } else { nil }
+        guard let index = places.index(forKey: id), places.values[index].desk == nil else { return nil }
+        return places.values[index].since
     }
 
     /// Who runs an effect, and under which lease; nil if nobody does.
     func assignment(of id: EffectID) -> Assignment? {
-        if case .running(let assignment) = places[id] { assignment } else { nil }
+        guard let index = places.index(forKey: id) else { return nil }
+        return places.values[index].assignment
+    }
+
+    /// The token of a job that somebody has under this lease; nil if nobody does.
+    func token(of id: EffectID, under lease: Lease) -> UInt64? {
+        guard let index = places.index(forKey: id), places.values[index].desk != nil, places.values[index].lease == lease else {
+            return nil
+        }
+        return places.values[index].token
     }
 
     /// Jobs that workers have.
@@ -283,12 +309,14 @@ struct Dispatcher {
     func progress(of id: EffectID) -> JobProgress? { told[id] }
 
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
-    mutating func adopt(_ effect: OpenEffect, lease: Lease, worker: WorkerID, now: Timestamp, grace: Duration) -> Bool {
+    mutating func adopt(
+        _ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp, grace: Duration
+    ) -> Bool {
         let held = assignment(of: effect.id)
         if let held, held.lease > lease { return false }
         guard let desk = workers[worker] else { return false }
         forget(effect.id)
-        assign(effect, to: desk, lease: lease)
+        assign(effect, to: desk, lease: lease, token: token)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout { limit(effect.id, lease, to: now + timeout + grace) }
         return true
@@ -324,7 +352,7 @@ struct Dispatcher {
     /// How many effects wait in each queue, suspects included.
     func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for case (let id, .waiting) in places {
+        for (id, place) in places where place.desk == nil {
             if let queue = ledger.open[id]?.queue { counts[queue, default: 0] += 1 }
         }
         return counts
@@ -333,7 +361,7 @@ struct Dispatcher {
     /// How many effects of each queue workers have.
     func runningByQueue() -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for case .running(let assignment) in places.values { counts[assignment.queue, default: 0] += 1 }
+        for place in places.values where place.desk != nil { counts[place.queue, default: 0] += 1 }
         return counts
     }
 
@@ -415,23 +443,26 @@ struct Dispatcher {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
-        assign(effect, to: worker, lease: lease)
+        let token = token(effect.id, lease)
+        assign(effect, to: worker, lease: lease, token: token)
         worker.sent += 1
         if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
-        let resume = planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
         if worker.handed.isEmpty { served.append(worker) }
-        worker.handed.append(
-            JobTask(
-                effect: effect.id, lease: lease, token: token(effect.id, lease), attempt: effect.failures + effect.deaths + 1,
-                instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: resume,
-                payload: effect.payload))
+        worker.handed.append(JobTask(effect, lease: lease, token: token))
     }
 
     private var orders = 0
 
-    private mutating func assign(_ effect: OpenEffect, to desk: WorkerDesk, lease: Lease) {
+    private mutating func assign(_ effect: OpenEffect, to desk: WorkerDesk, lease: Lease, token: UInt64) {
         orders += 1
-        places[effect.id] = .running(Assignment(lease: lease, desk: desk, order: orders, queue: effect.queue))
+        let index = places.index(forKey: effect.id)
+        var place = index.map { places.values[$0] } ?? Place(since: effect.notBefore)
+        place.desk = desk
+        place.lease = lease
+        place.token = token
+        place.order = orders
+        place.queue = effect.queue
+        if let index { places.values[index] = place } else { places[effect.id] = place }
         desk.take(effect.id, of: effect.queue)
         if isSuspect(effect) { desk.isIsolated = true }
     }

@@ -54,9 +54,14 @@ struct EffectLedger: Equatable, Sendable {
 
     mutating func open(_ effect: OpenEffect) {
         open[effect.id] = effect
-        openByRoot[root(effect.root), default: 0] += 1
+        count(root(effect.root))
         if let label = effect.options.id, !effect.isCrowded { labels.insert(effect.id, label) }
         changes.opened.append(effect.id)
+    }
+
+    /// One more effect of a root. Nearly always there are others, and then nothing is inserted.
+    private mutating func count(_ root: EffectID) {
+        if let index = openByRoot.index(forKey: root) { openByRoot.values[index] += 1 } else { openByRoot[root] = 1 }
     }
 
     /// Takes an effect off the list of open ones; nil if it is not open.

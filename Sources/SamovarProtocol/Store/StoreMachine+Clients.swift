@@ -36,7 +36,7 @@ extension StoreMachine {
         desks[session] = desk
         peers[route] = .client(session)
         let welcome = Welcome(
-            schema: state.engine.schema, expected: last + 1, credit: credit(of: route), head: gate.durable,
+            schema: state.engine.schema, expected: last + 1, credit: credit(of: desk), head: gate.durable,
             silence: settings.silence)
         send(.welcome(welcome), to: route, floor: planted(.welcomeBeforeDurable) ? .none : .turn(head))
     }
@@ -45,7 +45,7 @@ extension StoreMachine {
         switch frame {
         case .ping(let confirmed):
             confirm(confirmed, of: session)
-            send(.pong(credit(of: route)), to: route, floor: .none)
+            send(.pong(desks[session].map { credit(of: $0) } ?? 0), to: route, floor: .none)
         case .send(let submissions, let confirmed):
             confirm(confirmed, of: session)
             take(submissions, of: session, at: route)
@@ -78,13 +78,25 @@ extension StoreMachine {
         }
     }
 
-    /// The number up to which a client may send: a window beyond what it has confirmed.
-    func credit(of route: Route) -> Int {
-        guard case .client(let session) = peers[route], let desk = desks[session] else { return 0 }
-        return credit(of: desk)
+    /// Tells a client at the end of the round what became of an input, if it is there.
+    mutating func answer(_ desk: Desk, _ outcome: Outcome) {
+        guard desk.route != nil else { return }
+        if desk.outcomes.isEmpty { answered.append(desk) }
+        desk.outcomes.append(outcome)
     }
 
-    private func credit(of desk: Desk) -> Int {
+    mutating func sendReceipts() {
+        for desk in answered {
+            // It may have gone meanwhile.
+            guard let route = desk.route, !desk.outcomes.isEmpty else { continue }
+            send(.receipt(desk.outcomes, credit: credit(of: desk)), to: route, floor: .turn(head))
+            desk.outcomes = []
+        }
+        answered.removeAll(keepingCapacity: true)
+    }
+
+    /// The number up to which a client may send: a window beyond what it has confirmed.
+    func credit(of desk: Desk) -> Int {
         // Before the first confirmation after a restart, the client's own numbers tell how far it was.
         let confirmed = max(desk.confirmed, state.sessions.last(of: desk.session) - settings.window)
         return confirmed + settings.window
@@ -109,9 +121,7 @@ extension StoreMachine {
             }
             if submission.sequence <= last, !planted(.inputTakenTwice) {
                 // Sent again: the same answer again, when the turn that it tells of is on disk.
-                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) {
-                    outcomes.append(outcome, for: route)
-                }
+                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) { answer(desk, outcome) }
             } else if submission.sequence > received || planted(.inputTakenTwice) {
                 guard submission.sequence == received + 1 || planted(.inputTakenTwice) else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
@@ -170,13 +180,16 @@ extension StoreMachine {
 
     /// A connection is gone; what it asked for is not answered any more.
     mutating func forget(_ route: Route) {
-        if case .client(let session) = peers.removeValue(forKey: route), desks[session]?.route == route {
-            desks[session]?.route = nil
+        switch peers.removeValue(forKey: route) {
+        case .client(let session):
+            guard let desk = desks[session], desk.route == route else { break }
+            desk.route = nil
+            desk.outcomes = []
+        case .worker, nil:
+            for desk in acknowledged where desk.route == route { desk.acknowledged = [] }
         }
         waiters.forget(route)
         feed.leave(route)
-        outcomes.remove(route)
-        acknowledgements.remove(route)
         cancellations.remove(route)
         streamMarks.remove(route)
     }

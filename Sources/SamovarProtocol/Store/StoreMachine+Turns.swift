@@ -72,7 +72,7 @@ extension StoreMachine {
         state.sessions.answer(id, outcome)
         if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
         openLogged(now: now)
-        if let route = desk.route { outcomes.append(outcome, for: route) }
+        answer(desk, outcome)
     }
 
     /// Nil if the input has ended the store.
@@ -104,10 +104,8 @@ extension StoreMachine {
         assign(now: now)
         for (route, leases) in cancellations.takeAll() { send(.cancel(leases), to: route, floor: .turn(head)) }
         sendStreamMarks()
-        for (route, leases) in acknowledgements.takeAll() {
-            send(.acknowledge(leases), to: route, floor: planted(.acknowledgeBeforeDurable) ? .none : .turn(head))
-        }
-        for (route, list) in outcomes.takeAll() { send(.receipt(list, credit: credit(of: route)), to: route, floor: .turn(head)) }
+        acknowledge()
+        sendReceipts()
         answerWaiters(now: now)
         answerReaders()
         announceIdle(now: now)

@@ -49,7 +49,8 @@ extension StoreMachine {
             let holder = dispatcher.assignment(of: claim.effect)
             guard let effect = state.ledger.open[claim.effect], !hasFailed(effect, claim.lease),
                 !lacksMessages(effect.id, claim.lease),
-                dispatcher.adopt(effect, lease: claim.lease, worker: id, now: now, grace: settings.timeoutGrace)
+                dispatcher.adopt(
+                    effect, lease: claim.lease, token: claim.token, worker: id, now: now, grace: settings.timeoutGrace)
             else {
                 cancellations.append(claim.lease, for: route)
                 continue
@@ -70,7 +71,7 @@ extension StoreMachine {
     /// no answer of the one that it holds now.
     private func answered(by id: WorkerID) -> Set<EffectID> {
         var answered: Set<EffectID> = []
-        for answer in answers where answer.worker == id && !answer.result.answer.isStreamed {
+        for answer in answers where answer.worker.id == id && !answer.result.answer.isStreamed {
             let result = answer.result
             if dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
         }
@@ -78,7 +79,9 @@ extension StoreMachine {
     }
 
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
-        token == jobToken(effect: effect, lease: lease, timeline: timeline, secret: secret) || planted(.tokenUnchecked)
+        // Of a job that somebody has, the token is known.
+        token == dispatcher.token(of: effect, under: lease)
+            ?? jobToken(effect: effect, lease: lease, timeline: timeline, secret: secret) || planted(.tokenUnchecked)
     }
 
     mutating func workerSent(_ frame: Frame, _ id: WorkerID, at route: Route, now: Timestamp) {
@@ -89,7 +92,8 @@ extension StoreMachine {
         case .credit(let credit): dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
             dispatcher.heard(id, credit: credit, now: now)
-            for result in results { receive(result, of: id, at: route) }
+            guard let desk = dispatcher.workers[id] else { return }
+            for result in results { receive(result, of: desk) }
         case .progress(let reports):
             dispatcher.heard(id, credit: nil, now: now)
             for report in reports { dispatcher.note(report, of: id) }
@@ -107,39 +111,55 @@ extension StoreMachine {
         }
     }
 
-    private mutating func receive(_ result: JobResult, of id: WorkerID, at route: Route) {
+    private mutating func receive(_ result: JobResult, of worker: Dispatcher.WorkerDesk) {
         guard isGenuine(result.effect, result.lease, result.token) else {
-            return drop("worker \(id) answers a job that this store never gave", from: route)
+            return drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
         }
-        if hasLostTail(result.effect.turn, of: timeline, what: "worker \(id)") { return }
-        answers.append(Answer(worker: id, route: route, result: result))
+        if hasLostTail(result.effect.turn, of: timeline, what: "worker \(worker.id)") { return }
+        answers.append(Answer(worker: worker, result: result))
+    }
+
+    private mutating func acknowledge(_ lease: Lease, to worker: Dispatcher.WorkerDesk) {
+        if worker.acknowledged.isEmpty { acknowledged.append(worker) }
+        worker.acknowledged.append(lease)
+    }
+
+    /// Tells workers of the answers that were taken in this round.
+    mutating func acknowledge() {
+        for worker in acknowledged where !worker.acknowledged.isEmpty {
+            let floor = planted(.acknowledgeBeforeDurable) ? Floor.none : .turn(head)
+            send(.acknowledge(worker.acknowledged), to: worker.route, floor: floor)
+            worker.acknowledged = []
+        }
+        acknowledged.removeAll(keepingCapacity: true)
     }
 
     /// The turn of an answer. An effect that is closed already was answered before: the worker may forget it.
     mutating func take(_ answer: Answer, now: Timestamp) {
-        let result = answer.result
-        if case .streamed(let index, let message, let checkpoint) = result.answer {
+        let id = answer.result.effect
+        let lease = answer.result.lease
+        if case .streamed(let index, let message, let checkpoint) = answer.result.answer {
             return take(
-                message, number: index, checkpoint: checkpoint, of: result.effect, lease: result.lease, at: answer.route, now: now)
+                message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: answer.worker.route, now: now)
         }
         counters.results += 1
-        acknowledgements.append(result.lease, for: answer.route)
-        guard let effect = state.ledger.open[result.effect] else {
+        acknowledge(lease, to: answer.worker)
+        guard let effect = state.ledger.open[id] else {
             counters.lateResults += 1
             return
         }
-        switch result.answer {
+        switch answer.result.answer {
         case .done(let messages):
-            guard !lacksMessages(effect.id, result.lease) else {
+            guard !lacksMessages(id, lease) else {
                 counters.lateResults += 1
-                if isCurrent(effect, result.lease) { giveBack(effect.id, now: now) }
+                if isCurrent(effect, lease) { giveBack(id, now: now) }
                 return
             }
-            complete(effect, messages: messages, lease: result.lease, now: now)
+            complete(effect, messages: messages, lease: lease, now: now)
         case .failed(let reason, let text, let permanent):
-            attemptFailed(effect, reason, text, lease: result.lease, isPermanent: permanent, now: now)
+            attemptFailed(effect, reason, text, lease: lease, isPermanent: permanent, now: now)
         case .returned:
-            if isCurrent(effect, result.lease) { giveBack(effect.id, now: now) }
+            if isCurrent(effect, lease) { giveBack(id, now: now) }
         case .streamed: break
         }
     }
@@ -153,7 +173,7 @@ extension StoreMachine {
         return holder.lease == lease
     }
 
-    private mutating func complete(_ effect: OpenEffect, messages: [[UInt8]], lease: Lease, now: Timestamp) {
+    private mutating func complete(_ effect: OpenEffect, messages: MessageList, lease: Lease, now: Timestamp) {
         if messages.isEmpty {
             close(effect.id, answered: lease)
             return write(.done(effect.id), root: effect.root, now: now)

@@ -45,6 +45,8 @@ public struct StoreMachine: ~Copyable {
         /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
         @exclusivity(unchecked) var isDurable = true
         @exclusivity(unchecked) var fingerprints = Fingerprints()
+        /// What this round gave, for its client.
+        @exclusivity(unchecked) var outcomes: [Outcome] = []
 
         init(_ session: SessionID, route: Route?, received: Int, heard: Timestamp) {
             self.session = session
@@ -55,8 +57,7 @@ public struct StoreMachine: ~Copyable {
     }
 
     struct Answer {
-        let worker: WorkerID
-        let route: Route
+        let worker: Dispatcher.WorkerDesk
         let result: JobResult
     }
 
@@ -129,8 +130,10 @@ public struct StoreMachine: ~Copyable {
     }
 
     // What one round of turns gave, sent together at its end.
-    var outcomes = RouteBatches<Outcome>()
-    var acknowledgements = RouteBatches<Lease>()
+    /// Sessions with outcomes of this round, in the order in which they got their first.
+    var answered: [Desk] = []
+    /// Workers whose answers were taken in this round, in the order of their first.
+    var acknowledged: [Dispatcher.WorkerDesk] = []
     var cancellations = RouteBatches<Lease>()
     var streamMarks = StreamMarks()
     /// The newest attempt of each open effect of which a streamed message came when it was not believed any more.

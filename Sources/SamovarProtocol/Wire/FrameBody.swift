@@ -106,10 +106,7 @@ extension MessagePackWriter {
     }
 
     mutating func write(_ id: UniqueID) {
-        var bytes = [UInt8]()
-        bytes.append(bigEndian: id.high)
-        bytes.append(bigEndian: id.low)
-        writeBinary(bytes)
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { writeBinary($0) }
     }
 
     mutating func write(_ effect: EffectID) {

@@ -3,12 +3,11 @@ public import SamovarCore
 
 /// One attempt of one effect, handed to a worker.
 ///
-/// A value that is one reference, for it passes through several hands on both sides.
+/// It refers to the open effect where it is handed out, and to what was read where it arrives: it passes through several hands on both
+/// sides, and a copy is one reference.
 public struct JobTask: Equatable, Sendable {
     private struct Fields: Equatable, Sendable {
         let effect: EffectID
-        let lease: Lease
-        let token: UInt64
         let attempt: Int
         let instance: Instance
         let queue: Queue
@@ -25,33 +24,98 @@ public struct JobTask: Equatable, Sendable {
         }
     }
 
-    private let box: Box
+    private enum Work: Sendable {
+        case handedOut(OpenEffect)
+        case read(Box)
+    }
 
-    public var effect: EffectID { box.fields.effect }
-    public var lease: Lease { box.fields.lease }
+    public let lease: Lease
     /// A keyed hash over effect and lease; an answer without it is not believed.
-    public var token: UInt64 { box.fields.token }
+    public let token: UInt64
+    private let work: Work
+
+    public var effect: EffectID {
+        switch work {
+        case .handedOut(let effect): effect.id
+        case .read(let box): box.fields.effect
+        }
+    }
+
     /// From 1.
-    public var attempt: Int { box.fields.attempt }
-    public var instance: Instance { box.fields.instance }
-    public var queue: Queue { box.fields.queue }
-    public var timeout: Duration? { box.fields.timeout }
+    public var attempt: Int {
+        switch work {
+        case .handedOut(let effect): effect.failures + effect.deaths + 1
+        case .read(let box): box.fields.attempt
+        }
+    }
+
+    public var instance: Instance {
+        switch work {
+        case .handedOut(let effect): effect.instance
+        case .read(let box): box.fields.instance
+        }
+    }
+
+    public var queue: Queue {
+        switch work {
+        case .handedOut(let effect): effect.queue
+        case .read(let box): box.fields.queue
+        }
+    }
+
+    public var timeout: Duration? {
+        switch work {
+        case .handedOut(let effect): effect.timeout
+        case .read(let box): box.fields.timeout
+        }
+    }
+
     /// How far earlier attempts came; nil if they have streamed nothing.
-    public var resume: StreamPlace? { box.fields.resume }
+    public var resume: StreamPlace? {
+        switch work {
+        case .handedOut(let effect): planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
+        case .read(let box): box.fields.resume
+        }
+    }
+
     /// The effect in MessagePack.
-    public var payload: [UInt8] { box.fields.payload }
+    public var payload: [UInt8] {
+        switch work {
+        case .handedOut(let effect): effect.payload
+        case .read(let box): box.fields.payload
+        }
+    }
+
+    /// The next attempt of an open effect.
+    init(_ effect: OpenEffect, lease: Lease, token: UInt64) {
+        self.lease = lease
+        self.token = token
+        work = .handedOut(effect)
+    }
 
     public init(
         effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
         timeout: Duration? = nil, resume: StreamPlace? = nil, payload: [UInt8]
     ) {
-        box = Box(
-            Fields(
-                effect: effect, lease: lease, token: token, attempt: attempt, instance: instance, queue: queue, timeout: timeout,
-                resume: resume, payload: payload))
+        self.lease = lease
+        self.token = token
+        work = .read(
+            Box(
+                Fields(
+                    effect: effect, attempt: attempt, instance: instance, queue: queue, timeout: timeout, resume: resume,
+                    payload: payload)))
     }
 
-    public static func == (a: JobTask, b: JobTask) -> Bool { a.box === b.box || a.box.fields == b.box.fields }
+    public static func == (a: JobTask, b: JobTask) -> Bool { a.lease == b.lease && a.token == b.token && a.fields == b.fields }
+
+    private var fields: Fields {
+        switch work {
+        case .handedOut:
+            Fields(
+                effect: effect, attempt: attempt, instance: instance, queue: queue, timeout: timeout, resume: resume, payload: payload)
+        case .read(let box): box.fields
+        }
+    }
 
     func write(to writer: inout MessagePackWriter) {
         writer.writeArrayHeader(10)
@@ -88,7 +152,7 @@ extension JobTask: CustomStringConvertible {
 public struct JobResult: Equatable, Sendable {
     public enum Answer: Equatable, Sendable {
         /// The handler returned; its messages in MessagePack, in order.
-        case done([[UInt8]])
+        case done(MessageList)
         /// The handler threw or ran out of time. A permanent failure is not retried.
         case failed(Failure.Reason, String, permanent: Bool)
         /// Given back unharmed, for another worker: it was not started, or the worker is stopping.
@@ -138,7 +202,8 @@ extension JobResult.Answer {
         switch self {
         case .done(let messages):
             writer.write(0)
-            writer.writeList(messages) { $1.writeBinary($0) }
+            writer.writeArrayHeader(messages.count)
+            for message in messages { writer.writeBinary(message) }
         case .failed(let reason, let text, let permanent):
             writer.write(1)
             writer.writeArrayHeader(3)
@@ -160,7 +225,7 @@ extension JobResult.Answer {
     init(from reader: inout MessagePackReader) throws {
         let number = try reader.readInt()
         switch number {
-        case 0: self = .done(try reader.readList { try $0.readBinary() })
+        case 0: self = .done(try MessageList(from: &reader))
         case 1:
             try reader.readFields(3, of: "a failure")
             let name = try reader.readString()

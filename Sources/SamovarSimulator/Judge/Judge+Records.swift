@@ -182,7 +182,7 @@ extension Judge {
     // MARK: Effects
 
     /// An effect ends with an answer that its worker gave under this lease.
-    private func answered(_ id: EffectID, _ record: Record, messages: [[UInt8]]) throws(Violation) {
+    private func answered(_ id: EffectID, _ record: Record, messages: MessageList) throws(Violation) {
         try require(chronicle.open[id] != nil, .i6, expected: "effect \(id) to end once", seen: "its end at turn \(record.turn)")
         // `done` does not say by which lease; one of them must have answered so.
         let answers = chronicle.leases(of: id).filter { chronicle.handouts[$0]?.answer == .done(messages) }
@@ -198,7 +198,7 @@ extension Judge {
             chronicle.open[id] != nil, .i6, expected: "effect \(id) to be completed once",
             seen: "a second time at turn \(record.turn), lease \(lease)")
         guard let handout = chronicle.handouts[lease], handout.effect == id, case .done(let messages)? = handout.answer,
-            messages.indices.contains(index), messages[index] == message
+            messages.indices.contains(index), messages[index].elementsEqual(message)
         else {
             return try require(
                 false, .i2, expected: "an answer that a worker gave for effect \(id) under lease \(lease)",

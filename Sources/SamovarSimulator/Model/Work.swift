@@ -83,7 +83,7 @@ struct Execution {
         switch effect.work {
         case .quick, .slow, .late: end = .answer(.done([flour(effect, &dice)]))
         case .mute: break
-        case .chatty: end = .answer(.done((0..<3).map { _ in flour(effect, &dice) }))
+        case .chatty: end = .answer(.done(MessageList((0..<3).map { _ in flour(effect, &dice) })))
         case .babbling: end = .answer(.done([flour(effect, &dice), [0xc1]]))
         case .flaky: end = .answer(attempt < 3 ? .failed(.threw, "not yet", permanent: false) : .done([flour(effect, &dice)]))
         case .failing: end = .answer(.failed(.threw, "never", permanent: false))

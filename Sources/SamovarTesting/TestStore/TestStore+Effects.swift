@@ -18,7 +18,7 @@ extension TestStore {
         guard answer.count == messages.count else { return }
         run(call, expect, at: location) {
             guard let id = job(effect, call, at: location) else { return }
-            bench.answer(id, .done(answer))
+            bench.answer(id, .done(MessageList(answer)))
         }
     }
 

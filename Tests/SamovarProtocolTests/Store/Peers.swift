@@ -26,7 +26,7 @@ func job(
 func applied(_ sequence: Int, _ turn: Int) -> Outcome { Outcome(sequence: sequence, turn: turn, verdict: .applied) }
 
 extension JobTask {
-    func answered(_ names: String...) -> JobResult { result(.done(names.map { packed(Shop.Message.finished($0)) })) }
+    func answered(_ names: String...) -> JobResult { result(.done(MessageList(names.map { packed(Shop.Message.finished($0)) }))) }
 
     func failed(_ text: String = "no luck", permanent: Bool = false) -> JobResult {
         result(.failed(.threw, text, permanent: permanent))

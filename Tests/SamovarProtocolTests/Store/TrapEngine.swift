@@ -54,9 +54,9 @@ final class TrapEngine: ProgramEngine {
         return try base.take(input, now: now, origin: origin, log: log)
     }
 
-    func take(answer messages: [[UInt8]], effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
+    func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
         for message in messages {
-            if case .finished(let name)? = try? unpacked(Shop.Message.self, message) { try meet(.answer(name)) }
+            if case .finished(let name)? = try? unpacked(Shop.Message.self, Array(message)) { try meet(.answer(name)) }
         }
         try base.take(answer: messages, effect: effect, lease: lease, root: root, now: now, log: log)
     }
@@ -71,7 +71,7 @@ final class TrapEngine: ProgramEngine {
     func take(
         streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog
     ) throws {
-        if case .finished(let name)? = try? unpacked(Shop.Message.self, message) { try meet(.answer(name)) }
+        if case .finished(let name)? = try? unpacked(Shop.Message.self, Array(message)) { try meet(.answer(name)) }
         try base.take(streamed: message, checkpoint: checkpoint, origin: origin, root: root, now: now, log: log)
     }
 
