@@ -3,22 +3,18 @@ import SamovarCore
 
 /// The jobs that a worker holds: those that wait for a slot, first in, first out, and those that have one.
 ///
-/// A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more.
+/// A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more. Only jobs with a
+/// slot can be found by their lease: most of the others are never asked for, and there may be thousands of them.
 struct HeldJobs: Equatable {
-    private enum Phase: Equatable {
-        case waiting
-        case running(until: Timestamp?)
-        case stopping
-    }
-
-    private struct Job: Equatable {
+    private struct Running: Equatable {
         let claim: JobClaim
-        var phase: Phase
+        let until: Timestamp?
+        var isStopping = false
     }
 
     private let slots: Int
-    private var jobs: [Lease: Job] = [:]
     private var waiting: Deque<JobTask> = []
+    private var running: [Lease: Running] = [:]
     /// No running job is overdue before this time.
     private(set) var earliestTimeout: Timestamp?
 
@@ -26,41 +22,43 @@ struct HeldJobs: Equatable {
         self.slots = slots
     }
 
-    var count: Int { jobs.count }
-    var isEmpty: Bool { jobs.isEmpty }
+    var count: Int { waiting.count + running.count }
+    var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
 
     /// Jobs whose answer is still owed.
     var claims: [JobClaim] {
-        jobs.values.filter { $0.phase != .stopping }.map(\.claim)
+        waiting.map { JobClaim($0) } + running.values.filter { !$0.isStopping }.map(\.claim)
     }
+
+    /// Whether this job has a slot, be it one that was told to stop.
+    func hasSlot(_ lease: Lease) -> Bool { running[lease] != nil }
+
+    /// Looks at each job that waits.
+    func isWaiting(_ lease: Lease) -> Bool { waiting.contains { $0.lease == lease } }
 
     /// The claim of a job that runs and whose answer is still wanted.
     func running(_ lease: Lease) -> JobClaim? {
-        guard let job = jobs[lease], case .running = job.phase else { return nil }
+        guard let job = running[lease], !job.isStopping else { return nil }
         return job.claim
     }
 
-    func holds(_ lease: Lease) -> Bool { jobs[lease] != nil }
-
     mutating func add(_ task: JobTask) {
-        jobs[task.lease] = Job(claim: JobClaim(task), phase: .waiting)
         waiting.append(task)
     }
 
     /// The next task, if a slot is free for it; it then has that slot.
     mutating func startNext(now: Timestamp) -> JobTask? {
-        guard jobs.count - waiting.count < slots, let task = waiting.popFirst() else { return nil }
+        guard running.count < slots, let task = waiting.popFirst() else { return nil }
         let until = task.timeout.map { now + $0 }
         if let until { earliestTimeout = min(until, earliestTimeout ?? until) }
-        jobs[task.lease]?.phase = .running(until: until)
+        running[task.lease] = Running(claim: JobClaim(task), until: until)
         return task
     }
 
     /// A handler ended. Its claim, if its answer is still wanted.
     mutating func finish(_ lease: Lease) -> JobClaim? {
-        guard let job = jobs[lease], job.phase != .waiting else { return nil }
-        jobs[lease] = nil
-        return job.phase == .stopping ? nil : job.claim
+        guard let job = running.removeValue(forKey: lease), !job.isStopping else { return nil }
+        return job.claim
     }
 
     /// Tells the running jobs that have run out of time to stop.
@@ -68,11 +66,11 @@ struct HeldJobs: Equatable {
         guard let earliest = earliestTimeout, now >= earliest else { return [] }
         earliestTimeout = nil
         var overdue: [JobClaim] = []
-        for (lease, job) in jobs {
-            guard case .running(let until?) = job.phase else { continue }
+        for (lease, job) in running where !job.isStopping {
+            guard let until = job.until else { continue }
             if now >= until {
                 overdue.append(job.claim)
-                jobs[lease]?.phase = .stopping
+                running[lease]?.isStopping = true
             } else {
                 earliestTimeout = min(until, earliestTimeout ?? until)
             }
@@ -83,37 +81,32 @@ struct HeldJobs: Equatable {
     /// Drops those of these jobs that wait, and tells those that run to stop, which it gives back.
     mutating func cancel(_ leases: [Lease]) -> [Lease] {
         var stopped: [Lease] = []
-        var dropped: Set<Lease> = []
+        var others: Set<Lease> = []
         for lease in leases {
-            switch jobs[lease]?.phase {
-            case .running:
-                jobs[lease]?.phase = .stopping
+            switch running[lease]?.isStopping {
+            case false?:
+                running[lease]?.isStopping = true
                 stopped.append(lease)
-            case .waiting:
-                jobs[lease] = nil
-                dropped.insert(lease)
-            case .stopping, nil: break
+            case true?: break
+            case nil: others.insert(lease)
             }
         }
-        if !dropped.isEmpty { waiting.removeAll { dropped.contains($0.lease) } }
+        if !others.isEmpty { waiting.removeAll { others.contains($0.lease) } }
         return stopped
     }
 
     /// Drops every job that waits for a slot.
     mutating func removeWaiting() -> [JobClaim] {
-        let claims = waiting.map { JobClaim($0) }
-        for claim in claims { jobs[claim.lease] = nil }
-        waiting.removeAll()
-        return claims
+        defer { waiting.removeAll() }
+        return waiting.map { JobClaim($0) }
     }
 
     /// Tells the running jobs to stop, or those of them that are meant.
     mutating func stopRunning(_ isMeant: (Lease) -> Bool = { _ in true }) -> [JobClaim] {
         var stopped: [JobClaim] = []
-        for (lease, job) in jobs where isMeant(lease) {
-            guard case .running = job.phase else { continue }
+        for (lease, job) in running where !job.isStopping && isMeant(lease) {
             stopped.append(job.claim)
-            jobs[lease]?.phase = .stopping
+            running[lease]?.isStopping = true
         }
         if claims.isEmpty { earliestTimeout = nil }
         return stopped.sorted { $0.lease < $1.lease }

@@ -6,42 +6,70 @@ import SamovarCore
 /// A result stays until its acknowledgement, for the store may die between taking it and writing it down. How many there are
 /// is bounded by the worker's credit, which stops growing at the outbox's limits, and by the window of each stream.
 struct Outbox: Equatable {
-    private var kept: [Lease: JobResult] = [:]
-    /// Streamed messages of each job, with neighbouring numbers.
+    /// Answers that were sent, in the order in which they were.
+    private var sent: Deque<JobResult> = []
+    /// Streamed messages of each job, with neighbouring numbers, sent or not.
     private var streams: [Lease: Deque<JobResult>] = [:]
+    /// Answers and streamed messages that are to be sent.
     private var unsent: [JobResult] = []
+    private var unsentBytes = 0
+    /// How many of them are streamed.
+    private var unsentStreamed = 0
     private(set) var bytes = 0
 
     /// Answers, streamed messages not counted.
-    var count: Int { kept.count }
-    var isEmpty: Bool { kept.isEmpty && streams.isEmpty }
+    var count: Int { sent.count + unsent.count - unsentStreamed }
+    var isEmpty: Bool { count == 0 && streams.isEmpty }
     var hasUnsent: Bool { !unsent.isEmpty }
     /// Some results are sent and not acknowledged.
-    var awaitsAcknowledgement: Bool { kept.count + streams.values.reduce(0) { $0 + $1.count } > unsent.count }
-
-    var claims: [JobClaim] {
-        kept.values.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+    var awaitsAcknowledgement: Bool {
+        !sent.isEmpty || streams.values.reduce(0) { $0 + $1.count } > unsentStreamed
     }
 
-    func holds(_ lease: Lease) -> Bool { kept[lease] != nil }
+    var claims: [JobClaim] {
+        answers.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+    }
+
+    private var answers: [JobResult] { sent + unsent.filter { !$0.answer.isStreamed } }
+
+    /// Looks at each answer.
+    func holds(_ lease: Lease) -> Bool {
+        sent.contains { $0.lease == lease } || unsent.contains { $0.lease == lease && !$0.answer.isStreamed }
+    }
 
     mutating func add(_ claim: JobClaim, _ answer: JobResult.Answer) {
         let result = JobResult(effect: claim.effect, lease: claim.lease, token: claim.token, answer: answer)
+        let size = result.size
+        bytes += size
+        unsentBytes += size
         if answer.isStreamed {
             streams[claim.lease, default: []].append(result)
-        } else {
-            kept[claim.lease] = result
+            unsentStreamed += 1
         }
         unsent.append(result)
-        bytes += result.size
     }
 
     mutating func forget(_ leases: [Lease]) {
+        var others: Set<Lease> = []
         for lease in leases {
-            for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.size }
-            if let result = kept.removeValue(forKey: lease) { bytes -= result.size }
+            if !streams.isEmpty, let messages = streams.removeValue(forKey: lease) {
+                for message in messages { bytes -= message.size }
+                others.insert(lease)
+            }
+            // Nearly always, answers are acknowledged in the order in which they were sent.
+            if !sent.isEmpty, sent[0].lease == lease {
+                bytes -= sent.removeFirst().size
+            } else {
+                others.insert(lease)
+            }
         }
-        dropForgotten()
+        guard !others.isEmpty else { return }
+        sent.removeAll { result in
+            guard others.contains(result.lease) else { return false }
+            bytes -= result.size
+            return true
+        }
+        dropUnsent { others.contains($0.lease) }
     }
 
     /// The streamed messages of a job up to this number are on disk.
@@ -52,17 +80,19 @@ struct Outbox: Equatable {
             messages.removeFirst()
         }
         if !messages.isEmpty { streams[mark.lease] = messages }
-        dropForgotten()
+        guard unsentStreamed > 0 else { return }
+        dropUnsent { $0.lease == mark.lease && $0.answer.isStreamed && $0.index <= mark.index }
     }
 
-    private mutating func dropForgotten() {
-        if !unsent.isEmpty { unsent = unsent.filter(isKept) }
-    }
-
-    private func isKept(_ result: JobResult) -> Bool {
-        guard result.answer.isStreamed else { return kept[result.lease] != nil }
-        guard let first = streams[result.lease]?.first else { return false }
-        return result.index >= first.index
+    /// Streamed messages are counted with their streams, answers here.
+    private mutating func dropUnsent(_ isForgotten: (JobResult) -> Bool) {
+        guard !unsent.isEmpty else { return }
+        unsent.removeAll { result in
+            guard isForgotten(result) else { return false }
+            unsentBytes -= result.size
+            if result.answer.isStreamed { unsentStreamed -= 1 } else { bytes -= result.size }
+            return true
+        }
     }
 
     mutating func forgetAll() {
@@ -71,16 +101,27 @@ struct Outbox: Equatable {
 
     /// Everything is to be sent again, the oldest lease first, and of each lease what it streamed before its answer.
     mutating func rewind() {
-        unsent = Set(kept.keys).union(streams.keys).sorted().flatMap { lease in
-            Array(streams[lease] ?? []) + (kept[lease].map { [$0] } ?? [])
+        let answers = Dictionary(answers.map { ($0.lease, $0) }) { first, _ in first }
+        unsent = Set(answers.keys).union(streams.keys).sorted().flatMap { lease in
+            Array(streams[lease] ?? []) + (answers[lease].map { [$0] } ?? [])
         }
+        unsentBytes = unsent.reduce(0) { $0 + $1.size }
+        unsentStreamed = streams.values.reduce(0) { $0 + $1.count }
+        sent.removeAll()
     }
 
     /// What was not sent yet, in frames of at most `limit` bytes; a larger result has a frame of its own.
     mutating func takeUnsent(limit: Int) -> [[JobResult]] {
-        defer { unsent.removeAll(keepingCapacity: true) }
-        if planted(.resultForgotten) { kept.removeAll() }
-        return unsent.grouped(limit: limit, size: { $0.size })
+        guard !unsent.isEmpty else { return [] }
+        let results = unsent
+        let frames = unsentBytes <= limit ? [results] : results.grouped(limit: limit, size: { $0.size })
+        if unsentStreamed == 0 { sent += results } else { sent += results.lazy.filter { !$0.answer.isStreamed } }
+        if planted(.resultForgotten) { sent.removeAll() }
+        unsent = []
+        unsent.reserveCapacity(results.count)
+        unsentBytes = 0
+        unsentStreamed = 0
+        return frames
     }
 }
 

@@ -54,6 +54,8 @@ public struct WorkerMachine: ~Copyable {
     private var credit = 0
     /// The newest turn that the store told of, in its timeline.
     private var witness = 0
+    /// The greatest lease of this timeline that has come. Stores hand them out in rising order, so what is greater is new.
+    private var newest: Lease?
     /// When what is not acknowledged is sent again.
     private var repeatAt: Timestamp?
 
@@ -95,7 +97,12 @@ public struct WorkerMachine: ~Copyable {
             case .stopped: nil
             }
         let progress = connection.isWelcomed ? progress.due : nil
-        return [connection.deadline, held.earliestTimeout, repeatAt, progress, own].compactMap { $0 }.min()
+        return earlier(earlier(connection.deadline, held.earliestTimeout), earlier(earlier(repeatAt, progress), own))
+    }
+
+    private func earlier(_ a: Timestamp?, _ b: Timestamp?) -> Timestamp? {
+        guard let a, let b else { return a ?? b }
+        return min(a, b)
     }
 }
 
@@ -125,16 +132,18 @@ extension WorkerMachine {
     /// A handler ended, with this answer.
     public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        finished(lease, answer, now: now, into: &actions)
-        return actions
+        let next = finished(lease, answer, now: now, into: &actions)
+        return (next.map { [.start($0)] } ?? []) + actions
     }
 
-    /// The same, with the actions behind those that are there.
-    public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp, into actions: inout [Action]) {
+    /// The same, with the actions behind those that are there, but for a start: the task that has the slot now is returned.
+    public mutating func finished(
+        _ lease: Lease, _ answer: JobResult.Answer, now: Timestamp, into actions: inout [Action]
+    ) -> JobTask? {
         if !checkpointed.isEmpty { checkpointed.remove(lease) }
         if let claim = held.finish(lease) { outbox.add(claim, answer.bounded(to: settings.answerBytes)) }
-        startWaiting(now, &actions)
         stopIfDone(now, &actions)
+        return held.startNext(now: now)
     }
 
     /// Sends what has gathered since the last call: every new answer, and the credit.
@@ -215,6 +224,7 @@ extension WorkerMachine {
         witness = left == nil ? max(witness, welcome.head) : welcome.head
         repeatAt = nil
         guard let left else { return outbox.rewind() }
+        newest = nil
         let dropped = "dropped \(held.count) jobs and \(outbox.count) answers"
         actions.append(.note("the timeline is \(connection.timeline) and no more \(left): \(dropped)"))
         outbox.forgetAll()
@@ -250,7 +260,8 @@ extension WorkerMachine {
         case .overdrawn: return apply(connection.startOver("the store overdrew its credit", now: now), now, &actions)
         case .incomplete: return apply(connection.startOver("a TASK was lost", now: now), now, &actions)
         }
-        for task in tasks where !held.holds(task.lease) && !outbox.holds(task.lease) {
+        for task in tasks where isNew(task.lease) {
+            newest = max(newest ?? task.lease, task.lease)
             witness = max(witness, task.effect.turn)
             switch state {
             case .working: held.add(task)
@@ -258,6 +269,13 @@ extension WorkerMachine {
             }
         }
         startWaiting(now, &actions)
+    }
+
+    /// Neither held nor answered.
+    private func isNew(_ lease: Lease) -> Bool {
+        if held.hasSlot(lease) { return false }
+        guard let newest, lease <= newest else { return true }
+        return !held.isWaiting(lease) && !outbox.holds(lease)
     }
 
     private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {

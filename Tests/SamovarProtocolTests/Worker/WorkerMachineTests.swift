@@ -126,6 +126,18 @@ import Testing
         #expect(again == [])
     }
 
+    @Test(arguments: [1, 2, 3])
+    func `A task that it holds or has answered is not taken again, however many came after it`(_ number: Int) {
+        var machine = Self.welcomed(slots: 1, readAhead: 3)
+        _ = machine.received(Self.tasks([1, 2, 3, 4], number: 4), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        _ = machine.flush(now: at(0))
+        let again = machine.received(Self.tasks([number], number: 5), now: at(0))
+        let jobs = machine.jobs
+        #expect(again == [])
+        #expect(jobs == 3)
+    }
+
     @Test(arguments: [(3, [1, 2, 3]), (9, [1]), (Int.max, [1]), (Int.min, [1, 2, 3])])
     func moreTasksThanCreditBeginAnew(_ number: Int, _ numbers: [Int]) {
         var machine = Self.welcomed()
@@ -235,6 +247,21 @@ import Testing
         #expect(hello == [.connect, Self.hello([], witness: 9, attempt: 2)])
     }
 
+    @Test func `Answers are forgotten in whatever order they are acknowledged, sent or not`() {
+        var machine = Self.welcomed(slots: 4, readAhead: 0)
+        _ = machine.received(Self.tasks([1, 2, 3, 4], number: 4), now: at(0))
+        for number in 1...3 { _ = machine.finished(Self.lease(number), .done([]), now: at(0)) }
+        _ = machine.flush(now: at(0))
+        _ = machine.finished(Self.lease(4), .done([]), now: at(0))
+        _ = machine.received(Envelope(.acknowledge([3, 4, 1].map(Self.lease)), timeline: home), now: at(0))
+        let count = machine.unacknowledged
+        let flushed = machine.flush(now: at(0))
+        let hello = Self.reconnected(&machine)
+        #expect(count == 1)
+        #expect(flushed == [Self.send(.credit(8))])
+        #expect(hello == [.connect, Self.hello([2], witness: 9, attempt: 2, slots: 4)])
+    }
+
     @Test func anAnswerIsSentAgainAfterWelcome() {
         var machine = Self.answered()
         let hello = Self.reconnected(&machine)
@@ -329,6 +356,9 @@ import Testing
         let after = machine.flush(now: at(0))
         #expect(ended == [])
         #expect(after == [.send(Envelope(.credit(3), timeline: abroad))])
+        // Leases begin anew with the timeline.
+        let task = machine.received(Envelope(.task([Self.task(1)], number: 1), timeline: abroad), now: at(0))
+        #expect(task == [.start(Self.task(1))])
     }
 
     // MARK: CANCEL and timeouts
