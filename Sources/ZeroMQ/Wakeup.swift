@@ -55,6 +55,17 @@ public final class Wakeup: Sendable {
         retryingInterrupts { write(signalDescriptor, &one, MemoryLayout<UInt64>.size) }
     }
 
+    /// Waits for a signal, which it does not take back, or until the time is over; a signal to the process shortens the wait.
+    public func wait(microseconds: Int) {
+        var descriptor = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+        #if os(Linux)
+        var time = timespec(tv_sec: microseconds / 1_000_000, tv_nsec: microseconds % 1_000_000 * 1_000)
+        ppoll(&descriptor, 1, &time, nil)
+        #else
+        poll(&descriptor, 1, Int32((microseconds + 999) / 1_000))
+        #endif
+    }
+
     /// Takes all signals back. Call it before looking at what was signalled.
     public func drain() {
         var signals: UInt64 = 0

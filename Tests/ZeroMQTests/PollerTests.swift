@@ -27,6 +27,21 @@ import ZeroMQ
         #expect(try poller.wait(timeoutMilliseconds: -1) == 0)
     }
 
+    @Test func waitsForOneSignalAndNoLongerThanItMay() throws {
+        let wakeup = try Wakeup()
+        var start = ContinuousClock.now
+        wakeup.wait(microseconds: 5_000)
+        #expect(ContinuousClock.now - start >= .milliseconds(5))
+        start = .now
+        Thread.detachNewThread { wakeup.signal() }
+        wakeup.wait(microseconds: patience * 1_000)
+        #expect(ContinuousClock.now - start < .milliseconds(patience))
+        // The signal is still there for the poller.
+        var poller = Poller()
+        _ = poller.add(wakeup)
+        #expect(try poller.wait(timeoutMilliseconds: 0) == 1)
+    }
+
     @Test func tellsSlotsApart() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)

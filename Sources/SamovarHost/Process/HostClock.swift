@@ -8,17 +8,28 @@ import Glibc
 
 /// The one clock of a process: the wall clock at its start, advanced by the boot-time clock, so that it never jumps.
 struct HostClock: Sendable {
-    private let wall: Int64
-    private let started = ContinuousClock.now
+    /// What the wall clock is ahead of the boot-time clock.
+    private let offset: Int64
 
     init() {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        wall = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+        offset = Self.microseconds(of: CLOCK_REALTIME) - Self.microseconds(of: Self.bootTime)
     }
 
     func now() -> Timestamp {
-        Timestamp(microseconds: wall + (ContinuousClock.now - started).microseconds)
+        Timestamp(microseconds: offset + Self.microseconds(of: Self.bootTime))
+    }
+
+    #if canImport(Darwin)
+    private static var bootTime: clockid_t { CLOCK_MONOTONIC_RAW }
+    #else
+    private static var bootTime: clockid_t { CLOCK_BOOTTIME }
+    #endif
+
+    /// Not by `ContinuousClock`, whose durations of 128 bits take longer than reading the time.
+    private static func microseconds(of clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
     }
 
     /// How long to wait for a point in time, in whole milliseconds, rounded up; nil for ever.

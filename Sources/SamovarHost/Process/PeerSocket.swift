@@ -62,6 +62,12 @@ struct PeerSocket: ~Copyable {
         poller.setInterest(waiting.isEmpty ? .readable : [.readable, .writable], for: slot)
     }
 
+    /// Whether the last wait has found messages; to look for them costs a call of the system.
+    func hasMessages(_ poller: borrowing Poller) -> Bool { slot.map { poller.isReadable($0) } ?? false }
+
+    /// Whether the last wait has found word of the connection.
+    func hasNews(_ poller: borrowing Poller) -> Bool { monitorSlot.map { poller.isReadable($0) } ?? false }
+
     mutating func connectionBroke() throws(ZeroMQError) -> Bool {
         try monitor?.connectionBroke() ?? false
     }

@@ -3,8 +3,11 @@ import SamovarProtocol
 import Synchronization
 
 /// What a running job has said, between its handler and the loop of its worker.
+///
+/// A slot uses its desk for the next job, too, unless something has kept it: what is left of an ended job must not speak for another.
 final class JobDesk: Sendable {
     private struct State {
+        let lease: Lease
         var messages: [[UInt8]] = []
         var window: StreamWindow
         var isClosed = false
@@ -12,16 +15,30 @@ final class JobDesk: Sendable {
         var waiterCount = 0
         /// Made when the job tells of itself for the first time.
         var told: ProgressCell?
+
+        init(_ task: JobTask) {
+            lease = task.lease
+            window = StreamWindow(after: task.resume)
+        }
+
+        mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+            guard !waiters.isEmpty else { return [] }
+            defer { waiters.removeAll() }
+            return Array(waiters.values)
+        }
     }
 
-    let lease: Lease
     private let state: Mutex<State>
     private let report: @Sendable (JobNews) -> Void
 
     init(_ task: JobTask, report: @escaping @Sendable (JobNews) -> Void) {
-        lease = task.lease
-        state = Mutex(State(window: StreamWindow(after: task.resume)))
+        state = Mutex(State(task))
         self.report = report
+    }
+
+    /// Begins anew, for another job.
+    func reset(_ task: JobTask) {
+        state.withLock { $0 = State(task) }
     }
 
     func collect(_ message: [UInt8]) {
@@ -32,8 +49,7 @@ final class JobDesk: Sendable {
     func close() -> [[UInt8]] {
         let (messages, waiters) = state.withLock { state in
             state.isClosed = true
-            defer { state.waiters.removeAll() }
-            return (state.messages, Array(state.waiters.values))
+            return (state.messages, state.takeWaiters())
         }
         for waiter in waiters { waiter.resume() }
         return messages
@@ -51,7 +67,7 @@ final class JobDesk: Sendable {
                 guard !state.isClosed else { throw StreamError.ended }
                 guard let index = state.window.next(size: size) else { return false }
                 // Under the lock: the numbers must reach the loop in order.
-                report(.streamed(lease, index: index, message: message, checkpoint: checkpoint))
+                report(.streamed(state.lease, index: index, message: message, checkpoint: checkpoint))
                 return true
             }
             if isSent { return }
@@ -79,20 +95,19 @@ final class JobDesk: Sendable {
     }
 
     func acknowledged(_ mark: StreamMark) {
-        guard mark.lease == lease else { return }
-        let waiters = state.withLock { state in
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard mark.lease == state.lease else { return [] }
             state.window.acknowledged(through: mark.index)
-            defer { state.waiters.removeAll() }
-            return Array(state.waiters.values)
+            return state.takeWaiters()
         }
         for waiter in waiters { waiter.resume() }
     }
 
     func progress(_ progress: JobProgress) {
-        let told = state.withLock { state in
+        let (lease, told) = state.withLock { state in
             let cell = state.told ?? ProgressCell()
             state.told = cell
-            return cell
+            return (state.lease, cell)
         }
         if told.set(progress) { report(.progressed(lease, told)) }
     }

@@ -11,8 +11,10 @@ final class Slot: Sendable {
     typealias Answer = nonisolated(nonsending) @Sendable (WorkerDesk.Assignment, JobDesk) async -> JobResult.Answer
 
     private struct State {
-        /// What the running job says.
-        var running: JobDesk?
+        /// The running job.
+        var lease: Lease?
+        /// What it says.
+        var said: JobDesk?
         /// The running job was told to stop.
         var isInterrupted = false
         /// A job that nobody has come for.
@@ -20,6 +22,13 @@ final class Slot: Sendable {
         var isClosed = false
         /// The slot's task while it has no job.
         var idle: CheckedContinuation<WorkerDesk.Assignment?, Never>?
+
+        /// The job is over, and nobody can tell it to stop any more.
+        mutating func takeInterruption() -> Bool {
+            lease = nil
+            defer { isInterrupted = false }
+            return isInterrupted
+        }
     }
 
     private enum Interruption {
@@ -69,22 +78,30 @@ final class Slot: Sendable {
         while true {
             if assignment == nil { assignment = await nextJob() }
             guard let job = assignment else { return nil }
-            let said = JobDesk(job.task, report: report)
-            if begin(said) { return assignment }
+            guard let said = begin(job.task) else { return assignment }
             let result = await answer(job, said)
             assignment = desk.finished(job.task.lease, result, in: number)
-            if assignment == nil, begin(nil) { return nil }
+            if assignment == nil, wasInterrupted() { return nil }
         }
     }
 
-    /// The job before this one has ended; true if it was told to stop, for then this task is a cancelled one.
-    private func begin(_ job: JobDesk?) -> Bool {
+    /// A desk for a job; nil if the one before it was told to stop, for then this task is a cancelled one.
+    private func begin(_ task: JobTask) -> JobDesk? {
         state.withLock { state in
-            defer { state.isInterrupted = false }
-            state.running = state.isInterrupted ? nil : job
-            return state.isInterrupted
+            guard !state.takeInterruption() else { return nil }
+            state.lease = task.lease
+            if isKnownUniquelyReferenced(&state.said), let said = state.said {
+                said.reset(task)
+                return said
+            }
+            let said = JobDesk(task, report: report)
+            state.said = said
+            return said
         }
     }
+
+    /// Whether the job that has ended was told to stop.
+    private func wasInterrupted() -> Bool { state.withLock { $0.takeInterruption() } }
 
     /// Waits for the loop to bring a job; nil when the slot is closed.
     private nonisolated(nonsending) func nextJob() async -> WorkerDesk.Assignment? {
@@ -118,7 +135,7 @@ final class Slot: Sendable {
     /// Tells a job to stop. It may have ended.
     func cancel(_ lease: Lease) {
         state.withLock { state in
-            guard state.running?.lease == lease else { return }
+            guard state.lease == lease else { return }
             state.isInterrupted = true
             // Under the lock: before the end of the job's task, or it would reach the next one.
             interrupt.yield(.cancel)
@@ -126,7 +143,7 @@ final class Slot: Sendable {
     }
 
     func acknowledged(_ mark: StreamMark) {
-        state.withLock { $0.running }?.acknowledged(mark)
+        state.withLock { $0.said }?.acknowledged(mark)
     }
 
     /// No more jobs.

@@ -23,22 +23,26 @@ struct WorkerLoop: ~Copyable {
         let context = try Context()
         var socket = PeerSocket(context, options: .worker, address: endpoint.work)
         var poller = Poller()
-        _ = poller.add(desk.wakeup)
+        let wakeup = poller.add(desk.wakeup)
         while !isStopping {
             socket.prepare(&poller)
-            try poller.wait(timeoutMilliseconds: desk.milliseconds(until: desk.deadline))
-            desk.beginRound()
+            try poller.wait(timeoutMilliseconds: desk.rest())
+            if poller.isReadable(wakeup) { desk.wakeup.drain() }
             let now = desk.now()
             try socket.sendWaiting()
-            _ = try socket.receive { envelope in
-                CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.frame.kind == .acknowledge)
-                desk.enter { $0.received(envelope, now: now) }
+            if socket.hasMessages(poller) {
+                _ = try socket.receive { envelope in
+                    CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.frame.kind == .acknowledge)
+                    desk.enter { $0.received(envelope, now: now) }
+                }
             }
-            let isBroken = try socket.connectionBroke()
-            desk.enter { machine in
-                (isBroken ? machine.disconnected(now: now) : []) + machine.ticked(now: now) + machine.flush(now: now)
+            let isBroken = socket.hasNews(poller) ? try socket.connectionBroke() : false
+            var hasAnswered = false
+            for action in desk.look(now: now, isBroken: isBroken) {
+                if case .send(let envelope) = action, envelope.frame.kind == .result { hasAnswered = true }
+                try perform(action, &socket, &poller)
             }
-            for action in desk.takeActions() { try perform(action, &socket, &poller) }
+            if hasAnswered { desk.gather() }
         }
     }
 
