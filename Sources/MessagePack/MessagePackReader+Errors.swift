@@ -1,7 +1,10 @@
 /// The errors, made out of line so that the reads stay small.
+///
+/// They change nothing, but are mutating as the reads are: for another method a read would copy the whole reader, and before it knows
+/// whether there is an error.
 extension MessagePackReader {
     @usableFromInline @inline(never)
-    func truncated() -> MessagePackError {
+    mutating func truncated() -> MessagePackError {
         if bytes.count > limits.maximumBytes {
             let message = "\(bytes.count) bytes are more than the limit of \(limits.maximumBytes)"
             return MessagePackError(.tooLarge, message, offset: 0)
@@ -10,25 +13,29 @@ extension MessagePackReader {
     }
 
     @usableFromInline @inline(never)
-    func neverUsed() -> MessagePackError {
+    mutating func neverUsed() -> MessagePackError {
         MessagePackError(.invalidFormat, "0xc1 begins no value", offset: position)
     }
 
     @usableFromInline @inline(never)
-    func tooDeep() -> MessagePackError {
+    mutating func tooDeep() -> MessagePackError {
         let message = "values are nested deeper than the limit of \(limits.maximumDepth)"
         return MessagePackError(.tooDeep, message, offset: position)
     }
 
     @usableFromInline @inline(never)
-    func mismatch(_ expected: String) -> MessagePackError {
+    mutating func mismatch(_ expected: String) -> MessagePackError {
         guard next < end else { return truncated() }
         guard MessagePackType(firstByte: bytes[next]) != nil else { return neverUsed() }
         return MessagePackError(.typeMismatch, "expected \(expected), found \(describeNext())", offset: position)
     }
 
     @usableFromInline @inline(never)
-    func outOfRange<T: FixedWidthInteger>(_ value: String, _ type: T.Type) -> MessagePackError {
+    mutating func outOfRange<T: FixedWidthInteger>(_ bits: UInt64, isSigned: Bool, _ type: T.Type) -> MessagePackError {
+        outOfRange(isSigned ? "\(Int64(bitPattern: bits))" : "\(bits)", type)
+    }
+
+    mutating func outOfRange<T: FixedWidthInteger>(_ value: String, _ type: T.Type) -> MessagePackError {
         let message = "expected an integer from \(T.min) to \(T.max), found \(value)"
         return MessagePackError(.outOfRange, message, offset: position)
     }

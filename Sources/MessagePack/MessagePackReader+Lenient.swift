@@ -2,7 +2,9 @@
 extension MessagePackReader {
     @usableFromInline
     mutating func readIntegralFloat<T: FixedWidthInteger>() throws(MessagePackError) -> T {
-        guard isLenient, try peekType() == .float else { throw mismatch("an integer") }
+        let type = try peekType()
+        guard type != .integer else { throw truncated() }
+        guard isLenient, type == .float else { throw mismatch("an integer") }
         let start = next
         let value = try readDouble()
         // By conversion, not by rounding: that is a function of libm, which the standard library alone does not link.

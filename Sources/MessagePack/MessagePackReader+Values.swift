@@ -132,7 +132,7 @@ extension MessagePackReader {
         }
     }
 
-    private func extensionContent() throws(MessagePackError) -> (type: Int8, bytes: Range<Int>) {
+    private mutating func extensionContent() throws(MessagePackError) -> (type: Int8, bytes: Range<Int>) {
         let width: Int
         let count: Int
         switch try peek() {

@@ -54,8 +54,8 @@ public struct MessagePackReader: Sendable {
     /// The type of the next value, which is not consumed.
     @inlinable
     public func peekType() throws(MessagePackError) -> MessagePackType {
-        let format = try peek()
-        guard let type = MessagePackType(firstByte: format) else { throw neverUsed() }
+        var reader = self
+        guard let type = MessagePackType(firstByte: try reader.peek()) else { throw reader.neverUsed() }
         return type
     }
 
@@ -79,43 +79,64 @@ public struct MessagePackReader: Sendable {
     }
 
     /// Reads an integer, exactly or not at all.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func readInt() throws(MessagePackError) -> Int {
         try readInteger()
     }
 
     /// Reads an integer, exactly or not at all.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func readInt64() throws(MessagePackError) -> Int64 {
         try readInteger()
     }
 
     /// Reads an integer that is not negative.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func readUInt64() throws(MessagePackError) -> UInt64 {
         try readInteger()
     }
 
     /// Reads an integer of any width, exactly or not at all.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func readInteger<T: FixedWidthInteger>(as type: T.Type = T.self) throws(MessagePackError) -> T {
-        let format = try peek()
-        if format < Format.fixMap {
-            next += 1
-            return T(truncatingIfNeeded: format)
+        // Most are so small that they are their own format.
+        guard next < end, case let format = byte(at: next), format < Format.fixMap else { return try readLongInteger() }
+        next += 1
+        return T(truncatingIfNeeded: format)
+    }
+
+    @inlinable @inline(never)
+    mutating func readLongInteger<T: FixedWidthInteger>() throws(MessagePackError) -> T {
+        guard let (bits, isSigned, size) = longInteger() else { return try readIntegralFloat() }
+        guard let value = isSigned ? T(exactly: Int64(bitPattern: bits)) : T(exactly: bits) else {
+            throw outOfRange(bits, isSigned: isSigned, T.self)
         }
-        switch format {
-        case Format.negativeFixInt...: return try convert(Int8(bitPattern: format), width: 0)
-        case Format.uint8: return try convert(load(UInt8.self), width: 1)
-        case Format.uint16: return try convert(load(UInt16.self), width: 2)
-        case Format.uint32: return try convert(load(UInt32.self), width: 4)
-        case Format.uint64: return try convert(load(UInt64.self), width: 8)
-        case Format.int8: return try convert(load(Int8.self), width: 1)
-        case Format.int16: return try convert(load(Int16.self), width: 2)
-        case Format.int32: return try convert(load(Int32.self), width: 4)
-        case Format.int64: return try convert(load(Int64.self), width: 8)
-        default: return try readIntegralFloat()
+        next += 1 + size
+        return value
+    }
+
+    /// The next value in 64 bits, and the size in which it stands after its format; nil if it is no integer, or not a whole one.
+    @inlinable @inline(__always)
+    func longInteger() -> (bits: UInt64, isSigned: Bool, size: Int)? {
+        guard next < end else { return nil }
+        let format = byte(at: next)
+        guard format >= Format.uint8, format <= Format.int64 else {
+            guard format < Format.fixMap || format >= Format.negativeFixInt else { return nil }
+            return (UInt64(bitPattern: Int64(Int8(bitPattern: format))), true, 0)
         }
+        let size = 1 << Int(format & 3)
+        guard end - next > size else { return nil }
+        let bits =
+            switch size {
+            case 1: UInt64(byte(at: next + 1))
+            case 2: UInt64(load(at: next + 1) as UInt16)
+            case 4: UInt64(load(at: next + 1) as UInt32)
+            default: load(at: next + 1) as UInt64
+            }
+        guard format >= Format.int8 else { return (bits, false, size) }
+        // The sign goes to the top and comes back with all the bits above the number.
+        let unused = 64 - 8 * size
+        return (UInt64(bitPattern: Int64(bitPattern: bits &<< unused) &>> unused), true, size)
     }
 
     /// Reads a float of 64 or 32 bits; if lenient, also an integer.
@@ -213,12 +234,20 @@ public struct MessagePackReader: Sendable {
     // MARK: Collections
 
     /// Reads the announcement of an array and returns how many values follow.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func readArrayHeader() throws(MessagePackError) -> Int {
-        let format = try peek()
+        guard next < end, case let format = byte(at: next), format & 0xf0 == Format.fixArray, case let count = Int(format & 0x0f),
+            count < end - next
+        else { return try readLongArrayHeader() }
+        next += 1
+        return count
+    }
+
+    @usableFromInline
+    mutating func readLongArrayHeader() throws(MessagePackError) -> Int {
         let (count, width): (Int, Int)
-        switch format {
-        case Format.fixArray..<Format.fixString: (count, width) = (Int(format & 0x0f), 1)
+        switch try peek() {
+        case let format where format & 0xf0 == Format.fixArray: (count, width) = (Int(format & 0x0f), 1)
         case Format.array16: (count, width) = (Int(try load(UInt16.self)), 3)
         case Format.array32: (count, width) = (Int(try load(UInt32.self)), 5)
         default: throw mismatch("an array")
@@ -240,12 +269,10 @@ public struct MessagePackReader: Sendable {
     }
 
     /// Reads the announcement of a map and returns how many pairs of a key and a value follow.
-    @inlinable
     public mutating func readMapHeader() throws(MessagePackError) -> Int {
-        let format = try peek()
         let (count, width): (Int, Int)
-        switch format {
-        case Format.fixMap..<Format.fixArray: (count, width) = (Int(format & 0x0f), 1)
+        switch try peek() {
+        case let format where format & 0xf0 == Format.fixMap: (count, width) = (Int(format & 0x0f), 1)
         case Format.map16: (count, width) = (Int(try load(UInt16.self)), 3)
         case Format.map32: (count, width) = (Int(try load(UInt32.self)), 5)
         default: throw mismatch("a map")
@@ -267,35 +294,41 @@ public struct MessagePackReader: Sendable {
 
     // MARK: Pieces
 
-    @inlinable
-    func peek() throws(MessagePackError) -> UInt8 {
+    @inlinable @inline(__always)
+    mutating func peek() throws(MessagePackError) -> UInt8 {
         guard next < end else { throw truncated() }
-        return bytes[next]
+        return byte(at: next)
+    }
+
+    /// The byte at an index, of which the caller knows that it is one of the bytes.
+    @inlinable @inline(__always)
+    func byte(at index: Int) -> UInt8 {
+        bytes.withUnsafeBufferPointer { $0[index &- bytes.startIndex] }
     }
 
     /// The big-endian integer after the format byte.
-    @inlinable
-    func load<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(MessagePackError) -> T {
+    @inlinable @inline(__always)
+    mutating func load<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(MessagePackError) -> T {
         guard end - next > MemoryLayout<T>.size else { throw truncated() }
         return load(at: next + 1)
     }
 
     /// The big-endian integer at an index, which lies within the bytes with all its width.
-    @inlinable
+    @inlinable @inline(__always)
     func load<T: FixedWidthInteger>(at index: Int) -> T {
-        bytes.withUnsafeBytes { T(bigEndian: $0.loadUnaligned(fromByteOffset: index - bytes.startIndex, as: T.self)) }
+        bytes.withUnsafeBytes { T(bigEndian: $0.loadUnaligned(fromByteOffset: index &- bytes.startIndex, as: T.self)) }
     }
 
     /// The indices of `count` bytes from an index at most one past the end.
     @inlinable
-    func extent(from start: Int, count: Int) throws(MessagePackError) -> Range<Int> {
+    mutating func extent(from start: Int, count: Int) throws(MessagePackError) -> Range<Int> {
         guard count <= end - start else { throw truncated() }
         return start..<start + count
     }
 
     /// The indices of the next binary data's content; nil if something else comes next.
     @inlinable
-    func binaryContent() throws(MessagePackError) -> Range<Int>? {
+    mutating func binaryContent() throws(MessagePackError) -> Range<Int>? {
         switch try peek() {
         case Format.binary8: try extent(from: next + 2, count: Int(load(UInt8.self)))
         case Format.binary16: try extent(from: next + 3, count: Int(load(UInt16.self)))
@@ -306,7 +339,7 @@ public struct MessagePackReader: Sendable {
 
     /// The indices of the next string's content.
     @inlinable
-    func stringContent() throws(MessagePackError) -> Range<Int> {
+    mutating func stringContent() throws(MessagePackError) -> Range<Int> {
         let format = try peek()
         switch format {
         case Format.fixString..<Format.nil: return try extent(from: next + 1, count: Int(format & 0x1f))
@@ -315,14 +348,5 @@ public struct MessagePackReader: Sendable {
         case Format.string32: return try extent(from: next + 5, count: Int(load(UInt32.self)))
         default: throw mismatch("a string")
         }
-    }
-
-    @inlinable
-    mutating func convert<T: FixedWidthInteger>(
-        _ value: some FixedWidthInteger, width: Int
-    ) throws(MessagePackError) -> T {
-        guard let result = T(exactly: value) else { throw outOfRange("\(value)", T.self) }
-        next += 1 + width
-        return result
     }
 }

@@ -53,13 +53,13 @@ public struct MessagePackWriter: Sendable {
     /// Writes nil.
     @inlinable
     public mutating func writeNil() {
-        storage.append(Format.nil)
+        append(Format.nil)
     }
 
     /// Writes true or false.
     @inlinable
     public mutating func write(_ value: Bool) {
-        storage.append(value ? Format.true : Format.false)
+        append(value ? Format.true : Format.false)
     }
 
     /// Writes an integer in its shortest form.
@@ -71,70 +71,71 @@ public struct MessagePackWriter: Sendable {
     /// Writes an integer in its shortest form.
     @inlinable
     public mutating func write(_ value: Int64) {
-        if value >= 0 {
-            write(UInt64(bitPattern: value))
-        } else if value >= -32 {
-            storage.append(UInt8(truncatingIfNeeded: value))
-        } else if let small = Int8(exactly: value) {
-            append(Format.int8, UInt8(bitPattern: small))
-        } else if let small = Int16(exactly: value) {
-            append(Format.int16, UInt16(bitPattern: small))
-        } else if let small = Int32(exactly: value) {
-            append(Format.int32, UInt32(bitPattern: small))
-        } else {
-            append(Format.int64, UInt64(bitPattern: value))
-        }
+        if value >= 0 { write(UInt64(bitPattern: value)) } else { write(negative: value) }
     }
 
     /// Writes an integer in its shortest form.
-    @inlinable
     public mutating func write(_ value: UInt64) {
         if value < 0x80 {
-            storage.append(UInt8(truncatingIfNeeded: value))
-        } else if let small = UInt8(exactly: value) {
-            append(Format.uint8, small)
-        } else if let small = UInt16(exactly: value) {
-            append(Format.uint16, small)
-        } else if let small = UInt32(exactly: value) {
-            append(Format.uint32, small)
+            append(UInt8(truncatingIfNeeded: value))
+        } else if value <= UInt8.max {
+            append(Format.uint8, value, size: 1)
+        } else if value <= UInt16.max {
+            append(Format.uint16, value, size: 2)
+        } else if value <= UInt32.max {
+            append(Format.uint32, value, size: 4)
         } else {
-            append(Format.uint64, value)
+            append(Format.uint64, value, size: 8)
+        }
+    }
+
+    @usableFromInline
+    mutating func write(negative value: Int64) {
+        let bits = UInt64(bitPattern: value)
+        if value >= -32 {
+            append(UInt8(truncatingIfNeeded: value))
+        } else if value >= Int8.min {
+            append(Format.int8, bits, size: 1)
+        } else if value >= Int16.min {
+            append(Format.int16, bits, size: 2)
+        } else if value >= Int32.min {
+            append(Format.int32, bits, size: 4)
+        } else {
+            append(Format.int64, bits, size: 8)
         }
     }
 
     /// Writes a float of 32 bits.
     @inlinable
     public mutating func write(_ value: Float) {
-        append(Format.float32, value.bitPattern)
+        append(Format.float32, UInt64(value.bitPattern), size: 4)
     }
 
     /// Writes a float of 64 bits, whatever its value.
     @inlinable
     public mutating func write(_ value: Double) {
-        append(Format.float64, value.bitPattern)
+        append(Format.float64, value.bitPattern, size: 8)
     }
 
     // MARK: Bytes
 
     /// Writes a string as UTF-8.
-    @inlinable
     public mutating func write(_ value: String) {
         var value = value
         value.withUTF8 { utf8 in
-            if utf8.count < 32 {
-                storage.append(Format.fixString | UInt8(truncatingIfNeeded: utf8.count))
+            let content = UnsafeRawBufferPointer(utf8)
+            if content.count < 32 {
+                append(Format.fixString | UInt8(truncatingIfNeeded: content.count), 0, size: 0, content)
             } else {
-                appendLength(utf8.count, Format.string8, Format.string16, Format.string32)
+                append(length: content.count, Format.string8, Format.string16, Format.string32, content)
             }
-            storage.append(contentsOf: utf8)
         }
     }
 
     /// Writes binary data.
     @inlinable
     public mutating func writeBinary(_ value: some Collection<UInt8>) {
-        appendLength(value.count, Format.binary8, Format.binary16, Format.binary32)
-        storage.append(contentsOf: value)
+        withBytes(of: value) { append(length: $0.count, Format.binary8, Format.binary16, Format.binary32, $0) }
     }
 
     /// Writes an extension: application types are 0 to 127, negative ones belong to the specification.
@@ -142,15 +143,15 @@ public struct MessagePackWriter: Sendable {
     public mutating func writeExtension(type: Int8, _ value: some Collection<UInt8>) {
         let count = value.count
         switch count {
-        case 1: storage.append(Format.fixExtension1)
-        case 2: storage.append(Format.fixExtension2)
-        case 4: storage.append(Format.fixExtension4)
-        case 8: storage.append(Format.fixExtension8)
-        case 16: storage.append(Format.fixExtension16)
-        default: appendLength(count, Format.extension8, Format.extension16, Format.extension32)
+        case 1: append(Format.fixExtension1)
+        case 2: append(Format.fixExtension2)
+        case 4: append(Format.fixExtension4)
+        case 8: append(Format.fixExtension8)
+        case 16: append(Format.fixExtension16)
+        default: append(length: count, Format.extension8, Format.extension16, Format.extension32)
         }
-        storage.append(UInt8(bitPattern: type))
-        storage.append(contentsOf: value)
+        append(UInt8(bitPattern: type))
+        writeRaw(value)
     }
 
     /// Writes a point in time, counted from 1970-01-01T00:00:00Z, in 4, 8 or 12 bytes. Nanoseconds of a whole second or
@@ -158,16 +159,18 @@ public struct MessagePackWriter: Sendable {
     public mutating func writeTimestamp(seconds: Int64, nanoseconds: UInt32) {
         let seconds = seconds &+ Int64(nanoseconds / 1_000_000_000)
         let nanoseconds = nanoseconds % 1_000_000_000
+        let type = UInt8(bitPattern: Format.timestamp)
+        let bits = UInt64(bitPattern: seconds)
         if seconds >> 34 != 0 {
-            append(Format.extension8, 12 as UInt8)
-            append(UInt8(bitPattern: Format.timestamp), nanoseconds)
-            appendBigEndian(UInt64(bitPattern: seconds))
-        } else if nanoseconds == 0, let seconds = UInt32(exactly: seconds) {
-            storage.append(Format.fixExtension4)
-            append(UInt8(bitPattern: Format.timestamp), seconds)
+            append(Format.extension8, 12, size: 1)
+            append(type, UInt64(nanoseconds), size: 4)
+            append(UInt8(truncatingIfNeeded: bits >> 56), bits, size: 7)
+        } else if nanoseconds == 0, seconds <= UInt32.max {
+            append(Format.fixExtension4)
+            append(type, bits, size: 4)
         } else {
-            storage.append(Format.fixExtension8)
-            append(UInt8(bitPattern: Format.timestamp), UInt64(nanoseconds) << 34 | UInt64(seconds))
+            append(Format.fixExtension8)
+            append(type, UInt64(nanoseconds) << 34 | bits, size: 8)
         }
     }
 
@@ -177,9 +180,9 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public mutating func writeArrayHeader(_ count: Int) {
         if count < 16 {
-            storage.append(Format.fixArray | UInt8(count))
+            append(Format.fixArray | UInt8(count))
         } else {
-            appendLength(count, nil, Format.array16, Format.array32)
+            append(length: count, nil, Format.array16, Format.array32)
         }
     }
 
@@ -187,47 +190,71 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public mutating func writeMapHeader(_ count: Int) {
         if count < 16 {
-            storage.append(Format.fixMap | UInt8(count))
+            append(Format.fixMap | UInt8(count))
         } else {
-            appendLength(count, nil, Format.map16, Format.map32)
+            append(length: count, nil, Format.map16, Format.map32)
         }
     }
 
     /// Appends a value (or several) which is already encoded.
     @inlinable
     public mutating func writeRaw(_ encoded: some Collection<UInt8>) {
-        storage.append(contentsOf: encoded)
+        withBytes(of: encoded) { append(raw: $0) }
     }
 
     // MARK: Pieces
 
-    @inlinable
-    mutating func appendLength(_ count: Int, _ format8: UInt8?, _ format16: UInt8, _ format32: UInt8) {
-        if let format8, let small = UInt8(exactly: count) {
-            append(format8, small)
-        } else if let small = UInt16(exactly: count) {
-            append(format16, small)
+    // Not inlined: so a value takes its caller one call, and the storage is looked at once for all bytes of it.
+
+    @usableFromInline
+    mutating func append(_ byte: UInt8) {
+        storage.append(byte)
+    }
+
+    @usableFromInline
+    mutating func append(raw content: UnsafeRawBufferPointer) {
+        storage.append(contentsOf: content)
+    }
+
+    /// Appends a format byte, the lowest bytes of a value with the highest of them first, and the content that they announce.
+    @usableFromInline
+    mutating func append(
+        _ format: UInt8, _ value: UInt64, size: Int,
+        _ content: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
+        let count = 1 + size + content.count
+        // A value is stored with all its bytes, whose rest the content or the next value overwrites.
+        storage.append(addingCapacity: Swift.max(count, 9)) { space in
+            space.withUnsafeMutableBufferPointer { space, appended in
+                let space = UnsafeMutableRawBufferPointer(space)
+                space.storeBytes(of: format, as: UInt8.self)
+                space.storeBytes(of: (value << (64 - 8 * size)).bigEndian, toByteOffset: 1, as: UInt64.self)
+                UnsafeMutableRawBufferPointer(rebasing: space[(1 + size)...]).copyMemory(from: content)
+                appended = count
+            }
+        }
+    }
+
+    /// Appends a length in the smallest of two or three sizes, and the content that has it.
+    @usableFromInline
+    mutating func append(
+        length: Int, _ format8: UInt8?, _ format16: UInt8, _ format32: UInt8,
+        _ content: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
+        if let format8, length <= UInt8.max {
+            append(format8, UInt64(length), size: 1, content)
+        } else if length <= UInt16.max {
+            append(format16, UInt64(length), size: 2, content)
         } else {
-            append(format32, UInt32(count))
+            append(format32, UInt64(UInt32(length)), size: 4, content)
         }
     }
+}
 
-    @inlinable
-    mutating func append<Value: FixedWidthInteger>(_ format: UInt8, _ value: Value) {
-        let width = MemoryLayout<Value>.size
-        guard width < 8 else {
-            storage.append(format)
-            return appendBigEndian(value)
-        }
-        // Format and value together, for each step of an array takes as long as all of these.
-        let both = UInt64(format) << (8 * width) | UInt64(truncatingIfNeeded: value) & ((1 << (8 * width)) - 1)
-        Swift.withUnsafeBytes(of: (both << (56 - 8 * width)).bigEndian) {
-            storage.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<(width + 1)]))
-        }
-    }
-
-    @inlinable
-    mutating func appendBigEndian(_ value: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: value.bigEndian) { storage.append(contentsOf: $0) }
+/// The bytes of a collection where they are, or else a copy of them.
+@inlinable @inline(__always)
+func withBytes(of collection: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) -> Void) {
+    if collection.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) == nil {
+        Array(collection).withUnsafeBytes(body)
     }
 }
