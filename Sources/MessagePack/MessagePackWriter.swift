@@ -24,7 +24,7 @@ public struct MessagePackWriter: Sendable {
 
     /// Calls `body` with a part of what has been written, which is not copied. The buffer is valid only within `body`.
     @inlinable
-    public func withUnsafeBytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    public func withWritten<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 

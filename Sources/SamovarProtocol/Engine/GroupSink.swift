@@ -92,7 +92,7 @@ final class GroupSink<P: Program>: TurnSink {
         take(orders: command, of: turn)
         guard log.writesRecords else { return given = nil }
         if let own {
-            encoded.withUnsafeBytes(in: own) { write($0, role, turn, log) }
+            encoded.withWritten(own) { write($0, role, turn, log) }
         } else if let given = given.take() {
             let before = log.batch.byteCount
             given.withUnsafeBytes { write($0, role, turn, log) }
@@ -148,7 +148,7 @@ final class GroupSink<P: Program>: TurnSink {
                 let bytes = encode(message, codecs.message)
                 hash.combine(UInt8(2))
                 hash.combine(bytes.count)
-                encoded.withUnsafeBytes(in: bytes) { hash.combine($0) }
+                encoded.withWritten(bytes) { hash.combine($0) }
                 followUps.append(FollowUp(bytes: bytes, cause: turn.number))
             case .cancel(let label):
                 hash.combine(UInt8(3))
