@@ -63,18 +63,22 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
     /// Adds every byte, and not how many there are.
     @inlinable
     package mutating func combine(_ buffer: UnsafeRawBufferPointer) {
+        // A copy, whose words stay in registers.
+        var hash = self
         var offset = 0
         while offset + 8 <= buffer.count {
-            combine(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            hash.combine(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
             offset += 8
         }
         var rest: UInt64 = 0
         for place in 0..<buffer.count - offset { rest |= UInt64(buffer[offset + place]) << (8 * UInt64(place)) }
-        combine(rest, bytes: UInt64(buffer.count - offset))
+        hash.combine(rest, bytes: UInt64(buffer.count - offset))
+        self = hash
     }
 
     /// Adds the lowest of the bytes of `word`, at most seven. The others are zero.
     @inlinable
+    @inline(__always)
     mutating func combine(_ word: UInt64, bytes: UInt64) {
         let offset = (count & 7) * 8
         count &+= bytes

@@ -83,31 +83,9 @@ struct Dispatcher {
         static func < (a: Expiry, b: Expiry) -> Bool { (a.time, a.lease) < (b.time, b.lease) }
     }
 
-    /// Where an open effect is. One that is delayed, or behind another with its label, is nowhere.
-    ///
-    /// A structure and no enumeration, for a field of it is read without a copy of the others.
-    private struct Place {
-        /// When it came into a line or among the suspects. What is there and not here is stale.
-        let since: Timestamp
-        /// Who runs it, and all that follows; nil while it waits.
-        var desk: WorkerDesk?
-        var lease = Lease(start: 0, counter: 0)
-        /// What proves that the lease was given.
-        var token: UInt64 = 0
-        var order = 0
-        var queue = Queue.default
-
-        init(since: Timestamp) {
-            self.since = since
-        }
-
-        var assignment: Assignment? {
-            desk.map { Assignment(lease: lease, desk: $0, order: order, queue: queue) }
-        }
-    }
-
     private(set) var workers: [WorkerID: WorkerDesk] = [:]
-    private var places: [EffectID: Place] = [:]
+    /// What is in a line or among the suspects, and does not wait here, is stale.
+    private var places = EffectPlaces()
     private var waitingCount = 0
     private var lines: [Queue: WaitingLine] = [:]
     /// The newest line that was asked for: the next effect is likely to wait there, too.
@@ -160,13 +138,12 @@ struct Dispatcher {
             if assignment(of: effect.id) == nil { delayed.insert(Due(time: effect.notBefore, effect: effect.id)) }
             return
         }
-        guard places[effect.id] == nil else { return }
-        places[effect.id] = Place(since: now)
+        guard let number = places.insert(effect.id, since: now) else { return }
         waitingCount += 1
         if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
-            line(of: effect.queue).append(effect.id, priority: effect.options.priority)
+            line(of: effect.queue).append(WaitingLine.Entry(effect: effect.id, place: number), priority: effect.options.priority)
         }
     }
 
@@ -195,7 +172,7 @@ struct Dispatcher {
     /// Forgets an effect; returns who held it.
     @discardableResult
     mutating func forget(_ id: EffectID) -> Assignment? {
-        guard let place = places.removeValue(forKey: id) else { return nil }
+        guard let place = places.remove(id) else { return nil }
         guard let assignment = place.assignment else {
             waitingCount -= 1
             return nil
@@ -211,22 +188,19 @@ struct Dispatcher {
 
     /// Since when an effect waits for a worker; nil if it does not.
     func waits(_ id: EffectID) -> Timestamp? {
-        guard let index = places.index(forKey: id), places.values[index].desk == nil else { return nil }
-        return places.values[index].since
+        guard let number = places.number(of: id), places[number].desk == nil else { return nil }
+        return places[number].since
     }
 
     /// Who runs an effect, and under which lease; nil if nobody does.
     func assignment(of id: EffectID) -> Assignment? {
-        guard let index = places.index(forKey: id) else { return nil }
-        return places.values[index].assignment
+        places.number(of: id).flatMap { places[$0].assignment }
     }
 
     /// The token of a job that somebody has under this lease; nil if nobody does.
     func token(of id: EffectID, under lease: Lease) -> UInt64? {
-        guard let index = places.index(forKey: id), places.values[index].desk != nil, places.values[index].lease == lease else {
-            return nil
-        }
-        return places.values[index].token
+        guard let number = places.number(of: id), places[number].desk != nil, places[number].lease == lease else { return nil }
+        return places[number].token
     }
 
     /// Jobs that workers have.
@@ -235,7 +209,7 @@ struct Dispatcher {
     /// Takes an effect back from its worker, if one has it.
     mutating func release(_ id: EffectID) {
         guard let assignment = assignment(of: id) else { return }
-        places[id] = nil
+        _ = places.remove(id)
         ended(id, assignment)
     }
 
@@ -316,7 +290,8 @@ struct Dispatcher {
         if let held, held.lease > lease { return false }
         guard let desk = workers[worker] else { return false }
         forget(effect.id)
-        assign(effect, to: desk, lease: lease, token: token)
+        guard let place = places.insert(effect.id, since: now) else { return false }
+        assign(effect, at: place, to: desk, lease: lease, token: token)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout { limit(effect.id, lease, to: now + timeout + grace) }
         return true
@@ -329,7 +304,7 @@ struct Dispatcher {
         rotation.remove(id)
         let jobs = desk.jobs.sorted { (assignment(of: $0)?.order ?? 0) < (assignment(of: $1)?.order ?? 0) }
         for job in jobs {
-            places[job] = nil
+            _ = places.remove(job)
             told[job] = nil
         }
         return jobs
@@ -352,8 +327,8 @@ struct Dispatcher {
     /// How many effects wait in each queue, suspects included.
     func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for (id, place) in places where place.desk == nil {
-            if let queue = ledger.open[id]?.queue { counts[queue, default: 0] += 1 }
+        for place in places.taken where place.desk == nil {
+            if let queue = place.effect.flatMap({ ledger.open[$0]?.queue }) { counts[queue, default: 0] += 1 }
         }
         return counts
     }
@@ -361,7 +336,7 @@ struct Dispatcher {
     /// How many effects of each queue workers have.
     func runningByQueue() -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for place in places.values where place.desk != nil { counts[place.queue, default: 0] += 1 }
+        for place in places.taken where place.desk != nil { counts[place.queue, default: 0] += 1 }
         return counts
     }
 
@@ -387,8 +362,8 @@ struct Dispatcher {
             passes -= 1
             // Often there is only one.
             if last?.id != id { last = workers[id] }
-            guard let desk = last, let effect = nextReady(for: desk, in: ledger) else { continue }
-            give(effect, to: desk, floor: floor, grace: grace, token: token, &served)
+            guard let desk = last, let (effect, place) = nextReady(for: desk, in: ledger) else { continue }
+            give(effect, at: place, to: desk, floor: floor, grace: grace, token: token, &served)
             passes = rotation.count
         }
         return served.map { desk in
@@ -403,13 +378,13 @@ struct Dispatcher {
     ) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
-            guard waits(id) != nil, let effect = ledger.open[id] else { continue }
+            guard let place = places.number(of: id), places[place].desk == nil, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
                 guard let desk = workers[worker] else { return false }
                 return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
-                give(effect, to: empty, floor: floor, grace: grace, token: token, &served)
+                give(effect, at: place, to: empty, floor: floor, grace: grace, token: token, &served)
             } else {
                 kept.append(id)
             }
@@ -425,26 +400,28 @@ struct Dispatcher {
         desk.sent < desk.credit && !desk.isLeaving && !desk.isIsolated
     }
 
-    private mutating func nextReady(for desk: WorkerDesk, in ledger: EffectLedger) -> OpenEffect? {
+    private mutating func nextReady(for desk: WorkerDesk, in ledger: EffectLedger) -> (effect: OpenEffect, place: Int)? {
         guard hasRoom(desk), desk.id != reserved else { return nil }
         for line in desk.lines where desk.hasRoom(for: line.queue) {
             while let first = line.popFirst() {
-                guard waits(first) != nil, let effect = ledger.open[first], !isSuspect(effect) else { continue }
-                return effect
+                guard places.isWaiting(first.effect, at: first.place), let effect = ledger.open[first.effect], !isSuspect(effect) else {
+                    continue
+                }
+                return (effect, first.place)
             }
         }
         return nil
     }
 
     private mutating func give(
-        _ effect: OpenEffect, to worker: WorkerDesk, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
+        _ effect: OpenEffect, at place: Int, to worker: WorkerDesk, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
         _ served: inout [WorkerDesk]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
         let token = token(effect.id, lease)
-        assign(effect, to: worker, lease: lease, token: token)
+        assign(effect, at: place, to: worker, lease: lease, token: token)
         worker.sent += 1
         if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
         if worker.handed.isEmpty { served.append(worker) }
@@ -453,16 +430,13 @@ struct Dispatcher {
 
     private var orders = 0
 
-    private mutating func assign(_ effect: OpenEffect, to desk: WorkerDesk, lease: Lease, token: UInt64) {
+    private mutating func assign(_ effect: OpenEffect, at place: Int, to desk: WorkerDesk, lease: Lease, token: UInt64) {
         orders += 1
-        let index = places.index(forKey: effect.id)
-        var place = index.map { places.values[$0] } ?? Place(since: effect.notBefore)
-        place.desk = desk
-        place.lease = lease
-        place.token = token
-        place.order = orders
-        place.queue = effect.queue
-        if let index { places.values[index] = place } else { places[effect.id] = place }
+        places[place].desk = desk
+        places[place].lease = lease
+        places[place].token = token
+        places[place].order = orders
+        places[place].queue = effect.queue
         desk.take(effect.id, of: effect.queue)
         if isSuspect(effect) { desk.isIsolated = true }
     }

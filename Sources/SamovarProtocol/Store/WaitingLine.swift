@@ -13,9 +13,15 @@ final class WaitingLine {
     /// How many workers serve it.
     @exclusivity(unchecked) var servers = 0
 
+    /// An effect, and the number of its row among the places.
+    struct Entry {
+        let effect: EffectID
+        let place: Int
+    }
+
     private struct Lane {
         let priority: Int
-        var effects: Deque<EffectID> = []
+        var effects: Deque<Entry> = []
     }
 
     /// The greatest priority first; hardly ever more than one.
@@ -27,14 +33,14 @@ final class WaitingLine {
 
     var isEmpty: Bool { lanes.allSatisfy(\.effects.isEmpty) }
 
-    func append(_ effect: EffectID, priority: Int) {
+    func append(_ entry: Entry, priority: Int) {
         let priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)
         let place = lanes.firstIndex { $0.priority <= priority } ?? lanes.count
         if place == lanes.count || lanes[place].priority != priority { lanes.insert(Lane(priority: priority), at: place) }
-        lanes[place].effects.append(effect)
+        lanes[place].effects.append(entry)
     }
 
-    func popFirst() -> EffectID? {
+    func popFirst() -> Entry? {
         guard let place = lanes.firstIndex(where: { !$0.effects.isEmpty }) else { return nil }
         return lanes[place].effects.popFirst()
     }
