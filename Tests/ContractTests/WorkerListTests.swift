@@ -42,14 +42,19 @@ import Testing
             sent.withLock { $0 += (try? MessagePackDecoder().decode(Parent.Message.self, from: bytes)).map { [$0] } ?? [] }
         }
         let prepared = try await worker.prepare()
-        let handled = try await prepared.handle(effect, Job<Parent>(task, in: .zero, desk: desk))
+        let last: Parent.Message?
+        do {
+            last = try await prepared.handle(effect, Job<Parent>(task, in: .zero, desk: desk))
+        } catch {
+            await prepared.tearDown()
+            throw error
+        }
         await prepared.tearDown()
-        guard case .answered(let last) = handled else { throw Unhandled() }
         let collected = try desk.close().map { try MessagePackDecoder().decode(Parent.Message.self, from: $0) }
         return sent.withLock { $0 } + collected + (last.map { [$0] } ?? [])
     }
 
-    struct Unhandled: Error {}
+    struct Unprepared: Error {}
 
     static func listed(hasMail: Bool) -> Worker<Parent> {
         Worker {
@@ -66,7 +71,7 @@ import Testing
         #expect(try await Self.run(Self.listed(hasMail: true), .say("hello")) == [.said("hello to you")])
         #expect(try await Self.run(Self.listed(hasMail: true), .say("x")) == [.said("mailed x")])
         #expect(try await Self.run(Self.listed(hasMail: false), .say("x")) == [.said("kept x")])
-        await #expect(throws: Unhandled.self) { try await Self.run(Self.listed(hasMail: true), .nothing) }
+        await #expect(throws: NotTaken.self) { try await Self.run(Self.listed(hasMail: true), .nothing) }
     }
 
     @Test func `Groups see only what was ordered for them, and are the queues of their worker`() async throws {
@@ -77,7 +82,7 @@ import Testing
         }
         #expect(worker.queues == ["a", "b"])
         #expect(try await Self.run(worker, .say("x"), queue: "b") == [.said("b x")])
-        await #expect(throws: Unhandled.self) { try await Self.run(worker, .say("x")) }
+        await #expect(throws: NotTaken.self) { try await Self.run(worker, .say("x")) }
     }
 
     @Test func `A child's worker takes the child's effects, and what it sends is the parent's`() async throws {
@@ -115,7 +120,7 @@ import Testing
         func part(_ name: String, fails: Bool = false) -> Worker<Parent> {
             Worker(
                 environment: {
-                    if fails { throw Unhandled() }
+                    if fails { throw Unprepared() }
                     diary.withLock { $0.append("make \(name)") }
                     return name
                 }, tearDown: { name in diary.withLock { $0.append("end \(name)") } }
@@ -125,7 +130,7 @@ import Testing
         await prepared.tearDown()
         #expect(diary.withLock { $0 } == ["make a", "make b", "end b", "end a"])
         diary.withLock { $0 = [] }
-        await #expect(throws: Unhandled.self) { try await Worker(joining: [part("a"), part("b", fails: true)]).prepare() }
+        await #expect(throws: Unprepared.self) { try await Worker(joining: [part("a"), part("b", fails: true)]).prepare() }
         #expect(diary.withLock { $0 } == ["make a", "end a"])
     }
 }

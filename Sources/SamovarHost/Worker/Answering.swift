@@ -1,44 +1,90 @@
 import CrashPoints
-import MessagePack
-import SamovarCore
-import SamovarProtocol
+public import MessagePack
+public import SamovarCore
+public import SamovarProtocol
 
-/// What a slot does with a job: from the bytes of an effect to the bytes of its answer.
+/// What a slot does with its jobs: from the bytes of an effect to the bytes of its answer.
+///
+/// It is compiled where a worker is made, together with the program. Compiled in here it would ask the runtime for the program's types,
+/// and for memory of their sizes, at each job.
+@usableFromInline
 struct Answering<P: Program>: Sendable {
-    private let handle: Worker<P>.Handle
-    private let effects = ValueCodec<P.Effect>(MessagePackEncoder(), MessagePackDecoder(lenient: true))
-    private let messages = ValueCodec<P.Message>(MessagePackEncoder(), MessagePackDecoder())
+    @usableFromInline let effects = ValueCodec<P.Effect>(MessagePackEncoder(), MessagePackDecoder(lenient: true))
+    @usableFromInline let messages = ValueCodec<P.Message>(MessagePackEncoder(), MessagePackDecoder())
 
-    init(_ handle: @escaping Worker<P>.Handle) {
-        self.handle = handle
-    }
+    @usableFromInline
+    init() {}
 
-    /// One attempt of one effect.
-    nonisolated(nonsending) func answer(_ assignment: WorkerDesk.Assignment, _ desk: JobDesk) async -> JobResult.Answer {
-        let task = assignment.task
-        let effect: P.Effect
-        do {
-            effect = try effects.decode(task.payload)
-        } catch {
-            let text = describe(decodingFailure: error, of: P.Effect.self)
-            return .failed(.unhandled, "this worker cannot read the effect: \(text)", permanent: true)
-        }
-        do {
-            CrashPoint.pass(.workerBeforeEffect)
-            let handled = try await handle(effect, Job<P>(task, in: assignment.timeline, desk: desk))
-            CrashPoint.pass(.workerAfterEffect)
-            var sent = desk.close()
-            switch handled {
-            case .passed:
-                let name = String("\(effect)".prefix(200))
-                return .failed(.unhandled, "no handler of this worker takes \(name) from queue \(task.queue)", permanent: true)
-            case .answered(let last):
-                if let last { sent.append(try messages.encode(last)) }
-                return .done(MessageList(sent))
+    /// Runs one job after the other, for as long as the slot has jobs for this task. One function, for each call that may suspend takes
+    /// as long as a small job.
+    ///
+    /// - Returns: a job that another task has to run, since this one was cancelled.
+    @inlinable
+    nonisolated(nonsending) func work(
+        in slot: Slot, first: WorkerDesk.Assignment?, _ handle: Worker<P>.Handle
+    ) async -> WorkerDesk.Assignment? {
+        var next = first
+        while true {
+            if next == nil { next = await slot.nextJob() }
+            guard let job = next, let desk = slot.begin(job.task) else { return next }
+            let answer: JobResult.Answer
+            do {
+                let effect = try effect(of: job.task)
+                let last = try await handle(effect, Job<P>(job.task, in: job.timeline, desk: desk))
+                answer = .done(try messages(of: desk, last))
+            } catch {
+                answer = failure(error, job.task, desk)
             }
-        } catch {
-            _ = desk.close()
-            return .failed(.threw, "\(error)", permanent: error is Permanent)
+            next = slot.ended(job.task.lease, answer)
         }
     }
+
+    @inlinable
+    func effect(of task: JobTask) throws -> P.Effect {
+        do {
+            let effect = try effects.decode(task.payload)
+            passCrashPoint(isBefore: true)
+            return effect
+        } catch {
+            throw unreadable(error)
+        }
+    }
+
+    @inlinable
+    func messages(of desk: JobDesk, _ last: P.Message?) throws -> MessageList {
+        passCrashPoint(isBefore: false)
+        let sent = desk.close()
+        guard let last else { return MessageList(sent) }
+        let encoded = try messages.encode(last)
+        return sent.isEmpty ? MessageList(encoded[...]) : MessageList(sent + [encoded])
+    }
+
+    @usableFromInline
+    func passCrashPoint(isBefore: Bool) {
+        CrashPoint.pass(isBefore ? .workerBeforeEffect : .workerAfterEffect)
+    }
+
+    @usableFromInline
+    func unreadable(_ error: any Error) -> any Error {
+        Unreadable(text: "this worker cannot read the effect: \(describe(decodingFailure: error, of: P.Effect.self))")
+    }
+
+    @usableFromInline
+    func failure(_ error: any Error, _ task: JobTask, _ desk: JobDesk) -> JobResult.Answer {
+        _ = desk.close()
+        switch error {
+        case let error as Unreadable: return .failed(.unhandled, error.text, permanent: true)
+        case is NotTaken:
+            passCrashPoint(isBefore: false)
+            // It could be decoded a moment ago, and is again only for its name.
+            let name = (try? effects.decode(task.payload)).map { String("\($0)".prefix(200)) } ?? "the effect"
+            return .failed(.unhandled, "no handler of this worker takes \(name) from queue \(task.queue)", permanent: true)
+        default: return .failed(.threw, "\(error)", permanent: error is Permanent)
+        }
+    }
+}
+
+/// An effect whose bytes are none of this program.
+private struct Unreadable: Error {
+    let text: String
 }

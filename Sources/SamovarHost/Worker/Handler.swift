@@ -14,13 +14,6 @@ enum Handled<P: Program>: Sendable {
     /// It is for another handler.
     case passed
     case answered(P.Message?)
-
-    func map<Q: Program>(_ message: (P.Message) -> Q.Message) -> Handled<Q> {
-        switch self {
-        case .passed: .passed
-        case .answered(let answer): .answered(answer.map(message))
-        }
-    }
 }
 
 extension Array {

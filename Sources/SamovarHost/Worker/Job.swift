@@ -1,13 +1,13 @@
-import MessagePack
+public import MessagePack
 public import SamovarCore
-import SamovarProtocol
+public import SamovarProtocol
 
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
     public var key: String { "\(timeline)/\(effect)" }
-    private let timeline: Timeline
-    private let task: JobTask
+    @usableFromInline let timeline: Timeline
+    @usableFromInline let task: JobTask
     private var effect: EffectID { task.effect }
     /// From 1.
     public var attempt: Int { task.attempt }
@@ -21,9 +21,10 @@ public struct Job<P: Program>: Sendable {
     public let deadline: ContinuousClock.Instant?
     /// How far earlier attempts came with `stream`; nil if none has streamed anything.
     public var resume: Resume? { task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
-    private let desk: JobDesk
-    private let encode: @Sendable (P.Message) throws -> [UInt8]
+    @usableFromInline let desk: JobDesk
+    @usableFromInline let encode: @Sendable (P.Message) throws -> [UInt8]
 
+    @inlinable
     init(_ task: JobTask, in timeline: Timeline, desk: JobDesk) {
         self.timeline = timeline
         self.task = task

@@ -5,9 +5,10 @@ import Synchronization
 /// What a running job has said, between its handler and the loop of its worker.
 ///
 /// A slot uses its desk for the next job, too, unless something has kept it: what is left of an ended job must not speak for another.
+@usableFromInline
 final class JobDesk: Sendable {
     private struct State {
-        let lease: Lease
+        var lease: Lease
         var messages: [[UInt8]] = []
         var window: StreamWindow
         var isClosed = false
@@ -19,6 +20,15 @@ final class JobDesk: Sendable {
         init(_ task: JobTask) {
             lease = task.lease
             window = StreamWindow(after: task.resume)
+        }
+
+        /// For another job. Most have used nothing of it.
+        mutating func reset(_ task: JobTask) {
+            lease = task.lease
+            if !messages.isEmpty { messages = [] }
+            if window.last != 0 || task.resume != nil { window = StreamWindow(after: task.resume) }
+            isClosed = false
+            told = nil
         }
 
         mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
@@ -38,7 +48,7 @@ final class JobDesk: Sendable {
 
     /// Begins anew, for another job.
     func reset(_ task: JobTask) {
-        state.withLock { $0 = State(task) }
+        state.withLock { $0.reset(task) }
     }
 
     func collect(_ message: [UInt8]) {
@@ -46,6 +56,7 @@ final class JobDesk: Sendable {
     }
 
     /// The collected messages; nothing can be streamed after this.
+    @usableFromInline
     func close() -> [[UInt8]] {
         let (messages, waiters) = state.withLock { state in
             state.isClosed = true

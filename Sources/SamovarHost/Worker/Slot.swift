@@ -1,14 +1,17 @@
-import SamovarCore
-import SamovarProtocol
+public import SamovarCore
+public import SamovarProtocol
 import Synchronization
 
 /// One slot of a worker: a long-lived task that runs one job after the other.
 ///
 /// A job runs in the slot's task and not in one of its own, which would cost more than a small job does. So the task of a job that was
 /// cancelled is a cancelled task: it runs no other, and the slot goes on with a new one.
+@usableFromInline
 final class Slot: Sendable {
-    /// Runs where the slot runs; to change executors and back would cost as much as a small job.
-    typealias Answer = nonisolated(nonsending) @Sendable (WorkerDesk.Assignment, JobDesk) async -> JobResult.Answer
+    /// Runs jobs one after the other, beginning with one that another task has left, and ends with one that it may not run. It runs
+    /// where the slot runs; to change executors and back would cost as much as a small job.
+    @usableFromInline
+    typealias Work = nonisolated(nonsending) @Sendable (Slot, WorkerDesk.Assignment?) async -> WorkerDesk.Assignment?
 
     private struct State {
         /// The running job.
@@ -17,6 +20,8 @@ final class Slot: Sendable {
         var said: JobDesk?
         /// The running job was told to stop.
         var isInterrupted = false
+        /// The newest job that was told to stop. It may not have begun.
+        var cancelled: Lease?
         /// A job that nobody has come for.
         var next: WorkerDesk.Assignment?
         var isClosed = false
@@ -53,14 +58,14 @@ final class Slot: Sendable {
     }
 
     /// Runs jobs until the slot is closed.
-    func run(on executor: SlotExecutor, _ answer: @escaping Answer) async {
+    func run(on executor: SlotExecutor, _ work: @escaping Work) async {
         var interruptions = interruptions.makeAsyncIterator()
         var first: WorkerDesk.Assignment?
         repeat {
             first = await withTaskGroup(of: WorkerDesk.Assignment?.self) { group in
                 // Only this one runs handlers, which may block its thread; a cancellation must get through meanwhile.
                 group.addTask(executorPreference: executor) { [first] in
-                    let left = await self.work(first, answer)
+                    let left = await work(self, first)
                     self.interrupt.yield(.ended)
                     return left
                 }
@@ -70,26 +75,15 @@ final class Slot: Sendable {
         } while first != nil || !isClosed
     }
 
-    /// Ends with the job that a task shall run which is not cancelled, if there is one already.
-    private nonisolated(nonsending) func work(
-        _ first: WorkerDesk.Assignment?, _ answer: Answer
-    ) async -> WorkerDesk.Assignment? {
-        var assignment = first
-        while true {
-            if assignment == nil { assignment = await nextJob() }
-            guard let job = assignment else { return nil }
-            guard let said = begin(job.task) else { return assignment }
-            let result = await answer(job, said)
-            assignment = desk.finished(job.task.lease, result, in: number)
-            if assignment == nil, wasInterrupted() { return nil }
-        }
-    }
+    // MARK: The slot's task
 
     /// A desk for a job; nil if the one before it was told to stop, for then this task is a cancelled one.
-    private func begin(_ task: JobTask) -> JobDesk? {
+    @usableFromInline
+    func begin(_ task: JobTask) -> JobDesk? {
         state.withLock { state in
             guard !state.takeInterruption() else { return nil }
             state.lease = task.lease
+            if state.cancelled == task.lease { stop(&state) }
             if isKnownUniquelyReferenced(&state.said), let said = state.said {
                 said.reset(task)
                 return said
@@ -100,13 +94,18 @@ final class Slot: Sendable {
         }
     }
 
-    /// Whether the job that has ended was told to stop.
-    private func wasInterrupted() -> Bool { state.withLock { $0.takeInterruption() } }
+    /// The handler of a job has ended. The slot's next job, if there is one.
+    @usableFromInline
+    func ended(_ lease: Lease, _ answer: JobResult.Answer) -> WorkerDesk.Assignment? {
+        desk.finished(lease, answer, in: number)
+    }
 
-    /// Waits for the loop to bring a job; nil when the slot is closed.
-    private nonisolated(nonsending) func nextJob() async -> WorkerDesk.Assignment? {
+    /// Waits for the loop to bring a job; nil when the slot is closed, and for a task that is a cancelled one.
+    @usableFromInline
+    nonisolated(nonsending) func nextJob() async -> WorkerDesk.Assignment? {
         await withCheckedContinuation { continuation in
             let (job, isReady) = state.withLock { state -> (WorkerDesk.Assignment?, Bool) in
+                if state.takeInterruption() { return (nil, true) }
                 if let job = state.next {
                     state.next = nil
                     return (job, true)
@@ -132,14 +131,18 @@ final class Slot: Sendable {
         idle?.resume(returning: job)
     }
 
-    /// Tells a job to stop. It may have ended.
+    /// Tells a job to stop. It may have ended, and it may be about to begin.
     func cancel(_ lease: Lease) {
         state.withLock { state in
-            guard state.lease == lease else { return }
-            state.isInterrupted = true
-            // Under the lock: before the end of the job's task, or it would reach the next one.
-            interrupt.yield(.cancel)
+            state.cancelled = lease
+            if state.lease == lease { stop(&state) }
         }
+    }
+
+    private func stop(_ state: inout State) {
+        state.isInterrupted = true
+        // Under the lock: before the end of the job's task, or it would reach the next one.
+        interrupt.yield(.cancel)
     }
 
     func acknowledged(_ mark: StreamMark) {

@@ -19,12 +19,25 @@ public import SamovarCore
 /// `job.key`. What it throws is retried as the effect's `retry` says; `throw Permanent(…)` is not. Cancellation of its task
 /// means that nobody wants the answer any more.
 public struct Worker<P: Program>: Sendable {
-    typealias Handle = nonisolated(nonsending) @Sendable (P.Effect, Job<P>) async throws -> Handled<P>
+    /// Throws `NotTaken` for an effect that is another's.
+    @usableFromInline
+    typealias Handle = nonisolated(nonsending) @Sendable (P.Effect, Job<P>) async throws -> P.Message?
 
     /// A worker in its process, ready for jobs.
+    @usableFromInline
     struct Prepared: Sendable {
-        let handle: Handle
-        var tearDown: @Sendable () async -> Void = {}
+        @usableFromInline let handle: Handle
+        @usableFromInline let work: Slot.Work
+        @usableFromInline let tearDown: @Sendable () async -> Void
+
+        /// Inlined where a worker is made, so that what it does with each job is compiled together with its program.
+        @inlinable
+        init(_ handle: @escaping Handle, tearDown: @escaping @Sendable () async -> Void = {}) {
+            let answering = Answering<P>()
+            self.handle = handle
+            self.tearDown = tearDown
+            work = { await answering.work(in: $0, first: $1, handle) }
+        }
     }
 
     let prepare: @Sendable () async throws -> Prepared
@@ -33,21 +46,24 @@ public struct Worker<P: Program>: Sendable {
     /// How many jobs of a queue a process holds at once.
     public private(set) var limits: [Queue: Int] = [:]
 
-    private init(queues: [Queue], limits: [Queue: Int] = [:], prepare: @escaping @Sendable () async throws -> Prepared) {
+    @usableFromInline
+    init(queues: [Queue], limits: [Queue: Int] = [:], prepare: @escaping @Sendable () async throws -> Prepared) {
         self.queues = queues
         self.limits = limits
         self.prepare = prepare
     }
 
     /// A worker of one function.
+    @inlinable
     public init(_ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Job<P>) async throws -> P.Message?) {
-        self.init(queues: []) { Prepared { .answered(try await handle($0, $1)) } }
+        self.init(queues: []) { Prepared(handle) }
     }
 
     /// A worker whose handler has an environment: clients, connections, caches. It is made in worker processes only, once,
     /// before the first job.
     ///
     /// - Parameter tearDown: called once, when the last job of the process has ended. Not if the process is killed.
+    @inlinable
     public init<Environment: Sendable>(
         environment: @escaping @Sendable () async throws -> Environment,
         tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
@@ -56,7 +72,7 @@ public struct Worker<P: Program>: Sendable {
         self.init(queues: []) {
             let environment = try await environment()
             return Prepared {
-                .answered(try await handle($0, environment, $1))
+                try await handle($0, environment, $1)
             } tearDown: {
                 await tearDown(environment)
             }
@@ -85,7 +101,8 @@ public struct Worker<P: Program>: Sendable {
         self.init(queues: list.flatMap(\.queues).inOrderOfAppearance) {
             let environment = try await environment()
             return Prepared { effect, job in
-                try await list.handle(effect, environment, job)
+                guard case .answered(let message) = try await list.handle(effect, environment, job) else { throw NotTaken() }
+                return message
             } tearDown: {
                 await tearDown(environment)
             }
@@ -116,9 +133,11 @@ public struct Worker<P: Program>: Sendable {
             }
             return Prepared { [prepared] effect, job in
                 for worker in prepared {
-                    if case .answered(let message) = try await worker.handle(effect, job) { return .answered(message) }
+                    do {
+                        return try await worker.handle(effect, job)
+                    } catch is NotTaken {}  // It is for one of the others.
                 }
-                return .passed
+                throw NotTaken()
             } tearDown: { [prepared] in
                 for worker in prepared.reversed() { await worker.tearDown() }
             }
@@ -134,8 +153,8 @@ public struct Worker<P: Program>: Sendable {
         Worker<Parent>(queues: queues, limits: limits) { [prepare] in
             let child = try await prepare()
             return Worker<Parent>.Prepared(
-                handle: { whole, job in
-                    guard let part = effect(whole) else { return .passed }
+                { whole, job in
+                    guard let part = effect(whole) else { throw NotTaken() }
                     return try await child.handle(part, job.lift(P.self, message: message)).map(message)
                 }, tearDown: child.tearDown)
         }
@@ -170,6 +189,9 @@ extension Worker where P.Effect == Never {
 
 /// The environment of handlers that need none.
 public struct NoEnvironment: Sendable {}
+
+/// The effect is for another worker of the process.
+struct NotTaken: Error {}
 
 /// An error that no retry will mend: the effect fails at once.
 public struct Permanent: Error, CustomStringConvertible {

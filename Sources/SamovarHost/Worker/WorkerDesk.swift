@@ -1,5 +1,5 @@
-import SamovarCore
-import SamovarProtocol
+public import SamovarCore
+public import SamovarProtocol
 import Synchronization
 import ZeroMQ
 
@@ -11,11 +11,13 @@ import ZeroMQ
 ///
 /// The loop moderates itself as a network card does. An answer that comes to a loop at rest leaves at once; those that come right
 /// after it gather for a moment, unless a slot has nothing else to do.
+@usableFromInline
 final class WorkerDesk: Sendable {
     /// A job for a slot.
+    @usableFromInline
     struct Assignment: Sendable {
-        let task: JobTask
-        let timeline: Timeline
+        @usableFromInline let task: JobTask
+        @usableFromInline let timeline: Timeline
     }
 
     /// What the loop is doing.

@@ -73,7 +73,7 @@ public struct WorkerHost<P: Program>: Service {
     public func run() async throws {
         let prepared = try await worker.prepare()
         do {
-            try await run(prepared.handle)
+            try await run(prepared.work)
         } catch {
             await prepared.tearDown()
             throw error
@@ -81,14 +81,13 @@ public struct WorkerHost<P: Program>: Service {
         await prepared.tearDown()
     }
 
-    private func run(_ handle: @escaping Worker<P>.Handle) async throws {
-        let answering = Answering(handle)
+    private func run(_ work: @escaping Slot.Work) async throws {
         let executors = (0..<min(slots.count, Self.maximumThreads)).map { SlotExecutor($0) }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
-                    group.addTask { await slot.run(on: executor) { await answering.answer($0, $1) } }
+                    group.addTask { await slot.run(on: executor, work) }
                 }
                 defer {
                     for slot in slots { slot.close() }
