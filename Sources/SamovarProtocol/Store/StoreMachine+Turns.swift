@@ -231,8 +231,8 @@ extension StoreMachine {
         state.ledger.open.isEmpty && inboxCount == 0 && answers.isEmpty && state.subscriptions.isIdle
     }
 
-    /// Tells subscribers at once that nothing is left, and not with the tick of the next second. But not again and again: a store
-    /// that gets one input after the other would send as many ticks as views.
+    /// Tells subscribers soon that nothing is left, and not with the tick of the next second. But only if that lasts, and not again and
+    /// again: a store that gets one input after the other comes to rest behind each view, and a tick would hold up the view's delivery.
     private mutating func announceIdle(now: Timestamp) {
         guard isIdle && (viewsOff != nil || views.isCurrent(head: head)) else {
             idleTickDue = nil
@@ -240,7 +240,7 @@ extension StoreMachine {
             return
         }
         guard !wasIdle else { return }
-        let due = idleToldAt.map { $0 + settings.idleInterval } ?? now
+        let due = idleTickDue ?? max(now + settings.idlePause, idleToldAt.map { $0 + settings.idleInterval } ?? now)
         guard due <= now else { return idleTickDue = due }
         publishTick()
         idleTickDue = nil

@@ -47,6 +47,8 @@ public struct StoreSettings: Equatable, Sendable {
 
     /// The least time between two views.
     public var viewInterval: Duration = .milliseconds(33)
+    /// How long nothing must have been left to do before a tick tells it.
+    public var idlePause: Duration = .milliseconds(10)
     /// The least time between two ticks that are sent because nothing is left to do; between them there is one each second.
     public var idleInterval: Duration = .milliseconds(100)
     /// A view costs at most one part in so many of the store's time.
