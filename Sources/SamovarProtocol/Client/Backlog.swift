@@ -65,7 +65,8 @@ struct Backlog: Equatable {
         entries[index].input = nil
         bytes -= size
         if sequence < cursor { bytesInFlight -= size }
-        while let first = entries.first, first.input == nil {
+        // Looked at where it is: a copy would count references.
+        while !entries.isEmpty, entries[0].input == nil {
             entries.removeFirst()
             oldest += 1
         }

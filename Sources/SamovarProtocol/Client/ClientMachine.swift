@@ -127,7 +127,7 @@ extension ClientMachine {
             throw .backlogFull
         }
         let number = backlog.append(input, to: instance)
-        note(.input(Submission(sequence: number, instance: instance, input: input)))
+        if isDurable { note(.input(Submission(sequence: number, instance: instance, input: input))) }
         return base + number
     }
 
@@ -315,7 +315,12 @@ extension ClientMachine {
         case .pong(let credit): self.credit = max(self.credit, credit)
         case .receipt(let outcomes, let credit):
             self.credit = max(self.credit, credit)
-            for outcome in outcomes { take(outcome, now, &actions) }
+            actions.reserveCapacity(actions.count + outcomes.count)
+            var isNew = false
+            for outcome in outcomes where take(outcome, &actions) { isNew = true }
+            guard isNew else { break }
+            resynced = nil
+            repeatAt = backlog.hasInFlight ? now + connection.silence : nil
         case .settled(let turn, let dead):
             guard requests.settled(turn) else { break }
             actions.append(.settled(turn: turn, dead: dead))
@@ -337,15 +342,15 @@ extension ClientMachine {
         }
     }
 
-    private mutating func take(_ outcome: Outcome, _ now: Timestamp, _ actions: inout [Action]) {
-        guard backlog.answer(outcome.sequence) else { return }
-        resynced = nil
+    /// False if the outcome is known already.
+    private mutating func take(_ outcome: Outcome, _ actions: inout [Action]) -> Bool {
+        guard backlog.answer(outcome.sequence) else { return false }
         witness = max(witness, outcome.turn)
-        repeatAt = backlog.hasInFlight ? now + connection.silence : nil
         if isDurable { unseen.insert(outcome.sequence) }
         var outcome = outcome
         outcome.sequence += base
         actions.append(.answered(outcome))
+        return true
     }
 
     private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
