@@ -55,4 +55,16 @@ import Testing
         #expect(other !== kept)
         #expect(other?.close() == [])
     }
+
+    @Test func `What a short lock guards is changed by one thread at a time`() async {
+        let lock = ShortLock([0])
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<10_000 { lock.withLock { $0.append($0.removeLast() + 1) } }
+                }
+            }
+        }
+        #expect(lock.withLock { $0 } == [80_000])
+    }
 }

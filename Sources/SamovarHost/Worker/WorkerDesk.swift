@@ -1,6 +1,5 @@
 public import SamovarCore
 public import SamovarProtocol
-import Synchronization
 import ZeroMQ
 
 /// The machine of a worker, entered by its loop and by its slots.
@@ -54,14 +53,14 @@ final class WorkerDesk: Sendable {
         }
     }
 
-    private let state: Mutex<State>
+    private let state: ShortLock<State>
     private let clock = HostClock()
     let wakeup: Wakeup
 
     init(_ machine: consuming sending WorkerMachine, slots: Int) throws(ZeroMQError) {
         wakeup = try Wakeup()
         let free = Array((0..<slots).reversed())
-        state = Mutex(State(machine: machine, freeSlots: free, leases: Array(repeating: nil, count: slots)))
+        state = ShortLock(State(machine: machine, freeSlots: free, leases: Array(repeating: nil, count: slots)))
     }
 
     func now() -> Timestamp { clock.now() }
