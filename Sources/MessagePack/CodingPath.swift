@@ -1,18 +1,24 @@
-/// The way from a value to one of its parts. Kept as little as possible, since a path is only made for an error.
+/// The way from a value to one of its parts. Kept as little as possible, and nothing but bits, since a path is only made for an error.
 enum PathStep {
     /// The value stands in the place of the one above, as the value of a single value container does.
     case same
-    case key(any CodingKey)
+    /// A key of this type, which begins at this index in the bytes of the value above.
+    case key(any CodingKey.Type, at: Int)
     case index(Int)
     /// The value of a dictionary, whose encoded key begins at this index in the bytes of the value above.
     case entry(Int)
 
     func codingKey(in bytes: @autoclosure () -> ArraySlice<UInt8>) -> (any CodingKey)? {
         switch self {
-        case .same: nil
-        case .key(let key): key
-        case .index(let index): IndexKey(index)
-        case .entry(let start): EntryKey(encoded: bytes()[start...])
+        case .same:
+            return nil
+        case .key(let type, let start):
+            let entry = EntryKey(in: bytes(), at: start)
+            return type.init(stringValue: entry.stringValue) ?? entry
+        case .index(let index):
+            return IndexKey(index)
+        case .entry(let start):
+            return EntryKey(in: bytes(), at: start)
         }
     }
 }
@@ -33,8 +39,9 @@ struct IndexKey: CodingKey {
 struct EntryKey: CodingKey {
     let stringValue: String
 
-    init(encoded bytes: ArraySlice<UInt8>) {
-        var reader = MessagePackReader(bytes)
+    init(in bytes: ArraySlice<UInt8>, at start: Int) {
+        // There are none if whoever asks has kept a decoder beyond its time.
+        var reader = MessagePackReader(bytes.dropFirst(max(start - bytes.startIndex, 0)))
         do {
             stringValue = try reader.readString()
         } catch {
@@ -51,12 +58,14 @@ struct EntryKey: CodingKey {
 
 /// The key under which the value of a superclass stands.
 struct SuperKey: CodingKey {
+    static let name = "super"
+
     init() {}
     init?(intValue: Int) { nil }
-    init?(stringValue: String) { nil }
+    init?(stringValue: String) { if stringValue != Self.name { return nil } }
 
     var intValue: Int? { nil }
-    var stringValue: String { "super" }
+    var stringValue: String { Self.name }
 }
 
 /// A path as it is written in Swift: `seed.items[3].name`.

@@ -2,7 +2,7 @@
 extension MessagePackReader {
     @usableFromInline
     mutating func readIntegralFloat<T: FixedWidthInteger>() throws(MessagePackError) -> T {
-        let type = try peekType()
+        let type = try nextType()
         guard type != .integer else { throw truncated() }
         guard isLenient, type == .float else { throw mismatch("an integer") }
         let start = next
@@ -24,7 +24,7 @@ extension MessagePackReader {
 
     @usableFromInline
     mutating func readIntegerAsDouble() throws(MessagePackError) -> Double {
-        guard isLenient, try peekType() == .integer else { throw mismatch("a float") }
+        guard isLenient, try nextType() == .integer else { throw mismatch("a float") }
         if let value = try integer(as: Int64.self) { return Double(value) }
         return Double(try readUInt64())
     }
@@ -43,7 +43,7 @@ extension MessagePackReader {
 
     @usableFromInline
     mutating func readBase64() throws(MessagePackError) -> [UInt8] {
-        guard isLenient, try peekType() == .string else { throw mismatch("binary data") }
+        guard isLenient, try nextType() == .string else { throw mismatch("binary data") }
         let content = try stringContent()
         guard let value = decodeBase64(bytes[content]) else {
             throw MessagePackError(.invalidValue, "a string is not base64", offset: position)

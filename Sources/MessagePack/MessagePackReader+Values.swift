@@ -101,7 +101,7 @@ extension MessagePackReader {
     }
 
     private mutating func readValue(depth: Int) throws(MessagePackError) -> MessagePackValue {
-        switch try peekType() {
+        switch try nextType() {
         case .nil:
             next += 1
             return .nil

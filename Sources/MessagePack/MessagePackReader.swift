@@ -55,7 +55,13 @@ public struct MessagePackReader: Sendable {
     @inlinable
     public func peekType() throws(MessagePackError) -> MessagePackType {
         var reader = self
-        guard let type = MessagePackType(firstByte: try reader.peek()) else { throw reader.neverUsed() }
+        return try reader.nextType()
+    }
+
+    /// The same without a copy of the reader.
+    @inlinable
+    mutating func nextType() throws(MessagePackError) -> MessagePackType {
+        guard let type = MessagePackType(firstByte: try peek()) else { throw neverUsed() }
         return type
     }
 

@@ -33,6 +33,59 @@ import Testing
         }
     }
 
+    @Test func `a value is encoded as ever, however often and among whichever others`() throws {
+        let codec = Self.codec(Bits.self)
+        let encoder = MessagePackEncoder(canonical: true)
+        let values: [Bits] =
+            (0..<100).map { .by(amount: $0 << $0 % 60) } + (0..<100).map { .at(x: Int8($0), y: $0 % 3 == 0 ? nil : Float($0) / 2) }
+            + [.at(x: 1, y: .nan), .at(x: 1, y: -0.0), .at(x: 1, y: 0), .reset]
+        for round in 1...3 {
+            for value in values {
+                for _ in 1...round { #expect(try codec.encode(value) == encoder.encode(value)) }
+            }
+        }
+    }
+
+    /// What no type should do: it keeps the containers of its values.
+    private final class Keeper: Codable {
+        enum Key: CodingKey { case name }
+
+        let name: String
+        var encoding: KeyedEncodingContainer<Key>?
+        let decoding: KeyedDecodingContainer<Key>?
+
+        init(_ name: String) {
+            self.name = name
+            decoding = nil
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            name = try container.decode(String.self, forKey: .name)
+            decoding = container
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(name, forKey: .name)
+            encoding = container
+        }
+    }
+
+    @Test func `a container that is kept beyond its value shows in no other`() throws {
+        let codec = Self.codec([Keeper].self)
+        let keepers = (0..<20).map { Keeper("keeper \($0)") }
+        for _ in 1...3 {
+            let bytes = try codec.encode(keepers)
+            #expect(try bytes == MessagePackEncoder(canonical: true).encode(keepers.map { ["name": $0.name] }))
+            for keeper in keepers { try keeper.encoding?.encode("another", forKey: .name) }
+            let decoded = try codec.decode(bytes)
+            #expect(decoded.map(\.name) == keepers.map(\.name))
+        }
+        let once = try MessagePackDecoder().decode([Keeper].self, from: codec.encode(keepers))
+        #expect(try once.map { try $0.decoding?.decode(String.self, forKey: .name) } == keepers.map(\.name))
+    }
+
     @Test func `a value with references is decoded each time`() throws {
         let codec = Self.codec(Step.self)
         for name in ["", "a", "b", String(repeating: "é", count: 100), "a", "b"] {

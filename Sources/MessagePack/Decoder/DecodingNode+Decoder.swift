@@ -5,7 +5,7 @@ extension DecodingNode: Decoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         try openMap()
         allow(type)
-        return KeyedDecodingContainer(KeyedDecoding(node: self))
+        return keyedContainer(type)
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

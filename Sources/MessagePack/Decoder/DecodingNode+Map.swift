@@ -6,20 +6,35 @@ extension DecodingNode {
         let value: Int
     }
 
-    /// The number of the pair with this key and where its value begins, or nil if there is none.
-    func find(_ key: String) throws -> (element: Int, offset: Int)? {
+    /// A pair: its number, and where its key and its value begin.
+    struct Found {
+        let element: Int
+        let key: Int
+        let value: Int
+    }
+
+    /// The pair with this key, or nil if there is none.
+    func find(_ key: String) throws -> Found? {
         guard count > 0 else { return nil }
         var name = key
         if isIndexed {
-            if index < count, try compareKey(at: entries[index].key, with: &name) { return (index, entries[index].value) }
+            if index < count, try compareKey(at: entries[index].key, with: &name) { return found(index) }
         } else if index < count, try compareKey(at: next, with: &name) {
-            return (index, session.reader.next)
+            return Found(element: index, key: next, value: session.reader.next)
         }
         try makeIndex()
-        for element in entries.indices where try compareKey(at: entries[element].key, with: &name) {
-            return (element, entries[element].value)
-        }
+        for element in entries.indices where try compareKey(at: entries[element].key, with: &name) { return found(element) }
         return nil
+    }
+
+    private func found(_ element: Int) -> Found {
+        Found(element: element, key: entries[element].key, value: entries[element].value)
+    }
+
+    /// Moves the reader to a value that was asked for.
+    func move(to found: Found) {
+        know(found.element)
+        session.reader.next = found.value
     }
 
     /// Finds the pairs of the map, in their order.
@@ -110,7 +125,7 @@ extension DecodingNode {
         session.reader.next = offset
         defer { session.reader.next = place }
         do {
-            guard try session.reader.peekType() == .integer else { return try session.reader.readString() }
+            guard try session.reader.nextType() == .integer else { return try session.reader.readString() }
             return try session.reader.integer(as: Int64.self).map { "\($0)" } ?? "\(session.reader.readUInt64())"
         } catch {
             // A key of another type, or not UTF-8, is equal to no key that a type can ask for.
@@ -122,7 +137,10 @@ extension DecodingNode {
 extension MessagePackReader {
     /// Passes over a string and says whether it is this text; passes over nothing and returns nil if the next value is another.
     mutating func compareString(with text: inout String) throws(MessagePackError) -> Bool? {
-        guard try peekType() == .string else { return nil }
+        switch try peek() {
+        case Format.fixString..<Format.nil, Format.string8...Format.string32: break
+        default: return nil
+        }
         let content = try stringContent()
         next = content.upperBound
         return isEqual(content, to: &text)
@@ -140,11 +158,10 @@ extension MessagePackReader {
     /// Whether the bytes at these indices are the UTF-8 of a text.
     func isEqual(_ content: Range<Int>, to text: inout String) -> Bool {
         text.withUTF8 { utf8 in
-            guard utf8.count == content.count else { return false }
-            return bytes.withUnsafeBufferPointer { bytes in
+            bytes.withUnsafeBytes { bytes in
                 let start = content.lowerBound - self.bytes.startIndex
-                for index in 0..<utf8.count where utf8[index] != bytes[start + index] { return false }
-                return true
+                let content = UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count])
+                return areEqual(content, UnsafeRawBufferPointer(utf8))
             }
         }
     }

@@ -43,13 +43,13 @@ extension DecodingNode {
         if type == Int.self, !isKey { return same(try readInteger(Int.self, step)) }
         if type == Double.self { return same(try readDouble(step)) }
         if type == Bool.self { return same(try readBool(step)) }
-        if type == [UInt8].self, try session.reader.peekType() != .array { return same(try readBinary(step)) }
+        if type == [UInt8].self, try session.reader.nextType() != .array { return same(try readBinary(step)) }
         let form = session.form(of: type)
         if case .packable(let direct) = form { return try readDirectly(direct, as: type, step) }
 
         var node = session.node(below: self, at: session.reader.next, step: step, subject: type, isKey: isKey)
         defer { session.recycle(&node) }
-        guard node.level <= session.reader.limits.maximumLevel else { throw session.reader.tooDeep() }
+        guard node.level <= session.limits.maximumLevel else { throw session.reader.tooDeep() }
         let value: T
         do {
             if case .dictionary(let dictionary) = form {

@@ -50,6 +50,10 @@ final class DecodingNode {
     @exclusivity(unchecked) private var nestedCount = 0
     /// The one that the parent has nested before this one.
     @exclusivity(unchecked) private var nestedBefore: DecodingNode?
+    /// The keyed containers that it has handed out and takes back.
+    @exclusivity(unchecked) private var containers: KeptContainer<DecodingNode>?
+    /// Whether it takes containers back. It does not once the value is decoded, though the value may have kept it.
+    @exclusivity(unchecked) private var keepsContainers = false
 
     /// Makes the root, at the value given to the decoder.
     init(session: DecodingSession, offset: Int, subject: any Any.Type) {
@@ -75,6 +79,7 @@ final class DecodingNode {
         end = nil
         wordEnd = nil
         keyType = nil
+        keepsContainers = true
         if !moreKeyTypes.isEmpty { moreKeyTypes.removeAll() }
     }
 
@@ -95,6 +100,7 @@ final class DecodingNode {
         let node = session.node(below: self, at: offset, step: step, subject: subject, isNested: true)
         guard nestedCount < 8 else {
             session.forgo()
+            node.keepsContainers = false
             return node
         }
         node.nestedBefore = nested
@@ -112,10 +118,28 @@ final class DecodingNode {
         nestedCount = 0
     }
 
+    func keyedContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
+        guard keepsContainers, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
+        return unsafeDowncast(kept, to: TypedContainer<DecodingNode, KeyedDecodingContainer<Key>>.self).copy()
+    }
+
+    @inline(never)
+    private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
+        let place = ContainerPlace(self)
+        let container = KeyedDecodingContainer(KeyedDecoding<Key>(place: place))
+        if keepsContainers { session.containers.add(container, for: type, place, self, &containers) }
+        return container
+    }
+
+    func takeBackContainers() {
+        keepsContainers = false
+        if containers != nil { session.containers.takeBack(&containers, of: self) }
+    }
+
     /// How many bytes it keeps for itself.
     var capacity: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
-    var isLenient: Bool { session.reader.isLenient }
+    var isLenient: Bool { session.isLenient }
 
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
@@ -141,7 +165,7 @@ final class DecodingNode {
     func openMap() throws {
         guard content != .map else { return }
         session.reader.next = offset
-        if isLenient, isEnum(subject), try session.reader.peekType() == .string { try openWord() }
+        if isLenient, isEnum(subject), try session.reader.nextType() == .string { try openWord() }
         try open(.map, "a map", [String: Any].self) { reader throws(MessagePackError) in try reader.readMapHeader() }
     }
 
@@ -149,7 +173,7 @@ final class DecodingNode {
         _ content: Content, _ expected: String, _ type: any Any.Type,
         header: (inout MessagePackReader) throws(MessagePackError) -> Int
     ) throws {
-        guard depth < session.reader.limits.maximumDepth else { throw session.reader.tooDeep() }
+        guard depth < session.limits.maximumDepth else { throw session.reader.tooDeep() }
         do {
             count = try header(&session.reader)
         } catch {
@@ -168,14 +192,14 @@ final class DecodingNode {
         let word = try session.reader.readRaw()
         wordEnd = session.reader.next
         let bytes = [Format.fixMap | 1] + word + [Format.fixMap]
-        session = DecodingSession(MessagePackReader(bytes, limits: session.reader.limits, lenient: true))
+        session = DecodingSession(MessagePackReader(bytes, limits: session.limits, lenient: true))
         offset = 0
     }
 
     /// Makes sure that the value is a map, or an array of keys and values in turn, and returns the number of pairs.
     func openPairs() throws -> Int {
         session.reader.next = offset
-        guard try session.reader.peekType() == .array else {
+        guard try session.reader.nextType() == .array else {
             try openMap()
             return count
         }

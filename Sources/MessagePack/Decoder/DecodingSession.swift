@@ -11,6 +11,10 @@ final class DecodingSession: CodingSession {
         case dictionary(any DecodableDictionary.Type)
     }
 
+    /// Those of the reader, as of each later one.
+    let limits: MessagePackLimits
+    let isLenient: Bool
+
     /// Moved to wherever a value is read; after a read it stands at the end of the value.
     var reader: MessagePackReader {
         @inline(__always) _read { yield place.pointee }
@@ -23,6 +27,7 @@ final class DecodingSession: CodingSession {
     @exclusivity(unchecked) private var root: DecodingNode?
     @exclusivity(unchecked) private var forms = TypeTable<Form>()
     @exclusivity(unchecked) private var keys = TypeTable<KnownKeys>()
+    let containers = KeptContainers<DecodingNode>()
     /// For who decodes values of one type only.
     let recent: RecentValues?
     /// Whether nothing speaks against using it again: no value holds a node, and none has much memory.
@@ -34,6 +39,8 @@ final class DecodingSession: CodingSession {
 
     init(_ reader: MessagePackReader, recent: consuming RecentValues? = nil) {
         self.recent = recent
+        limits = reader.limits
+        isLenient = reader.isLenient
         place = .allocate(capacity: 1)
         place.initialize(to: reader)
     }
@@ -89,6 +96,7 @@ final class DecodingSession: CodingSession {
     /// Ends the use of a node, and keeps it for another unless the value it was given to still holds it.
     func recycle(_ node: inout DecodingNode) {
         node.recycleNested()
+        node.takeBackContainers()
         guard node.session === self else {
             // A bare word's, which was its own alone.
             node.session.end()

@@ -53,9 +53,9 @@ public struct MessagePackDecoder: Sendable {
     ) throws -> T {
         let reader = MessagePackReader(bytes, limits: limits, lenient: isLenient)
         let session = kept.take() ?? DecodingSession(reader, recent: RecentValues(of: type))
-        if let value = bytes.withUnsafeBytes({ session.recent?.value(of: $0, as: type) }) ?? nil {
-            kept.keep(session)
-            return value
+        if let recent = bytes.withUnsafeBytes({ session.recent?.value(of: $0, as: type) }) {
+            defer { kept.keep(session) }
+            return recent.load(as: type)
         }
         session.reader = reader
         do {

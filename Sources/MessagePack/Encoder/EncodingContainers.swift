@@ -4,7 +4,7 @@ extension EncodingNode: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         begin(.map)
-        return KeyedEncodingContainer(KeyedEncoding(node: self))
+        return keyedContainer(type)
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -18,61 +18,62 @@ extension EncodingNode: Encoder {
 }
 
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let node: EncodingNode
+    let place: ContainerPlace<EncodingNode>
 
-    var codingPath: [any CodingKey] { node.codingPath }
+    var codingPath: [any CodingKey] { place.withNode { $0.codingPath } }
 
     func encodeNil(forKey key: Key) {
-        node.beginPair(key.stringValue)
-        node.appendNil()
+        pair(key) { $0.appendNil() }
     }
 
     func encode(_ value: Bool, forKey key: Key) {
-        node.beginPair(key.stringValue)
-        node.append(value)
+        pair(key) { $0.append(value) }
     }
 
     func encode(_ value: String, forKey key: Key) {
-        node.beginPair(key.stringValue)
-        node.append(value)
+        pair(key) { $0.append(value) }
     }
 
     func encode(_ value: Double, forKey key: Key) {
-        node.beginPair(key.stringValue)
-        node.append(value)
+        pair(key) { $0.append(value) }
     }
 
     func encode(_ value: Float, forKey key: Key) {
-        node.beginPair(key.stringValue)
-        node.append(value)
+        pair(key) { $0.append(value) }
     }
 
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) {
-        node.beginPair(key.stringValue)
-        node.append(value)
+        pair(key) { $0.append(value) }
     }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        try node.appendPair(value, for: key)
+        try place.withNode { try $0.appendPair(value, for: key.stringValue, Key.self) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        child(at: key).container(keyedBy: type)
+        child(at: key.stringValue, Key.self).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        child(at: key).unkeyedContainer()
+        child(at: key.stringValue, Key.self).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { child(at: SuperKey()) }
-    func superEncoder(forKey key: Key) -> any Encoder { child(at: key) }
+    func superEncoder() -> any Encoder { child(at: SuperKey.name, SuperKey.self) }
+    func superEncoder(forKey key: Key) -> any Encoder { child(at: key.stringValue, Key.self) }
 
-    private func child(at key: some CodingKey) -> EncodingNode {
-        node.beginPair(key.stringValue)
-        return node.appendChild(at: .key(key))
+    @inline(__always)
+    private func pair(_ key: Key, _ append: (EncodingNode) -> Void) {
+        place.withNode { node in
+            node.beginPair(key.stringValue)
+            append(node)
+        }
+    }
+
+    private func child(at name: String, _ type: any CodingKey.Type) -> EncodingNode {
+        place.withNode { $0.appendChild(at: name, type) }
     }
 }
 

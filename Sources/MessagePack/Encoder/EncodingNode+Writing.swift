@@ -8,7 +8,7 @@ extension EncodingNode {
                 self, EncodingError.Context(codingPath: codingPath, debugDescription: text))
         }
         if shape != .nothing, shape != .single, depth >= session.limits.maximumDepth { throw tooDeep() }
-        for child in children { try child.node.check() }
+        if !children.isEmpty { try children.withUnsafeBufferPointer { for child in $0 { try child.node.check() } } }
     }
 
     /// Writes what ``check()`` found nothing against.
@@ -45,41 +45,47 @@ extension EncodingNode {
 
     private func writeElements(to writer: inout MessagePackWriter) {
         guard !children.isEmpty else { return writer.writeRaw(body.storage) }
-        var written = 0
-        for child in children {
-            writer.writeRaw(body.storage[written..<child.offset])
-            child.node.write(to: &writer)
-            written = child.offset
+        body.storage.withUnsafeBufferPointer { bytes in
+            var written = 0
+            children.withUnsafeBufferPointer { children in
+                for child in children {
+                    writer.writeRaw(UnsafeBufferPointer(rebasing: bytes[written..<child.offset]))
+                    child.node.write(to: &writer)
+                    written = child.offset
+                }
+            }
+            writer.writeRaw(UnsafeBufferPointer(rebasing: bytes[written...]))
         }
-        writer.writeRaw(body.storage[written...])
     }
 
     /// Writes the elements in the order of their bytes. In a map this is the order of the keys: no encoded key is the
     /// beginning of another one.
     private func writeSortedElements(to writer: inout MessagePackWriter) {
-        guard !children.isEmpty else { return writeSorted(body.storage, starts, to: &writer) }
+        guard !children.isEmpty else { return body.storage.withUnsafeBytes { writeSorted($0, self.starts, to: &writer) } }
         let (bytes, starts) = elementsWithChildren()
-        writeSorted(bytes, starts, to: &writer)
+        bytes.withUnsafeBytes { writeSorted($0, starts, to: &writer) }
     }
 
-    private func writeSorted(_ bytes: [UInt8], _ starts: [Int], to writer: inout MessagePackWriter) {
+    private func writeSorted(_ bytes: UnsafeRawBufferPointer, _ starts: [Int], to writer: inout MessagePackWriter) {
+        func element(_ index: Int) -> Range<Int> {
+            starts[index]..<(index + 1 < count ? starts[index + 1] : bytes.count)
+        }
+        // Most are few, and often in this order.
+        let isSorted = !(1..<count).contains { !precedes(element($0 - 1), element($0), in: bytes) }
+        guard !isSorted else { return writer.writeRaw(bytes) }
         var order: [Range<Int>] = []
         swap(&order, &session.order)
         order.removeAll(keepingCapacity: true)
-        for index in starts.indices {
-            order.append(starts[index]..<(index + 1 < starts.count ? starts[index + 1] : bytes.count))
-        }
-        bytes.withUnsafeBufferPointer { bytes in
-            order.sort { precedes(bytes[$0], bytes[$1]) }
-            for element in order { writer.writeRaw(UnsafeBufferPointer(rebasing: bytes[element])) }
-        }
+        for index in 0..<count { order.append(element(index)) }
+        order.sort { precedes($0, $1, in: bytes) }
+        for element in order { writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[element])) }
         if order.capacity <= 1024 { swap(&order, &session.order) }
     }
 
-    private func precedes(_ first: Slice<UnsafeBufferPointer<UInt8>>, _ second: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        let first = UnsafeBufferPointer(rebasing: first), second = UnsafeBufferPointer(rebasing: second)
-        for index in 0..<min(first.count, second.count) where first[index] != second[index] {
-            return first[index] < second[index]
+    private func precedes(_ first: Range<Int>, _ second: Range<Int>, in bytes: UnsafeRawBufferPointer) -> Bool {
+        for offset in 0..<min(first.count, second.count) {
+            let one = bytes[first.lowerBound + offset], other = bytes[second.lowerBound + offset]
+            if one != other { return one < other }
         }
         return first.count < second.count
     }
@@ -92,7 +98,7 @@ extension EncodingNode {
             writer.writeRaw(body.storage[written..<child.offset])
             let start = writer.count
             child.node.write(to: &writer)
-            for index in child.count..<starts.count { starts[index] += writer.count - start }
+            for index in child.count..<count { starts[index] += writer.count - start }
             written = child.offset
         }
         writer.writeRaw(body.storage[written...])

@@ -33,9 +33,13 @@ final class EncodingNode {
     @exclusivity(unchecked) private(set) var hasScalarKeys = true
     @exclusivity(unchecked) private(set) var count = 0
     @exclusivity(unchecked) private(set) var body = MessagePackWriter()
-    /// Where each element begins; kept only in canonical mode.
+    /// Where each of the `count` elements begins; kept only in canonical mode.
     @exclusivity(unchecked) private(set) var starts: [Int] = []
     @exclusivity(unchecked) private(set) var children: [Child] = []
+    /// The keyed containers that it has handed out and takes back.
+    @exclusivity(unchecked) private var containers: KeptContainer<EncodingNode>?
+    /// Whether it takes containers back. It does not once the value is encoded, though the value may have kept it.
+    @exclusivity(unchecked) private var keepsContainers = false
 
     /// Makes the root, below which the value given to the encoder is encoded.
     init(session: EncodingSession) {
@@ -52,9 +56,9 @@ final class EncodingNode {
         shape = .nothing
         hasConflict = false
         hasScalarKeys = true
+        keepsContainers = true
         count = 0
         body.removeAll()
-        starts.removeAll(keepingCapacity: true)
     }
 
     /// Lets go of what belongs to the value, and joins the finished nodes.
@@ -99,6 +103,24 @@ final class EncodingNode {
         while var child = children.popLast() { session.recycle(&child.node) }
     }
 
+    func keyedContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedEncodingContainer<Key> {
+        guard keepsContainers, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
+        return unsafeDowncast(kept, to: TypedContainer<EncodingNode, KeyedEncodingContainer<Key>>.self).copy()
+    }
+
+    @inline(never)
+    private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedEncodingContainer<Key> {
+        let place = ContainerPlace(self)
+        let container = KeyedEncodingContainer(KeyedEncoding<Key>(place: place))
+        if keepsContainers { session.containers.add(container, for: type, place, self, &containers) }
+        return container
+    }
+
+    func takeBackContainers() {
+        keepsContainers = false
+        if containers != nil { session.containers.takeBack(&containers, of: self) }
+    }
+
     // MARK: Elements
 
     func begin(_ shape: Shape) {
@@ -117,14 +139,21 @@ final class EncodingNode {
 
     /// Begins the next element of an array.
     func beginElement() {
+        if session.isCanonical { if count < starts.count { starts[count] = body.count } else { starts.append(body.count) } }
         count += 1
-        if session.isCanonical { starts.append(body.count) }
     }
 
     /// Begins the next pair of a map.
     func beginPair(_ name: String) {
         beginElement()
         body.write(name)
+    }
+
+    /// Begins the next pair of a map, whose value a node of its own collects.
+    func appendChild(at name: String, _ keyType: any CodingKey.Type) -> EncodingNode {
+        let start = body.count
+        beginPair(name)
+        return appendChild(at: .key(keyType, at: start))
     }
 
     /// Begins a node whose bytes come after those appended so far, however late it is filled.
@@ -139,10 +168,11 @@ final class EncodingNode {
         try appendElement { try append(value, at: step) }
     }
 
-    func appendPair<T: Encodable>(_ value: T, for key: some CodingKey) throws {
+    func appendPair<T: Encodable>(_ value: T, for name: String, _ keyType: any CodingKey.Type) throws {
         try appendElement {
-            body.write(key.stringValue)
-            try append(value, at: .key(key))
+            let start = body.count
+            body.write(name)
+            try append(value, at: .key(keyType, at: start))
         }
     }
 
@@ -168,7 +198,6 @@ final class EncodingNode {
         } catch {
             body.storage.removeSubrange(start...)
             count -= 1
-            if session.isCanonical { starts.removeLast() }
             throw error
         }
     }

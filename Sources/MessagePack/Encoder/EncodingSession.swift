@@ -17,6 +17,9 @@ final class EncodingSession: CodingSession {
     @exclusivity(unchecked) private var free: EncodingNode?
     @exclusivity(unchecked) private var root: EncodingNode?
     @exclusivity(unchecked) private var forms = TypeTable<Form>()
+    let containers = KeptContainers<EncodingNode>()
+    /// For who encodes values of one type only.
+    let recent: RecentValues?
     /// Whether nothing speaks against using it again: no value holds a node, and none has much memory.
     @exclusivity(unchecked) private(set) var isReusable = true
     @exclusivity(unchecked) private var nodeCount = 0
@@ -26,7 +29,8 @@ final class EncodingSession: CodingSession {
     private static let largestNodeCount = 64
     private static let largestCapacity = 64 << 10
 
-    init(isCanonical: Bool, limits: MessagePackLimits) {
+    init(isCanonical: Bool, limits: MessagePackLimits, recent: consuming RecentValues? = nil) {
+        self.recent = recent
         self.isCanonical = isCanonical
         self.limits = limits
     }
@@ -65,6 +69,7 @@ final class EncodingSession: CodingSession {
     /// Ends the use of a node, and keeps it for another unless the value it was given to still holds it.
     func recycle(_ node: inout EncodingNode) {
         node.recycleChildren()
+        node.takeBackContainers()
         guard isKnownUniquelyReferenced(&node) else {
             isReusable = false
             return
