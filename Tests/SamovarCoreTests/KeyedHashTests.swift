@@ -34,6 +34,25 @@ import Testing
         }
     }
 
+    @Test func `Bytes that are added together are those that are added one by one, at any offset`() {
+        let bytes = (0..<40).map { UInt8($0) }
+        for offset in 0..<9 {
+            for count in 0...30 {
+                var together = KeyedHash(secret)
+                var single = KeyedHash(secret)
+                for byte in bytes[..<offset] {
+                    together.combine(byte)
+                    single.combine(byte)
+                }
+                bytes[offset..<offset + count].withUnsafeBytes { together.combine($0) }
+                for byte in bytes[offset..<offset + count] { single.combine(byte) }
+                together.combine(0xff as UInt8)
+                single.combine(0xff as UInt8)
+                #expect(together.finish() == single.finish(), "\(count) bytes after \(offset)")
+            }
+        }
+    }
+
     @Test func bytesGiveTheSameHashHoweverTheyAreStored() {
         let bytes = (0..<100).map { UInt8($0) }
         for count in 0...100 {

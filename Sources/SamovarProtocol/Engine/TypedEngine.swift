@@ -235,7 +235,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ///   - ending: what it is for the effect of its origin.
     @inlinable
     func run(
-        _ message: P.Message, bytes: ArraySlice<UInt8>?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole, log: TurnLog
+        _ message: P.Message, bytes: ArraySlice<UInt8>?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole,
+        log: TurnLog
     ) throws(GroupLimit) {
         sink.begin(log, root: root)
         try run(message, bytes: bytes, origin: origin, now: now, ending: ending)

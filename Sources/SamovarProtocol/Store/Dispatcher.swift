@@ -404,9 +404,8 @@ struct Dispatcher {
         guard hasRoom(desk), desk.id != reserved else { return nil }
         for line in desk.lines where desk.hasRoom(for: line.queue) {
             while let first = line.popFirst() {
-                guard places.isWaiting(first.effect, at: first.place), let effect = ledger.open[first.effect], !isSuspect(effect) else {
-                    continue
-                }
+                let isThere = places.isWaiting(first.effect, at: first.place)
+                guard isThere, let effect = ledger.open[first.effect], !isSuspect(effect) else { continue }
                 return (effect, first.place)
             }
         }

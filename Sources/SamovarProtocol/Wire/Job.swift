@@ -73,7 +73,8 @@ public struct JobTask: Equatable, Sendable {
     /// How far earlier attempts came; nil if they have streamed nothing.
     public var resume: StreamPlace? {
         switch work {
-        case .handedOut(let effect): planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
+        case .handedOut(let effect):
+            planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
         case .read(let box): box.fields.resume
         }
     }
@@ -112,7 +113,8 @@ public struct JobTask: Equatable, Sendable {
         switch work {
         case .handedOut:
             Fields(
-                effect: effect, attempt: attempt, instance: instance, queue: queue, timeout: timeout, resume: resume, payload: payload)
+                effect: effect, attempt: attempt, instance: instance, queue: queue, timeout: timeout, resume: resume,
+                payload: payload)
         case .read(let box): box.fields
         }
     }

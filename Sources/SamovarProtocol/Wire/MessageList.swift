@@ -35,8 +35,10 @@ public struct MessageList: Equatable, Sendable {
 }
 
 extension MessageList: RandomAccessCollection {
+    /// 0.
     public var startIndex: Int { 0 }
 
+    /// The number of messages.
     public var endIndex: Int {
         switch messages {
         case .none: 0
@@ -45,6 +47,7 @@ extension MessageList: RandomAccessCollection {
         }
     }
 
+    /// The message at a position.
     public subscript(position: Int) -> ArraySlice<UInt8> {
         switch messages {
         case .none: preconditionFailure("an answer without messages has no message \(position)")
@@ -57,6 +60,7 @@ extension MessageList: RandomAccessCollection {
 }
 
 extension MessageList: ExpressibleByArrayLiteral {
+    /// The messages of a literal.
     public init(arrayLiteral messages: [UInt8]...) { self.init(messages) }
 }
 

@@ -11,7 +11,8 @@ import Testing
             _ = try engine.take(packed(input), now: at(2), origin: TypedEngineTests.origin, log: log)
         }
         try engine.take(
-            answer: MessageList(finished("a")), effect: TypedEngineTests.effect, lease: TypedEngineTests.lease, root: 2, now: at(3), log: log)
+            answer: MessageList(finished("a")), effect: TypedEngineTests.effect, lease: TypedEngineTests.lease, root: 2, now: at(3),
+            log: log)
         return (engine, log)
     }
 

@@ -125,7 +125,9 @@ import Testing
     /// How long an answer may be is agreed with workers; a worker at that length must not stop the store.
     @Test func theBytesOfAnAnswerAreNotThoseOfItsGroup() throws {
         let (engine, log) = try Self.started(limits: GroupLimits(bytes: 100))
-        let answer: MessageList = [packed(Shop.Message.finished(String(repeating: "n", count: 90))), packed(Shop.Message.finished("n"))]
+        let answer: MessageList = [
+            packed(Shop.Message.finished(String(repeating: "n", count: 90))), packed(Shop.Message.finished("n")),
+        ]
         try engine.take(answer: answer, effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: log)
         #expect(engine.head == 3)
     }
