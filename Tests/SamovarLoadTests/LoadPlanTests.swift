@@ -13,6 +13,7 @@ struct LoadPlanTests {
     @Test func `the end of effects is asked for about a thousand times a second at most`() {
         #expect(plan(pace: .rate(1_000)).settleStride == 1)
         #expect(plan(pace: .rate(50_001)).settleStride == 51)
+        #expect(500_000 / plan(pace: .saturate(window: 1)).settleStride < 1_000)
     }
 
     @Test func `deaths come in turn, and none when the test is over`() {

@@ -58,7 +58,8 @@ public struct LoadPlan: Codable, Equatable, Sendable {
     public var settleStride: Int {
         switch pace {
         case .rate(let rate): max(1, Int((rate / 1_000).rounded(.up)))
-        case .saturate: 64
+        // How many a second there will be nobody knows; of half a million it is a thousand.
+        case .saturate: 512
         }
     }
 }
