@@ -1,9 +1,11 @@
 /// The newest small values of one type that were encoded or decoded, each beside its bytes.
 ///
 /// What a program is told is often what it was told before: a tick, a vote, one more. `Codable`'s containers take a microsecond for the
-/// smallest case of an enum, and a comparison of twenty bytes a hundredth of it. Only values that are nothing but bits are kept: they
-/// hold no reference, so nobody can tell one that is kept from one that was decoded, nothing lives longer for it, and the same bits are
-/// the same value.
+/// smallest case of an enum, and a comparison of twenty bytes a hundredth of it.
+///
+/// Where values are decoded, only those that are nothing but bits are kept: they hold no reference, so nobody can tell one that is kept
+/// from one that was decoded. Where they are encoded, the type may have references, too, as an enum has of which one case has a text. The
+/// same bits are the same value as long as what they refer to is held; and what a value of a few bytes holds is small.
 struct RecentValues: ~Copyable {
     private let type: ObjectIdentifier
     private let size: Int
@@ -11,14 +13,21 @@ struct RecentValues: ~Copyable {
     /// For each place the number of bytes and the bytes; 0 if there are none.
     private let keys: UnsafeMutableRawPointer
     private let values: UnsafeMutableRawPointer
+    /// Lets go of what a value refers to; nil if there is nothing.
+    private let release: ((UnsafeMutableRawPointer) -> Void)?
 
     private static let places = 16
     private static let keySize = 48
     private static let largestValue = 256
 
-    /// Nil if values of this type are not kept.
-    init?<Value>(of type: Value.Type) {
-        guard _isPOD(type), MemoryLayout<Value>.size <= Self.largestValue else { return nil }
+    /// Nil if values of this type are not kept. An object never is, for it may change.
+    ///
+    /// - Parameter holding: whether those that have references are kept, too.
+    init?<Value>(of type: Value.Type, holding: Bool = false) {
+        guard _isPOD(type) || (holding && !(type is AnyObject.Type)), MemoryLayout<Value>.size <= Self.largestValue else {
+            return nil
+        }
+        release = _isPOD(type) ? nil : { $0.assumingMemoryBound(to: type).deinitialize(count: 1) }
         self.type = ObjectIdentifier(type)
         size = MemoryLayout<Value>.size
         stride = MemoryLayout<Value>.stride
@@ -28,6 +37,7 @@ struct RecentValues: ~Copyable {
     }
 
     deinit {
+        for place in 0..<Self.places { empty(place) }
         keys.deallocate()
         values.deallocate()
     }
@@ -89,10 +99,16 @@ struct RecentValues: ~Copyable {
     }
 
     private func keep<Value>(_ value: Value, _ bytes: UnsafeRawBufferPointer, at place: Int) {
+        empty(place)
         let key = keys + place * Self.keySize
         key.storeBytes(of: UInt8(bytes.count), as: UInt8.self)
         UnsafeMutableRawBufferPointer(start: key + 1, count: bytes.count).copyMemory(from: bytes)
         (values + place * stride).initializeMemory(as: Value.self, repeating: value, count: 1)
+    }
+
+    private func empty(_ place: Int) {
+        guard let release, !bytes(at: place).isEmpty else { return }
+        release(values + place * stride)
     }
 }
 

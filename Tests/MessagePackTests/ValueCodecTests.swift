@@ -46,6 +46,56 @@ import Testing
         }
     }
 
+    @Test func `a type with references is encoded as ever, too`() throws {
+        let codec = Self.codec(Step.self)
+        var values: [Step] = (0..<40).map { .named(String(repeating: "é", count: $0)) } + (0..<40).map { .by(amount: $0) }
+        values += values.reversed() + [.reset, .named("a"), .reset, .named("b")]
+        for value in values {
+            let expected = try MessagePackEncoder(canonical: true).encode(value)
+            for _ in 1...2 { #expect(try codec.encode(value) == expected) }
+        }
+    }
+
+    @Test func `bytes are kept beside a value that still is what it was`() throws {
+        let codec = Self.codec([String].self)
+        for number in 0..<1_000 {
+            // The memory of the one before is free, unless something holds it.
+            let value = ["long enough for memory of its own", "\(number % 10)"]
+            #expect(try codec.encode(value) == MessagePackEncoder(canonical: true).encode(value))
+        }
+    }
+
+    private final class Tally: Codable {
+        var count = 0
+    }
+
+    @Test func `an object is encoded as what it is now`() throws {
+        let codec = Self.codec(Tally.self)
+        let tally = Tally()
+        for count in 1...3 {
+            tally.count = count
+            #expect(try codec.encode(tally) == MessagePackEncoder(canonical: true).encode(tally))
+        }
+    }
+
+    @Test func `what cannot be encoded is refused each time`() throws {
+        struct Picky: Codable {
+            struct No: Error {}
+            let number: Int
+            init(_ number: Int) { self.number = number }
+            func encode(to encoder: any Encoder) throws {
+                if number < 0 { throw No() }
+                var container = encoder.singleValueContainer()
+                try container.encode(number)
+            }
+        }
+        let codec = Self.codec(Picky.self)
+        for _ in 1...3 {
+            #expect(try codec.encode(Picky(1)) == [1])
+            #expect(throws: Picky.No.self) { try codec.encode(Picky(-1)) }
+        }
+    }
+
     /// What no type should do: it keeps the containers of its values.
     private final class Keeper: Codable {
         enum Key: CodingKey { case name }
