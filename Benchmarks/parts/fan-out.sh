@@ -7,7 +7,7 @@ follow() {
 }
 
 follow_store() {
-    "$bin/counter" up --workers 0 --data "$work/fan-out" --endpoint "ipc://$work/doors" --log-level error >"$work/fan-out.txt" 2>&1 </dev/null &
+    "$bin/counter" store --data "$work/fan-out" --endpoint "ipc://$work/doors" --log-level error >"$work/fan-out.txt" 2>&1 </dev/null &
     up=$!
     sleep 2
     follow "ipc://$work/doors/view" "$1" &
