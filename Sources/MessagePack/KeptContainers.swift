@@ -69,10 +69,10 @@ final class KeptContainers<Node: AnyObject> {
     /// Hands out a container for such keys, if there is one that nobody has, and notes it among those that are to be given back.
     func take(for keys: any CodingKey.Type, _ node: Node, _ taken: inout KeptContainer<Node>?) -> KeptContainer<Node>? {
         let row = rows.finding(about: keys) { Row() }
-        guard let kept = row.first else { return nil }
-        row.first = kept.next
+        guard let kept = row.first.take() else { return nil }
+        row.first = kept.next.take()
         kept.place.set(node, isCounted: false)
-        kept.next = taken
+        kept.next = taken.take()
         taken = kept
         return kept
     }
@@ -85,20 +85,20 @@ final class KeptContainers<Node: AnyObject> {
         guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size else { return }
         let kept = TypedContainer(container, keys, place)
         place.set(node, isCounted: false)
-        kept.next = taken
+        kept.next = taken.take()
         taken = kept
     }
 
     /// Takes the containers of a node back. Those that somebody still has keep the node.
     func takeBack(_ taken: inout KeptContainer<Node>?, of node: Node) {
-        while let kept = taken {
-            taken = kept.next
+        while let kept = taken.take() {
+            taken = kept.next.take()
             guard kept.isAlone else {
                 kept.place.set(node, isCounted: true)
                 continue
             }
             let row = rows.finding(about: kept.keys) { Row() }
-            kept.next = row.first
+            kept.next = row.first.take()
             row.first = kept
         }
     }

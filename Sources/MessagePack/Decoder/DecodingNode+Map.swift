@@ -113,6 +113,7 @@ extension DecodingNode {
     /// Whether a key is this string, or the integer this string is the digits of. Moves the reader behind the key.
     private func compareKey(at offset: Int, with name: inout String) throws -> Bool {
         session.reader.next = offset
+        if session.reader.pass(&name) { return true }
         if let isEqual = try session.reader.compareString(with: &name) { return isEqual }
         session.reader.depth = depth + 1
         try session.reader.skip()
@@ -135,6 +136,21 @@ extension DecodingNode {
 }
 
 extension MessagePackReader {
+    /// Passes over a short string if it is this text.
+    mutating func pass(_ text: inout String) -> Bool {
+        text.withUTF8 { utf8 in
+            guard utf8.count < 32, end - next > utf8.count, byte(at: next) == Format.fixString | UInt8(utf8.count) else {
+                return false
+            }
+            let isEqual = bytes.withUnsafeBytes { bytes in
+                let start = next + 1 - self.bytes.startIndex
+                return areEqual(UnsafeRawBufferPointer(rebasing: bytes[start..<start + utf8.count]), UnsafeRawBufferPointer(utf8))
+            }
+            if isEqual { next += 1 + utf8.count }
+            return isEqual
+        }
+    }
+
     /// Passes over a string and says whether it is this text; passes over nothing and returns nil if the next value is another.
     mutating func compareString(with text: inout String) throws(MessagePackError) -> Bool? {
         switch try peek() {

@@ -64,7 +64,7 @@ final class DecodingNode {
 
     /// Starts over as the node of an element, or of the same value again if `step` says so.
     func begin(below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool, isKey: Bool) {
-        session = parent.session
+        if session !== parent.session { session = parent.session }
         self.parent = parent
         self.step = step
         self.offset = offset
@@ -90,7 +90,7 @@ final class DecodingNode {
     }
 
     /// Lets go of what belongs to the value, and joins the finished nodes.
-    func end(before next: DecodingNode?) {
+    func end(before next: consuming DecodingNode?) {
         parent = next
         step = .same
     }
@@ -103,16 +103,15 @@ final class DecodingNode {
             node.keepsContainers = false
             return node
         }
-        node.nestedBefore = nested
+        node.nestedBefore = nested.take()
         nested = node
         nestedCount += 1
         return node
     }
 
     func recycleNested() {
-        while var node = nested {
-            nested = node.nestedBefore
-            node.nestedBefore = nil
+        while var node = nested.take() {
+            nested = node.nestedBefore.take()
             session.recycle(&node)
         }
         nestedCount = 0

@@ -82,9 +82,9 @@ final class DecodingSession: CodingSession {
         isKey: Bool = false
     ) -> DecodingNode {
         let node: DecodingNode
-        if let kept = free {
+        if let kept = free.take() {
             node = kept
-            free = kept.parent
+            free = kept.parent.take()
         } else {
             node = DecodingNode(session: self, offset: offset, subject: subject)
             nodeCount += 1
@@ -104,7 +104,7 @@ final class DecodingSession: CodingSession {
         }
         guard isKnownUniquelyReferenced(&node) else { return forgo() }
         if node.capacity > Self.largestCapacity || nodeCount > Self.largestNodeCount { forgo() }
-        node.end(before: free)
+        node.end(before: free.take())
         free = node
     }
 

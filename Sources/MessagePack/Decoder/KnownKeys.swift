@@ -30,8 +30,9 @@ final class KnownKeys {
     }
 
     func row(_ name: PackedName) -> Row? {
-        for row in rows where row.name == name { return row }
-        return nil
+        rows.withUnsafeBufferPointer { rows in
+            rows.first { $0.name == name }
+        }
     }
 
     @inline(never)

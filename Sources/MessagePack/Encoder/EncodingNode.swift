@@ -62,7 +62,7 @@ final class EncodingNode {
     }
 
     /// Lets go of what belongs to the value, and joins the finished nodes.
-    func end(before next: EncodingNode?) {
+    func end(before next: consuming EncodingNode?) {
         parent = next
         step = .same
     }

@@ -55,9 +55,9 @@ final class EncodingSession: CodingSession {
 
     func node(below parent: EncodingNode, at step: PathStep) -> EncodingNode {
         let node: EncodingNode
-        if let kept = free {
+        if let kept = free.take() {
             node = kept
-            free = kept.parent
+            free = kept.parent.take()
         } else {
             node = EncodingNode(session: self)
             nodeCount += 1
@@ -75,7 +75,7 @@ final class EncodingSession: CodingSession {
             return
         }
         if node.capacity > Self.largestCapacity || nodeCount > Self.largestNodeCount { isReusable = false }
-        node.end(before: free)
+        node.end(before: free.take())
         free = node
     }
 
