@@ -4,8 +4,9 @@
 /// smallest case of an enum, and a comparison of twenty bytes a hundredth of it.
 ///
 /// Where values are decoded, only those that are nothing but bits are kept: they hold no reference, so nobody can tell one that is kept
-/// from one that was decoded. Where they are encoded, the type may have references, too, as an enum has of which one case has a text. The
-/// same bits are the same value as long as what they refer to is held; and what a value of a few bytes holds is small.
+/// from one that was decoded. Where they are encoded, the type may have references, too, as an enum has of which one case has a text.
+/// The same bits are the same value as long as what they refer to is held and cannot change. So a value of such a type is kept when its
+/// bytes come a second time, and is looked at first: see ``isUnchangeable(_:depth:)``.
 struct RecentValues: ~Copyable {
     private let type: ObjectIdentifier
     private let size: Int
@@ -13,8 +14,17 @@ struct RecentValues: ~Copyable {
     /// For each place the number of bytes and the bytes; 0 if there are none.
     private let keys: UnsafeMutableRawPointer
     private let values: UnsafeMutableRawPointer
+    private let marks: UnsafeMutablePointer<Mark>
     /// Lets go of what a value refers to; nil if there is nothing.
     private let release: ((UnsafeMutableRawPointer) -> Void)?
+
+    /// What is known of the value of a place, whose bytes are there in any case.
+    private enum Mark {
+        case held
+        case seenOnce
+        /// It could change.
+        case refused
+    }
 
     private static let places = 16
     private static let keySize = 48
@@ -34,12 +44,15 @@ struct RecentValues: ~Copyable {
         keys = .allocate(byteCount: Self.places * Self.keySize, alignment: 8)
         keys.initializeMemory(as: UInt8.self, repeating: 0, count: Self.places * Self.keySize)
         values = .allocate(byteCount: Self.places * stride, alignment: MemoryLayout<Value>.alignment)
+        marks = .allocate(capacity: Self.places)
+        marks.initialize(repeating: .seenOnce, count: Self.places)
     }
 
     deinit {
         for place in 0..<Self.places { empty(place) }
         keys.deallocate()
         values.deallocate()
+        marks.deallocate()
     }
 
     // MARK: Decoding
@@ -55,7 +68,8 @@ struct RecentValues: ~Copyable {
     /// Keeps a decoded value, in the place of an older one.
     func keep<Value>(_ value: Value, of bytes: UnsafeRawBufferPointer) {
         guard let place = place(of: bytes), ObjectIdentifier(Value.self) == type else { return }
-        keep(value, bytes, at: place)
+        keep(bytes, at: place)
+        hold(value, at: place)
     }
 
     /// Nil if there are too many bytes. Values that differ mostly do so in the last one.
@@ -74,15 +88,23 @@ struct RecentValues: ~Copyable {
 
     private func bytes(ofBits bits: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let place = place(ofBits: bits)
-        let kept = bytes(at: place)
-        guard !kept.isEmpty, areEqual(bits, UnsafeRawBufferPointer(start: values + place * stride, count: size)) else { return nil }
-        return kept
+        let isHeld = marks[place] == .held
+        guard isHeld, areEqual(bits, UnsafeRawBufferPointer(start: values + place * stride, count: size)) else { return nil }
+        return bytes(at: place)
     }
 
     /// Keeps the bytes of an encoded value, in the place of older ones.
     func keep<Value>(_ bytes: UnsafeRawBufferPointer, of value: Value) {
         guard ObjectIdentifier(Value.self) == type, bytes.count < Self.keySize else { return }
-        keep(value, bytes, at: withUnsafeBytes(of: value) { place(ofBits: $0) })
+        let place = withUnsafeBytes(of: value) { place(ofBits: $0) }
+        if release == nil {
+            keep(bytes, at: place)
+            hold(value, at: place)
+        } else if !areEqual(bytes, self.bytes(at: place)) {
+            keep(bytes, at: place)
+        } else if marks[place] == .seenOnce {
+            if isUnchangeable(value) { hold(value, at: place) } else { marks[place] = .refused }
+        }
     }
 
     private func place(ofBits bits: UnsafeRawBufferPointer) -> Int {
@@ -98,18 +120,36 @@ struct RecentValues: ~Copyable {
         return UnsafeRawBufferPointer(start: key + 1, count: Int(key.load(as: UInt8.self)))
     }
 
-    private func keep<Value>(_ value: Value, _ bytes: UnsafeRawBufferPointer, at place: Int) {
+    private func keep(_ bytes: UnsafeRawBufferPointer, at place: Int) {
         empty(place)
         let key = keys + place * Self.keySize
         key.storeBytes(of: UInt8(bytes.count), as: UInt8.self)
         UnsafeMutableRawBufferPointer(start: key + 1, count: bytes.count).copyMemory(from: bytes)
+        marks[place] = .seenOnce
+    }
+
+    private func hold<Value>(_ value: Value, at place: Int) {
         (values + place * stride).initializeMemory(as: Value.self, repeating: value, count: 1)
+        marks[place] = .held
     }
 
     private func empty(_ place: Int) {
-        guard let release, !bytes(at: place).isEmpty else { return }
-        release(values + place * stride)
+        if let release, marks[place] == .held { release(values + place * stride) }
     }
+}
+
+/// Whether a value stays what it is for as long as it is held: bits and texts, in structures, cases and tuples. An object may change, and
+/// so may what a type shows of itself by its own account; a list or a dictionary is not copied where others have it, too.
+private func isUnchangeable(_ value: Any, depth: Int = 0) -> Bool {
+    func isBits<Value>(_ value: Value) -> Bool { _isPOD(Value.self) }
+    if _openExistential(value, do: isBits) || value is String { return true }
+    let mirror = Mirror(reflecting: value)
+    switch mirror.displayStyle {
+    case .optional: break
+    case .struct, .enum, .tuple: if value is any CustomReflectable { return false }
+    default: return false
+    }
+    return depth < 16 && mirror.children.allSatisfy { isUnchangeable($0.value, depth: depth + 1) }
 }
 
 /// Whether these are the same bytes, compared eight at a time: the last ones together with some before them.

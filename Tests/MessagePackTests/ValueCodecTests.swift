@@ -78,6 +78,33 @@ import Testing
         }
     }
 
+    private struct Tallies: Codable {
+        let name: String
+        let tally: Tally
+    }
+
+    @Test func `an object inside a value is encoded as what it is now`() throws {
+        let codec = Self.codec(Tallies.self)
+        let tallies = Tallies(name: "t", tally: Tally())
+        for count in [0, 0, 0, 1, 1, 2, 0] {
+            tallies.tally.count = count
+            #expect(try codec.encode(tallies) == MessagePackEncoder(canonical: true).encode(tallies))
+        }
+    }
+
+    private indirect enum Chain: Codable {
+        case end
+        case link(Int, Chain)
+    }
+
+    @Test func `a case in a box of its own is encoded as what it is, also when the box of another was in its place`() throws {
+        let codec = Self.codec(Chain.self)
+        for number in 0..<400 {
+            let chain = Chain.link(number / 3 % 5, .link(number / 3 % 2, .end))
+            #expect(try codec.encode(chain) == MessagePackEncoder(canonical: true).encode(chain))
+        }
+    }
+
     @Test func `what cannot be encoded is refused each time`() throws {
         struct Picky: Codable {
             struct No: Error {}
