@@ -96,7 +96,7 @@ struct RecentValues: ~Copyable {
     /// Keeps the bytes of an encoded value, in the place of older ones.
     func keep<Value>(_ bytes: UnsafeRawBufferPointer, of value: Value) {
         guard ObjectIdentifier(Value.self) == type, bytes.count < Self.keySize else { return }
-        let place = withUnsafeBytes(of: value) { place(ofBits: $0) }
+        let place = withUnsafeBytes(of: value) { self.place(ofBits: $0) }
         if release == nil {
             keep(bytes, at: place)
             hold(value, at: place)
