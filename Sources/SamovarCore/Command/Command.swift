@@ -20,13 +20,13 @@ public struct Command<P: Program>: Equatable, Sendable {
 
     // One order needs no array: most turns ask for nothing or for one thing.
     @usableFromInline
-    enum Orders: Equatable, Sendable {
+    package enum Orders: Equatable, Sendable {
         case none
         case one(Order)
         case many([Order])
     }
 
-    @usableFromInline let orders: Orders
+    @usableFromInline package let orders: Orders
 
     @inlinable
     init(_ orders: Orders) {
@@ -131,19 +131,6 @@ extension Command {
     /// Tells other programs, too.
     @inlinable
     public func emit(_ output: P.Output) -> Self { .batch([self, .emit(output)]) }
-}
-
-extension Command {
-    /// Calls `body` with the place of each order and the order. A loop over the collection copies each of them, and counts its references.
-    @inlinable
-    @inline(__always)
-    package func visit(_ body: (Int, Order) -> Void) {
-        switch orders {
-        case .none: break
-        case .one(let order): body(0, order)
-        case .many(let orders): for place in orders.indices { body(place, orders[place]) }
-        }
-    }
 }
 
 extension Command: RandomAccessCollection {

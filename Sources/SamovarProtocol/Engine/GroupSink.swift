@@ -128,41 +128,54 @@ final class GroupSink<P: Program>: TurnSink {
     @inlinable
     func take(orders: Command<P>, of turn: Turn) {
         lastHash = 0
-        guard !orders.isEmpty else { return }
-        let log = log
         var hash = KeyedHash(Secret(high: 0, low: 0))
-        orders.visit { ordinal, order in
-            switch order {
-            case .run(let effect, let options):
-                let payload = bytes(of: effect, codecs.effect)
-                largestEffect = max(largestEffect, payload.count)
-                hash.combine(UInt8(1))
-                hash.combine(payload)
-                hash.combine(options)
-                log.orders.append(
-                    .run(
-                        OpenEffect(
-                            id: EffectID(turn: turn.number, ordinal: ordinal), root: root, options: options, payload: payload,
-                            now: turn.now)))
-            case .then(let message):
-                let bytes = encode(message, codecs.message)
-                hash.combine(UInt8(2))
-                hash.combine(bytes.count)
-                encoded.withWritten(bytes) { hash.combine($0) }
-                followUps.append(FollowUp(bytes: bytes, cause: turn.number))
-            case .cancel(let label):
-                hash.combine(UInt8(3))
-                hash.combine(Array(label.text.utf8))
-                log.orders.append(.cancel(label))
-            case .emit(let output):
-                let bytes = bytes(of: output, codecs.output)
-                largestEffect = max(largestEffect, bytes.count)
-                hash.combine(UInt8(4))
-                hash.combine(bytes)
-                log.orders.append(.emit(EmittedOutput(id: EffectID(turn: turn.number, ordinal: ordinal), bytes: bytes)))
-            }
+        // The one order of most commands is taken apart where it is: a copy of it would count its references.
+        switch orders.orders {
+        case .none: return
+        case .one(.run(let effect, let options)): run(effect, options, EffectID(turn: turn.number, ordinal: 0), turn.now, &hash)
+        case .one(.then(let message)): follow(message, of: turn.number, &hash)
+        case .one(let order): take(order, 0, of: turn, &hash)
+        case .many(let orders): for (ordinal, order) in orders.enumerated() { take(order, ordinal, of: turn, &hash) }
         }
         lastHash = hash.finish()
+    }
+
+    @inlinable
+    func take(_ order: Command<P>.Order, _ ordinal: Int, of turn: Turn, _ hash: inout KeyedHash) {
+        let id = EffectID(turn: turn.number, ordinal: ordinal)
+        switch order {
+        case .run(let effect, let options): run(effect, options, id, turn.now, &hash)
+        case .then(let message): follow(message, of: turn.number, &hash)
+        case .cancel(let label):
+            hash.combine(UInt8(3))
+            hash.combine(Array(label.text.utf8))
+            log.orders.append(.cancel(label))
+        case .emit(let output):
+            let bytes = bytes(of: output, codecs.output)
+            largestEffect = max(largestEffect, bytes.count)
+            hash.combine(UInt8(4))
+            hash.combine(bytes)
+            log.orders.append(.emit(EmittedOutput(id: id, bytes: bytes)))
+        }
+    }
+
+    @inlinable
+    func run(_ effect: P.Effect, _ options: RunOptions, _ id: EffectID, _ now: Timestamp, _ hash: inout KeyedHash) {
+        let payload = bytes(of: effect, codecs.effect)
+        largestEffect = max(largestEffect, payload.count)
+        hash.combine(UInt8(1))
+        hash.combine(payload)
+        hash.combine(options)
+        log.orders.append(.run(OpenEffect(id: id, root: root, options: options, payload: payload, now: now)))
+    }
+
+    @inlinable
+    func follow(_ message: P.Message, of turn: Int, _ hash: inout KeyedHash) {
+        let bytes = encode(message, codecs.message)
+        hash.combine(UInt8(2))
+        hash.combine(bytes.count)
+        encoded.withWritten(bytes) { hash.combine($0) }
+        followUps.append(FollowUp(bytes: bytes, cause: turn))
     }
 
     /// The newest command in full. Encoded again, for nearly every command of a replay is the recorded one and of no interest.

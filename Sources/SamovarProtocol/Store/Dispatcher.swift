@@ -169,21 +169,17 @@ struct Dispatcher {
         }
     }
 
-    /// Forgets an effect; returns who held it.
+    /// Forgets an effect; returns who held it, unless it was by this lease.
     @discardableResult
-    mutating func forget(_ id: EffectID) -> Assignment? {
+    mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil) -> Assignment? {
         guard let place = places.remove(id) else { return nil }
-        guard let assignment = place.assignment else {
+        guard let desk = place.desk else {
             waitingCount -= 1
             return nil
         }
-        ended(id, assignment)
-        return assignment
-    }
-
-    private mutating func ended(_ id: EffectID, _ assignment: Assignment) {
-        assignment.desk.release(id, of: assignment.queue)
+        desk.release(id, of: place.queue)
         if !told.isEmpty { told[id] = nil }
+        return place.lease == lease ? nil : place.assignment
     }
 
     /// Since when an effect waits for a worker; nil if it does not.
@@ -208,9 +204,8 @@ struct Dispatcher {
 
     /// Takes an effect back from its worker, if one has it.
     mutating func release(_ id: EffectID) {
-        guard let assignment = assignment(of: id) else { return }
-        _ = places.remove(id)
-        ended(id, assignment)
+        guard let number = places.number(of: id), places[number].desk != nil else { return }
+        forget(id)
     }
 
     /// Effects whose delay is over.

@@ -63,9 +63,9 @@ struct EffectPlaces {
     /// Takes an effect's row from it, and returns what it said.
     mutating func remove(_ effect: EffectID) -> Row? {
         guard let number = numbers.removeValue(forKey: effect) else { return nil }
-        defer { free.append(number) }
-        let row = rows[number]
-        rows[number] = Row(nil, since: row.since)
+        free.append(number)
+        var row = Row(nil, since: rows[number].since)
+        swap(&row, &rows[number])
         return row
     }
 

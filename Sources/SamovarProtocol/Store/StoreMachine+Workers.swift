@@ -202,8 +202,7 @@ extension StoreMachine {
 
     /// Ends all work on an effect; whoever runs it in vain is told.
     mutating func close(_ effect: EffectID, answered lease: Lease?) {
-        guard let holder = dispatcher.forget(effect), holder.lease != lease else { return }
-        cancel(holder)
+        if let holder = dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
     }
 
     mutating func cancel(_ holder: Dispatcher.Assignment) {
