@@ -32,6 +32,8 @@ class KeptContainer<Node: AnyObject> {
     @exclusivity(unchecked) private var box: Unmanaged<AnyObject>
     /// The next one that the same node has handed out, or that is kept for the same keys.
     @exclusivity(unchecked) fileprivate var next: KeptContainer?
+    /// How many the node has handed out that it takes back, this one included.
+    @exclusivity(unchecked) fileprivate var number = 0
 
     fileprivate init(_ keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ box: AnyObject) {
         self.keys = keys
@@ -62,18 +64,23 @@ final class TypedContainer<Node: AnyObject, Container>: KeptContainer<Node> {
 final class KeptContainers<Node: AnyObject> {
     private final class Row {
         @exclusivity(unchecked) var first: KeptContainer<Node>?
+        @exclusivity(unchecked) var count = 0
     }
+
+    /// Of one node, and of those that nobody has for one type of keys. Further ones are let go of: a list is released by recursion, and
+    /// is kept as long as its session.
+    private static var most: Int { 16 }
 
     @exclusivity(unchecked) private var rows = TypeTable<Row>()
 
     /// Hands out a container for such keys, if there is one that nobody has, and notes it among those that are to be given back.
     func take(for keys: any CodingKey.Type, _ node: Node, _ taken: inout KeptContainer<Node>?) -> KeptContainer<Node>? {
+        guard (taken?.number ?? 0) < Self.most else { return nil }
         let row = rows.finding(about: keys) { Row() }
         guard let kept = row.first.take() else { return nil }
         row.first = kept.next.take()
-        kept.place.set(node, isCounted: false)
-        kept.next = taken.take()
-        taken = kept
+        row.count -= 1
+        note(kept, of: node, &taken)
         return kept
     }
 
@@ -82,9 +89,13 @@ final class KeptContainers<Node: AnyObject> {
         _ container: Container, for keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ node: Node,
         _ taken: inout KeptContainer<Node>?
     ) {
-        guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size else { return }
-        let kept = TypedContainer(container, keys, place)
-        place.set(node, isCounted: false)
+        guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size, (taken?.number ?? 0) < Self.most else { return }
+        note(TypedContainer(container, keys, place), of: node, &taken)
+    }
+
+    private func note(_ kept: KeptContainer<Node>, of node: Node, _ taken: inout KeptContainer<Node>?) {
+        kept.place.set(node, isCounted: false)
+        kept.number = (taken?.number ?? 0) + 1
         kept.next = taken.take()
         taken = kept
     }
@@ -98,8 +109,10 @@ final class KeptContainers<Node: AnyObject> {
                 continue
             }
             let row = rows.finding(about: kept.keys) { Row() }
+            guard row.count < Self.most else { continue }
             kept.next = row.first.take()
             row.first = kept
+            row.count += 1
         }
     }
 }

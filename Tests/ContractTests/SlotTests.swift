@@ -39,6 +39,18 @@ import Testing
         #expect(cancellations.withLock { $0 } == [true, false])
     }
 
+    @Test func `A job is not told to stop because one of another timeline with its lease was`() throws {
+        let slot = try Self.slot()
+        _ = slot.begin(Self.task(1))
+        slot.cancel(Self.task(1).lease)
+        #expect(slot.begin(Self.task(2)) == nil, "the first one was told to stop, and so no other runs in its task")
+        #expect(slot.begin(Self.task(2)) != nil)
+        slot.cancel(Self.task(1).lease)
+        _ = slot.begin(Self.task(3))
+        _ = slot.begin(Self.task(1))
+        #expect(slot.begin(Self.task(4)) != nil, "this other job with the lease of the first one was not told to stop")
+    }
+
     @Test func `A desk is used again only if nothing has kept it`() throws {
         let slot = try Self.slot()
         var desk = slot.begin(Self.task(1))

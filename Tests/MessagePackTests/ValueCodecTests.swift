@@ -123,6 +123,48 @@ import Testing
         }
     }
 
+    /// A container for each pair: on one node, and each on a node of its own.
+    private struct Wasteful: Codable {
+        enum Key: CodingKey { case value }
+
+        var count: Int
+        var isNested: Bool
+
+        init(_ count: Int, isNested: Bool) {
+            self.count = count
+            self.isNested = isNested
+        }
+
+        init(from decoder: any Decoder) throws {
+            self.init(0, isNested: false)
+            while count < 100_000, try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .value) == 1 { count += 1 }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            if isNested {
+                var list = encoder.unkeyedContainer()
+                for _ in 0..<count {
+                    var container = list.nestedContainer(keyedBy: Key.self)
+                    try container.encode(1, forKey: .value)
+                }
+            } else {
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(1, forKey: .value)
+                for _ in 0..<count { _ = encoder.container(keyedBy: Key.self) }
+            }
+        }
+    }
+
+    /// A list of them that is as long would be released by a recursion as deep.
+    @Test func `a hundred thousand containers of one value are no more than that`() throws {
+        let codec = Self.codec(Wasteful.self)
+        for _ in 1...2 {
+            let nested = try codec.encode(Wasteful(100_000, isNested: true))
+            #expect(nested.count == 5 + 100_000 * 8)
+            #expect(try codec.decode(codec.encode(Wasteful(100_000, isNested: false))).count == 100_000)
+        }
+    }
+
     /// What no type should do: it keeps the containers of its values.
     private final class Keeper: Codable {
         enum Key: CodingKey { case name }

@@ -20,7 +20,7 @@ final class Slot: Sendable {
         var said: JobDesk?
         /// The running job was told to stop.
         var isInterrupted = false
-        /// The newest job that was told to stop. It may not have begun.
+        /// A job that was told to stop and does not run: it has ended, or is the next to begin.
         var cancelled: Lease?
         /// A job that nobody has come for.
         var next: WorkerDesk.Assignment?
@@ -83,7 +83,8 @@ final class Slot: Sendable {
         state.withLock { state in
             guard !state.takeInterruption() else { return nil }
             state.lease = task.lease
-            if state.cancelled == task.lease { stop(&state) }
+            // Used up: another timeline has the same leases again.
+            if state.cancelled.take() == task.lease { stop(&state) }
             if isKnownUniquelyReferenced(&state.said), let said = state.said {
                 said.reset(task)
                 return said
@@ -134,8 +135,7 @@ final class Slot: Sendable {
     /// Tells a job to stop. It may have ended, and it may be about to begin.
     func cancel(_ lease: Lease) {
         state.withLock { state in
-            state.cancelled = lease
-            if state.lease == lease { stop(&state) }
+            if state.lease == lease { stop(&state) } else { state.cancelled = lease }
         }
     }
 
