@@ -2,7 +2,8 @@
 ///
 /// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. Any other goes through `Codable`'s containers.
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
-/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value.
+/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So are the newest
+/// small values beside their bytes: what `encode(to:)` and `init(from:)` do must depend on the value and the bytes alone.
 ///
 /// `@unchecked`: its closures hold an encoder, a decoder and a type found at run time, whose conformance the compiler cannot know to be
 /// usable everywhere. Make it off the actors, as store and worker do: there the cast finds no conformance that belongs to one.
