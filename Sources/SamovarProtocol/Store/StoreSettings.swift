@@ -6,8 +6,9 @@ public struct StoreSettings: Equatable, Sendable {
     public var batchTurns = 16_384
     /// Bytes in one batch of the journal.
     public var batchBytes = 4 << 20
-    /// Turns taken between two looks at the sockets.
-    public var turnsPerRound = 2_048
+    /// Turns taken between two looks at the sockets: so few that workers have something to do while the next ones are taken, and that
+    /// what they touch is still in the processor's cache at the end of the round.
+    public var turnsPerRound = 512
     public var group = GroupLimits.default
 
     /// Inputs of one session that are unanswered or unconfirmed.
