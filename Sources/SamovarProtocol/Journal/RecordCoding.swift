@@ -5,22 +5,22 @@ public import SamovarCore
 /// no holes. The time is written as the difference to the record before, for most turns of a batch share one.
 extension Record {
     func write(to writer: inout MessagePackWriter, after previous: Timestamp) {
-        Self.writeHead(
-            to: &writer, code: event.code, delay: time.microseconds &- previous.microseconds, instance: instance, origin: origin,
-            root: root)
+        let delay = time.microseconds &- previous.microseconds
+        writer.writeShort(Self.headValues) { Self.writeHead(to: &$0, code: event.code, delay: delay) }
+        writer.write(instance)
+        writer.writeShort(Origin.values + 1, bytes: Origin.bytes) {
+            origin.write(to: &$0)
+            $0.write(root)
+        }
         event.write(to: &writer)
     }
 
-    /// What all kinds of records have.
-    fileprivate static func writeHead(
-        to writer: inout MessagePackWriter, code: Int, delay: Int64, instance: Instance, origin: Origin, root: Int
-    ) {
-        writer.writeArrayHeader(6)
-        writer.write(code)
-        writer.write(delay)
-        writer.write(instance)
-        origin.write(to: &writer)
-        writer.write(root)
+    fileprivate static var headValues: Int { 3 }
+
+    fileprivate static func writeHead(to values: inout ShortWriter, code: Int, delay: Int64) {
+        values.writeArrayHeader(6)
+        values.write(code)
+        values.write(delay)
     }
 
     init(from reader: inout MessagePackReader, turn: Int, after previous: Timestamp) throws {
@@ -67,7 +67,11 @@ extension Record.Event {
             writer.write(schema)
             writer.writeBinary(seed)
         case .applied(let message, let hash, let closes):
-            message.withUnsafeBytes { Self.writeApplied(to: &writer, message: $0, hash: hash, closes: closes) }
+            message.withUnsafeBytes { message in
+                writer.writeShort(Self.appliedValues, bytes: message.count) {
+                    Self.writeApplied(to: &$0, message: message, hash: hash, closes: closes)
+                }
+            }
         case .streamed(let message, let hash, let checkpoint):
             writer.writeArrayHeader(3)
             writer.writeBinary(message)
@@ -102,13 +106,15 @@ extension Record.Event {
         }
     }
 
+    fileprivate static var appliedValues: Int { 4 }
+
     fileprivate static func writeApplied(
-        to writer: inout MessagePackWriter, message: UnsafeRawBufferPointer, hash: UInt64, closes: Bool
+        to values: inout ShortWriter, message: UnsafeRawBufferPointer, hash: UInt64, closes: Bool
     ) {
-        writer.writeArrayHeader(3)
-        writer.writeBinary(message)
-        writer.write(hash)
-        writer.write(closes)
+        values.writeArrayHeader(3)
+        values.writeBinary(message)
+        values.write(hash)
+        values.write(closes)
     }
 
     init(code: Int, from reader: inout MessagePackReader) throws {
@@ -187,36 +193,40 @@ extension MessagePackReader {
 }
 
 extension Origin {
-    func write(to writer: inout MessagePackWriter) {
+    /// How many short values it has at most, and how many further bytes.
+    fileprivate static var values: Int { 8 }
+    fileprivate static var bytes: Int { 16 }
+
+    fileprivate func write(to values: inout ShortWriter) {
         switch self {
-        case .store: writer.writeNil()
+        case .store: values.writeNil()
         case .client(let session, let sequence):
-            writer.writeArrayHeader(3)
-            writer.write(1)
-            writer.write(session)
-            writer.write(sequence)
+            values.writeArrayHeader(3)
+            values.write(1)
+            values.write(session)
+            values.write(sequence)
         case .effect(let effect, let lease, let index):
-            writer.writeArrayHeader(5)
-            writer.write(2)
-            writer.write(effect)
-            writer.write(lease)
-            writer.write(index)
+            values.writeArrayHeader(5)
+            values.write(2)
+            values.write(effect)
+            values.write(lease)
+            values.write(index)
         case .failure(let effect):
-            writer.writeArrayHeader(3)
-            writer.write(3)
-            writer.write(effect)
+            values.writeArrayHeader(3)
+            values.write(3)
+            values.write(effect)
         case .followUp(let turn):
-            writer.writeArrayHeader(2)
-            writer.write(4)
-            writer.write(turn)
+            values.writeArrayHeader(2)
+            values.write(4)
+            values.write(turn)
         case .operator:
-            writer.writeArrayHeader(1)
-            writer.write(5)
+            values.writeArrayHeader(1)
+            values.write(5)
         case .subscription(let activation, let nominal):
-            writer.writeArrayHeader(4)
-            writer.write(6)
-            writer.write(activation)
-            writer.write(nominal.microseconds)
+            values.writeArrayHeader(4)
+            values.write(6)
+            values.write(activation)
+            values.write(nominal.microseconds)
         }
     }
 
@@ -272,10 +282,15 @@ public struct RecordBatch: Sendable {
         applied message: UnsafeRawBufferPointer, hash: UInt64, closes: Bool, turn: Turn, root: Int
     ) {
         precondition(turn.number == last + 1, "turn \(turn.number) does not follow \(last)")
-        Record.writeHead(
-            to: &writer, code: Record.Event.appliedCode, delay: turn.now.microseconds &- time.microseconds, instance: .main,
-            origin: turn.origin, root: root)
-        Record.Event.writeApplied(to: &writer, message: message, hash: hash, closes: closes)
+        let delay = turn.now.microseconds &- time.microseconds
+        let count = Record.headValues + 1 + Origin.values + 1 + Record.Event.appliedValues
+        writer.writeShort(count, bytes: Origin.bytes + message.count) {
+            Record.writeHead(to: &$0, code: Record.Event.appliedCode, delay: delay)
+            $0.writeNil()
+            turn.origin.write(to: &$0)
+            $0.write(root)
+            Record.Event.writeApplied(to: &$0, message: message, hash: hash, closes: closes)
+        }
         time = turn.now
         last = turn.number
     }

@@ -97,7 +97,7 @@ extension Frame {
 extension MessagePackWriter {
     mutating func writeList<Element>(_ list: [Element], _ write: (Element, inout MessagePackWriter) -> Void) {
         writeArrayHeader(list.count)
-        for element in list { write(element, &self) }
+        for index in list.indices { write(list[index], &self) }
     }
 
     /// Nil for `main`, since nearly every entry is for it.
@@ -106,23 +106,40 @@ extension MessagePackWriter {
     }
 
     mutating func write(_ id: UniqueID) {
-        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { writeBinary($0) }
+        writeShort(1, bytes: 16) { $0.write(id) }
     }
 
     mutating func write(_ effect: EffectID) {
-        write(effect.turn)
-        write(effect.ordinal)
+        writeShort(2) { $0.write(effect) }
     }
 
     mutating func write(_ lease: Lease) {
-        writeArrayHeader(2)
-        write(lease.start)
-        write(lease.counter)
+        writeShort(3) { $0.write(lease) }
     }
 
     mutating func write(_ schema: Schema) {
         write(schema.name)
         write(schema.version)
+    }
+}
+
+extension ShortWriter {
+    /// One value, and 16 bytes.
+    mutating func write(_ id: UniqueID) {
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { writeBinary($0) }
+    }
+
+    /// Two values.
+    mutating func write(_ effect: EffectID) {
+        write(effect.turn)
+        write(effect.ordinal)
+    }
+
+    /// Three values.
+    mutating func write(_ lease: Lease) {
+        writeArrayHeader(2)
+        write(lease.start)
+        write(lease.counter)
     }
 }
 

@@ -120,11 +120,15 @@ public struct JobTask: Equatable, Sendable {
     }
 
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(10)
-        writer.write(effect)
-        writer.write(lease)
-        writer.write(token)
-        writer.write(attempt)
+        let effect = effect
+        let attempt = attempt
+        writer.writeShort(8) {
+            $0.writeArrayHeader(10)
+            $0.write(effect)
+            $0.write(lease)
+            $0.write(token)
+            $0.write(attempt)
+        }
         writer.write(instance)
         writer.write(queue.name)
         if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
@@ -182,10 +186,12 @@ public struct JobResult: Equatable, Sendable {
     }
 
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(6)
-        writer.write(effect)
-        writer.write(lease)
-        writer.write(token)
+        writer.writeShort(7) {
+            $0.writeArrayHeader(6)
+            $0.write(effect)
+            $0.write(lease)
+            $0.write(token)
+        }
         answer.write(to: &writer)
     }
 

@@ -51,9 +51,11 @@ public struct Outcome: Equatable, Sendable {
     }
 
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(4)
-        writer.write(sequence)
-        writer.write(turn)
+        writer.writeShort(3) {
+            $0.writeArrayHeader(4)
+            $0.write(sequence)
+            $0.write(turn)
+        }
         verdict.write(to: &writer)
     }
 
@@ -70,8 +72,10 @@ extension Outcome.Verdict {
     func write(to writer: inout MessagePackWriter) {
         switch self {
         case .applied:
-            writer.write(0)
-            writer.writeNil()
+            writer.writeShort(2) {
+                $0.write(0)
+                $0.writeNil()
+            }
         case .refused(let bytes):
             writer.write(1)
             writer.writeBinary(bytes)
