@@ -10,9 +10,6 @@ struct Dispatcher {
     struct Assignment {
         let lease: Lease
         let desk: WorkerDesk
-        /// The place among everything handed out: a worker starts its jobs in this order.
-        let order: Int
-        let queue: Queue
 
         var worker: WorkerID { desk.id }
     }
@@ -32,9 +29,12 @@ struct Dispatcher {
         @exclusivity(unchecked) var credit = 0
         /// Tasks that it was sent since its HELLO.
         @exclusivity(unchecked) var sent = 0
-        @exclusivity(unchecked) var jobs: Set<EffectID> = []
+        /// How many jobs it has.
+        @exclusivity(unchecked) fileprivate(set) var running = 0
+        /// The place of the newest of them.
+        @exclusivity(unchecked) var newest: Int?
         /// How many of them are of each queue, if there are limits.
-        @exclusivity(unchecked) var held: [Queue: Int] = [:]
+        @exclusivity(unchecked) fileprivate var held: [Queue: Int] = [:]
         /// Jobs of a queue that it takes at once, where it said so.
         @exclusivity(unchecked) var limits: [Queue: Int] = [:]
         @exclusivity(unchecked) var heard: Timestamp
@@ -51,20 +51,20 @@ struct Dispatcher {
             self.heard = heard
         }
 
-        func hasRoom(for queue: Queue) -> Bool {
-            guard !limits.isEmpty, let limit = limits[queue] else { return true }
-            return held[queue, default: 0] < limit
+        fileprivate func hasRoom(for queue: @autoclosure () -> Queue) -> Bool {
+            guard !limits.isEmpty, let limit = limits[queue()] else { return true }
+            return held[queue(), default: 0] < limit
         }
 
-        func take(_ effect: EffectID, of queue: Queue) {
-            jobs.insert(effect)
-            if !limits.isEmpty { held[queue, default: 0] += 1 }
+        fileprivate func take(of queue: @autoclosure () -> Queue) {
+            running += 1
+            if !limits.isEmpty { held[queue(), default: 0] += 1 }
         }
 
-        func release(_ effect: EffectID, of queue: Queue) {
-            jobs.remove(effect)
-            if !limits.isEmpty { held[queue, default: 1] -= 1 }
-            if jobs.isEmpty { isIsolated = false }
+        fileprivate func release(of queue: @autoclosure () -> Queue) {
+            running -= 1
+            if !limits.isEmpty { held[queue(), default: 1] -= 1 }
+            if running == 0 { isIsolated = false }
         }
     }
 
@@ -173,11 +173,11 @@ struct Dispatcher {
     @discardableResult
     mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil) -> Assignment? {
         guard let place = places.remove(id) else { return nil }
-        guard let desk = place.desk else {
+        guard place.desk != nil else {
             waitingCount -= 1
             return nil
         }
-        desk.release(id, of: place.queue)
+        place.desk?.release(of: place.queue)
         if !told.isEmpty { told[id] = nil }
         return place.lease == lease ? nil : place.assignment
     }
@@ -255,18 +255,21 @@ struct Dispatcher {
         desk.slots = offer.slots
         serve(offer.queues, desk)
         desk.limits = offer.limits
-        desk.held = offer.limits.isEmpty ? [:] : held(desk.jobs)
+        desk.held = offer.limits.isEmpty ? [:] : held(by: desk)
         desk.credit = 0
         desk.sent = 0
         desk.heard = now
         desk.isLeaving = false
     }
 
-    private func held(_ jobs: Set<EffectID>) -> [Queue: Int] {
-        jobs.reduce(into: [:]) { held, job in
-            if let queue = assignment(of: job)?.queue { held[queue, default: 0] += 1 }
+    private func held(by desk: WorkerDesk) -> [Queue: Int] {
+        places.effects(of: desk).reduce(into: [:]) { held, job in
+            if let number = places.number(of: job) { held[places[number].queue, default: 0] += 1 }
         }
     }
+
+    /// The jobs of a worker in the order in which it was given them, and so starts them.
+    func jobs(of worker: WorkerID) -> [EffectID] { workers[worker].map { places.effects(of: $0) } ?? [] }
 
     /// Notes what a job tells of itself, if this worker runs it.
     mutating func note(_ report: ProgressReport, of worker: WorkerID) {
@@ -297,7 +300,7 @@ struct Dispatcher {
         guard let desk = workers.removeValue(forKey: id) else { return [] }
         serve([], desk)
         rotation.remove(id)
-        let jobs = desk.jobs.sorted { (assignment(of: $0)?.order ?? 0) < (assignment(of: $1)?.order ?? 0) }
+        let jobs = places.effects(of: desk)
         for job in jobs {
             _ = places.remove(job)
             told[job] = nil
@@ -351,15 +354,14 @@ struct Dispatcher {
         guard hasWaiting else { return [] }
         var served: [WorkerDesk] = []
         isolateSuspects(ledger, floor: floor, grace: grace, token: token, &served)
+        // Who is alone is given all at once.
+        let share = rotation.count == 1 ? Int.max : 1
         var passes = rotation.count
-        var last: WorkerDesk?
         while passes > 0, let id = rotation.next() {
             passes -= 1
-            // Often there is only one.
-            if last?.id != id { last = workers[id] }
-            guard let desk = last, let (effect, place) = nextReady(for: desk, in: ledger) else { continue }
-            give(effect, at: place, to: desk, floor: floor, grace: grace, token: token, &served)
-            passes = rotation.count
+            guard let desk = workers[id], desk.id != reserved else { continue }
+            let given = fill(desk, atMost: share, from: ledger, floor: floor, grace: grace, token: token, &served)
+            if given { passes = rotation.count }
         }
         return served.map { desk in
             defer { desk.handed = [] }
@@ -376,7 +378,7 @@ struct Dispatcher {
             guard let place = places.number(of: id), places[place].desk == nil, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
                 guard let desk = workers[worker] else { return false }
-                return desk.jobs.isEmpty && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
+                return desk.running == 0 && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
                 give(effect, at: place, to: empty, floor: floor, grace: grace, token: token, &served)
@@ -395,16 +397,21 @@ struct Dispatcher {
         desk.sent < desk.credit && !desk.isLeaving && !desk.isIsolated
     }
 
-    private mutating func nextReady(for desk: WorkerDesk, in ledger: EffectLedger) -> (effect: OpenEffect, place: Int)? {
-        guard hasRoom(desk), desk.id != reserved else { return nil }
-        for line in desk.lines where desk.hasRoom(for: line.queue) {
-            while let first = line.popFirst() {
+    /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
+    private mutating func fill(
+        _ desk: WorkerDesk, atMost limit: Int, from ledger: EffectLedger, floor: Int, grace: Duration,
+        token: (EffectID, Lease) -> UInt64, _ served: inout [WorkerDesk]
+    ) -> Bool {
+        var given = 0
+        for line in desk.lines {
+            while given < limit, hasRoom(desk), desk.hasRoom(for: line.queue), let first = line.popFirst() {
                 let isThere = places.isWaiting(first.effect, at: first.place)
                 guard isThere, let effect = ledger.open[first.effect], !isSuspect(effect) else { continue }
-                return (effect, first.place)
+                give(effect, at: first.place, to: desk, floor: floor, grace: grace, token: token, &served)
+                given += 1
             }
         }
-        return nil
+        return given > 0
     }
 
     private mutating func give(
@@ -422,16 +429,9 @@ struct Dispatcher {
         worker.handed.append(JobTask(effect, lease: lease, token: token))
     }
 
-    private var orders = 0
-
     private mutating func assign(_ effect: OpenEffect, at place: Int, to desk: WorkerDesk, lease: Lease, token: UInt64) {
-        orders += 1
-        places[place].desk = desk
-        places[place].lease = lease
-        places[place].token = token
-        places[place].order = orders
-        places[place].queue = effect.queue
-        desk.take(effect.id, of: effect.queue)
+        places.give(effect, at: place, to: desk, lease: lease, token: token)
+        desk.take(of: effect.queue)
         if isSuspect(effect) { desk.isIsolated = true }
     }
 

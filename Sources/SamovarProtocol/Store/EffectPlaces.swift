@@ -11,21 +11,24 @@ struct EffectPlaces {
         /// When the effect came to wait.
         let since: Timestamp
         /// The worker that has it, and all that follows; nil while it waits.
-        var desk: Dispatcher.WorkerDesk?
-        var lease = Lease(start: 0, counter: 0)
+        fileprivate(set) var desk: Dispatcher.WorkerDesk?
+        fileprivate(set) var lease = Lease(start: 0, counter: 0)
         /// What proves that the lease was given.
-        var token: UInt64 = 0
-        var order = 0
-        var queue = Queue.default
+        fileprivate(set) var token: UInt64 = 0
+        fileprivate var options: RunOptions?
+        /// The rows that the same worker was given before and after this one.
+        fileprivate var before: Int?
+        fileprivate var after: Int?
 
         fileprivate init(_ effect: EffectID?, since: Timestamp) {
             self.effect = effect
             self.since = since
         }
 
-        var assignment: Dispatcher.Assignment? {
-            desk.map { Dispatcher.Assignment(lease: lease, desk: $0, order: order, queue: queue) }
-        }
+        /// The queue in which it waited.
+        var queue: Queue { options?.queue ?? .default }
+
+        var assignment: Dispatcher.Assignment? { desk.map { Dispatcher.Assignment(lease: lease, desk: $0) } }
     }
 
     private var numbers: [EffectID: Int] = [:]
@@ -41,23 +44,30 @@ struct EffectPlaces {
 
     subscript(number: Int) -> Row {
         _read { yield rows[number] }
-        _modify { yield &rows[number] }
     }
 
     /// Lets an effect wait; nil if it has a row already.
     mutating func insert(_ effect: EffectID, since: Timestamp) -> Int? {
-        guard numbers[effect] == nil else { return nil }
-        let row = Row(effect, since: since)
-        let number: Int
-        if let last = free.popLast() {
-            number = last
-            rows[number] = row
-        } else {
-            number = rows.count
-            rows.append(row)
+        let number = free.last ?? rows.count
+        if let known = numbers.updateValue(number, forKey: effect) {
+            numbers[effect] = known
+            return nil
         }
-        numbers[effect] = number
+        let row = Row(effect, since: since)
+        if free.popLast() != nil { rows[number] = row } else { rows.append(row) }
         return number
+    }
+
+    /// Gives a waiting effect, whose row has this number, to a worker.
+    mutating func give(_ effect: OpenEffect, at number: Int, to desk: Dispatcher.WorkerDesk, lease: Lease, token: UInt64) {
+        let before = desk.newest
+        rows[number].desk = desk
+        rows[number].lease = lease
+        rows[number].token = token
+        rows[number].options = effect.options
+        rows[number].before = before
+        if let before { rows[before].after = number }
+        desk.newest = number
     }
 
     /// Takes an effect's row from it, and returns what it said.
@@ -66,7 +76,17 @@ struct EffectPlaces {
         free.append(number)
         var row = Row(nil, since: rows[number].since)
         swap(&row, &rows[number])
+        if let before = row.before { rows[before].after = row.after }
+        if let after = row.after { rows[after].before = row.before } else if let desk = row.desk { desk.newest = row.before }
         return row
+    }
+
+    /// What a worker has, in the order in which it was given it.
+    func effects(of desk: Dispatcher.WorkerDesk) -> [EffectID] {
+        sequence(state: desk.newest) { number in
+            defer { number = number.flatMap { rows[$0].before } }
+            return number.flatMap { rows[$0].effect }
+        }.reversed()
     }
 
     /// Whether this row is still that of this effect, and no worker has it.

@@ -85,7 +85,7 @@ extension StoreMachine {
         [
             "id": .string("\(id)"),
             "slots": number(desk.slots),
-            "running": number(desk.jobs.count),
+            "running": number(desk.running),
             "queues": .array(desk.queues.map { .string($0.name) }),
             "progress": .array(progress(of: desk)),
             "silentMilliseconds": number(Int((now - desk.heard).microseconds / 1_000)),
@@ -94,7 +94,7 @@ extension StoreMachine {
 
     /// What the jobs of a worker tell of themselves: at most 16, the oldest first.
     private func progress(of desk: Dispatcher.WorkerDesk) -> [MessagePackValue] {
-        desk.jobs.filter { dispatcher.progress(of: $0) != nil }.sorted().prefix(16).map { id in
+        dispatcher.jobs(of: desk.id).filter { dispatcher.progress(of: $0) != nil }.sorted().prefix(16).map { id in
             ["effect": .string("\(id)"), "progress": dispatcher.progress(of: id)?.shown ?? .nil]
         }
     }

@@ -31,9 +31,10 @@ extension StoreMachine {
         var budget = settings.turnsPerRound
         while budget > 0, phase != .stopped, canTakeTurns {
             budget -= 1
-            if !answers.isEmpty {
-                guard suspects.isEmpty || mayTake(.answer(answers[0].result.effect)) else { break }
-                take(answers.removeFirst(), now: now)
+            if let effect = answers.first {
+                guard suspects.isEmpty || mayTake(.answer(effect)) else { break }
+                guard let (result, worker) = answers.popFirst() else { break }
+                take(result, of: worker, now: now)
             } else if let id = crowded.popFirst() {
                 failCrowded(id, now: now)
             } else if let failed = postponed.first {

@@ -25,7 +25,7 @@ extension StoreMachine {
         }
         if !state.joined.contains(offer.id) || state.missing[offer.id] != nil { write(.workerJoined(offer.id), now: now) }
         peers[route] = .worker(offer.id)
-        let before = (dispatcher.workers[offer.id]?.jobs ?? []).subtracting(answered(by: offer.id))
+        let before = Set(dispatcher.jobs(of: offer.id)).subtracting(answered(by: offer.id))
         dispatcher.join(offer, route: route, now: now)
         for queue in offer.queues { unserved[queue] = nil }
         let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
@@ -71,8 +71,7 @@ extension StoreMachine {
     /// no answer of the one that it holds now.
     private func answered(by id: WorkerID) -> Set<EffectID> {
         var answered: Set<EffectID> = []
-        for answer in answers where answer.worker.id == id && !answer.result.answer.isStreamed {
-            let result = answer.result
+        for result in answers.of(id) where !result.answer.isStreamed {
             if dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
         }
         return answered
@@ -93,7 +92,7 @@ extension StoreMachine {
         case .result(let results, let credit):
             dispatcher.heard(id, credit: credit, now: now)
             guard let desk = dispatcher.workers[id] else { return }
-            for result in results { receive(result, of: desk) }
+            receive(results, of: desk)
         case .progress(let reports):
             dispatcher.heard(id, credit: nil, now: now)
             for report in reports { dispatcher.note(report, of: id) }
@@ -111,12 +110,20 @@ extension StoreMachine {
         }
     }
 
-    private mutating func receive(_ result: JobResult, of worker: Dispatcher.WorkerDesk) {
-        guard isGenuine(result.effect, result.lease, result.token) else {
-            return drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
+    private mutating func receive(_ results: [JobResult], of worker: Dispatcher.WorkerDesk) {
+        var forged: Set<Int> = []
+        // By index: a copy of a result counts its references.
+        for index in results.indices {
+            let effect = results[index].effect
+            if !isGenuine(effect, results[index].lease, results[index].token) {
+                drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
+                forged.insert(index)
+            } else if hasLostTail(effect.turn, of: timeline, what: "worker \(worker.id)") {
+                return
+            }
         }
-        if hasLostTail(result.effect.turn, of: timeline, what: "worker \(worker.id)") { return }
-        answers.append(Answer(worker: worker, result: result))
+        let genuine = forged.isEmpty ? results : results.indices.filter { !forged.contains($0) }.map { results[$0] }
+        answers.append(genuine, of: worker)
     }
 
     private mutating func acknowledge(_ lease: Lease, to worker: Dispatcher.WorkerDesk) {
@@ -135,20 +142,19 @@ extension StoreMachine {
     }
 
     /// The turn of an answer. An effect that is closed already was answered before: the worker may forget it.
-    mutating func take(_ answer: Answer, now: Timestamp) {
-        let id = answer.result.effect
-        let lease = answer.result.lease
-        if case .streamed(let index, let message, let checkpoint) = answer.result.answer {
-            return take(
-                message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: answer.worker.route, now: now)
+    mutating func take(_ result: consuming JobResult, of worker: Dispatcher.WorkerDesk, now: Timestamp) {
+        let id = result.effect
+        let lease = result.lease
+        if case .streamed(let index, let message, let checkpoint) = result.answer {
+            return take(message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: worker.route, now: now)
         }
         counters.results += 1
-        acknowledge(lease, to: answer.worker)
+        acknowledge(lease, to: worker)
         guard let effect = state.ledger.open[id] else {
             counters.lateResults += 1
             return
         }
-        switch answer.result.answer {
+        switch result.answer {
         case .done(let messages):
             guard !lacksMessages(id, lease) else {
                 counters.lateResults += 1
@@ -314,7 +320,7 @@ extension StoreMachine {
         if state.joined.contains(id) { write(.workerLeft(id), now: now) }
         guard let desk = dispatcher.workers[id] else { return nil }
         counters.deadWorkers += 1
-        note(.warning, "worker \(id) \(what); \(count(desk.jobs.count, "job")) taken back")
+        note(.warning, "worker \(id) \(what); \(count(desk.running, "job")) taken back")
         let answered = answered(by: id)
         let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
         attempts[id] = nil

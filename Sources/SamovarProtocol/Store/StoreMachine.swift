@@ -56,11 +56,6 @@ public struct StoreMachine: ~Copyable {
         }
     }
 
-    struct Answer {
-        let worker: Dispatcher.WorkerDesk
-        let result: JobResult
-    }
-
     /// An effect that has failed for good, which `failed` was not told yet.
     struct Postponed {
         let effect: EffectID
@@ -113,7 +108,7 @@ public struct StoreMachine: ~Copyable {
     var rotation: Deque<Desk> = []
     var inboxCount = 0
     var inboxBytes = 0
-    var answers: Deque<Answer> = []
+    var answers = AnswerQueue()
     /// Messages to those who want to know of a moment in the life of the store.
     var moments: Deque<Firing> = []
     /// Effects that fail without an attempt, since too many with their label are open.
