@@ -4,52 +4,23 @@
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
 /// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So are the newest
 /// small values beside their bytes: what `encode(to:)` and `init(from:)` do must depend on the value and the bytes alone.
-///
-/// `@unchecked`: its closures hold an encoder, a decoder and a type found at run time, whose conformance the compiler cannot know to be
-/// usable everywhere. Make it off the actors, as store and worker do: there the cast finds no conformance that belongs to one.
-public struct ValueCodec<Value: Codable>: @unchecked Sendable {
-    @usableFromInline let write: (Value, inout MessagePackWriter) throws -> Void
-    @usableFromInline let read: (ArraySlice<UInt8>) throws -> Value
+public struct ValueCodec<Value: Codable>: Sendable {
+    @usableFromInline let coder: ValueCoder<Value>
 
     /// What `encoder` writes and `decoder` reads.
     public init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
         if let packable = Value.self as? any (MessagePackable & Codable).Type {
-            self = Self.packable(packable, encoder, decoder)
+            coder = Self.coder(of: packable, encoder, decoder)
         } else {
-            let encoding = KeptSession<EncodingSession>()
-            let decoding = KeptSession<DecodingSession>()
-            write = { try encoder.encode($0, into: &$1, encoding) }
-            read = { try decoder.decode(Value.self, from: $0, decoding) }
+            coder = PlainCoder(encoder, decoder)
         }
     }
 
-    private init(
-        write: @escaping (Value, inout MessagePackWriter) throws -> Void,
-        read: @escaping (ArraySlice<UInt8>) throws -> Value
-    ) {
-        self.write = write
-        self.read = read
-    }
-
-    /// Opens the type, which is `Value` under another name. Whatever goes wrong goes wrong again in encoder or decoder, which say how.
-    private static func packable<Packable: MessagePackable & Codable>(
-        _ type: Packable.Type, _ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder
-    ) -> Self {
-        let codec = ValueCodec<Packable> { value, writer in
-            let start = writer.count
-            value.write(to: &writer)
-            guard writer.count - start > encoder.limits.maximumBytes else { return }
-            writer.storage.removeSubrange(start...)
-            try encoder.encode(value, into: &writer)
-        } read: { bytes in
-            do throws(MessagePackError) {
-                return try Packable(directlyFrom: bytes, decoder)
-            } catch {
-                return try decoder.decode(Packable.self, from: bytes)
-            }
-        }
-        // The same type, as `init` has just seen.
-        return unsafeBitCast(codec, to: Self.self)
+    /// Opens the type, which is `Value` under another name.
+    private static func coder<Packable: MessagePackable & Codable>(
+        of type: Packable.Type, _ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder
+    ) -> ValueCoder<Value> {
+        unsafeDowncast(PackableCoder<Packable>(encoder, decoder), to: ValueCoder<Value>.self)
     }
 
     /// Encodes one value.
@@ -59,7 +30,7 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
     public func encode(_ value: Value) throws -> [UInt8] {
         // Most messages and effects are small; one allocation does for them.
         var writer = MessagePackWriter(reserving: 96)
-        try write(value, &writer)
+        try withCoder { try $0.write(value, to: &writer) }
         return writer.storage
     }
 
@@ -68,7 +39,7 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
     /// - Throws: as ``MessagePackEncoder/encode(_:)``.
     @inlinable
     public func encode(_ value: Value, into writer: inout MessagePackWriter) throws {
-        try write(value, &writer)
+        try withCoder { try $0.write(value, to: &writer) }
     }
 
     /// Decodes one value from all the bytes.
@@ -76,7 +47,7 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
     /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
     @inlinable
     public func decode(_ bytes: [UInt8]) throws -> Value {
-        try read(bytes[...])
+        try withCoder { try $0.read(bytes[...]) }
     }
 
     /// Decodes one value from all the bytes of a slice, without copying it.
@@ -84,18 +55,84 @@ public struct ValueCodec<Value: Codable>: @unchecked Sendable {
     /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
     @inlinable
     public func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
-        try read(bytes)
+        try withCoder { try $0.read(bytes) }
+    }
+
+    /// This value keeps its coder for as long as a call lasts, so no reference is counted for it.
+    @inlinable @inline(__always)
+    func withCoder<Result>(_ body: (ValueCoder<Value>) throws -> Result) rethrows -> Result {
+        try Unmanaged.passUnretained(coder)._withUnsafeGuaranteedRef(body)
+    }
+}
+
+/// What a codec found out about its type. A class, and neither closures nor a protocol: to call one of its methods counts no reference, and
+/// asks the runtime for no type.
+///
+/// `@unchecked`: its subclasses hold an encoder, a decoder, and what those keep between two calls, all of it `Sendable`; the type was
+/// found at run time, and the compiler cannot know its conformance to be usable everywhere. Make codecs off the actors, as store and worker
+/// do: there the cast finds no conformance that belongs to one.
+@usableFromInline
+class ValueCoder<Value: Codable>: @unchecked Sendable {
+    fileprivate let encoder: MessagePackEncoder
+    fileprivate let decoder: MessagePackDecoder
+
+    fileprivate init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
+        self.encoder = encoder
+        self.decoder = decoder
+    }
+
+    @usableFromInline
+    func write(_ value: Value, to writer: inout MessagePackWriter) throws {
+        try encoder.encode(value, into: &writer)
+    }
+
+    @usableFromInline
+    func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        try decoder.decode(Value.self, from: bytes)
+    }
+}
+
+/// Goes through `Codable`'s containers, which are kept.
+private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
+    private let encoding = KeptSession<EncodingSession>()
+    private let decoding = KeptSession<DecodingSession>()
+
+    override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
+        try encoder.encode(value, into: &writer, encoding)
+    }
+
+    override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        try decoder.decode(Value.self, from: bytes, decoding)
+    }
+}
+
+/// Lets values write and read themselves. Whatever goes wrong goes wrong again in encoder or decoder, which say how.
+private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<Value>, @unchecked Sendable {
+    override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
+        let start = writer.count
+        value.write(to: &writer)
+        guard writer.count - start > encoder.limits.maximumBytes else { return }
+        writer.storage.removeSubrange(start...)
+        try encoder.encode(value, into: &writer)
+    }
+
+    override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        var reader = MessagePackReader(bytes, limits: decoder.limits, lenient: decoder.isLenient)
+        do throws(MessagePackError) {
+            return try Value(directlyFrom: &reader)
+        } catch {
+            return try decoder.decode(Value.self, from: bytes)
+        }
     }
 }
 
 extension MessagePackable {
-    /// Fails, however, if the bytes are not exactly one value of this type.
-    fileprivate init(directlyFrom bytes: ArraySlice<UInt8>, _ decoder: MessagePackDecoder) throws(MessagePackError) {
-        var reader = MessagePackReader(bytes, limits: decoder.limits, lenient: decoder.isLenient)
+    /// Fails, however, if the bytes of the reader are not exactly one value of this type.
+    fileprivate init(directlyFrom reader: inout MessagePackReader) throws(MessagePackError) {
         // Holds off bytes that are too deep from a type which does not count the depth.
         try reader.skip()
         guard reader.isAtEnd else { throw reader.truncated() }
-        reader.next = bytes.startIndex
+        reader.next = reader.bytes.startIndex
         self = try Self(from: &reader)
         guard reader.isAtEnd else { throw reader.truncated() }
     }
