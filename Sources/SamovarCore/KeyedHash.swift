@@ -63,16 +63,23 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
     /// Adds every byte, and not how many there are.
     @inlinable
     package mutating func combine(_ buffer: UnsafeRawBufferPointer) {
+        guard var next = buffer.baseAddress else { return }
         // A copy, whose words stay in registers.
         var hash = self
-        var offset = 0
-        while offset + 8 <= buffer.count {
-            hash.combine(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
-            offset += 8
+        // Each word stands behind as many bytes of the word before it.
+        let filled = (count & 7) * 8
+        for _ in 0..<buffer.count / 8 {
+            let word = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self))
+            hash.compress(hash.tail | word << filled)
+            // A shift by all 64 bits gives zero.
+            hash.tail = word >> (64 - filled)
+            next += 8
         }
+        hash.count &+= UInt64(buffer.count & ~7)
+        let left = buffer.count & 7
         var rest: UInt64 = 0
-        for place in 0..<buffer.count - offset { rest |= UInt64(buffer[offset + place]) << (8 * UInt64(place)) }
-        hash.combine(rest, bytes: UInt64(buffer.count - offset))
+        for place in 0..<left { rest |= UInt64(next.load(fromByteOffset: place, as: UInt8.self)) << (8 * UInt64(place)) }
+        hash.combine(rest, bytes: UInt64(left))
         self = hash
     }
 

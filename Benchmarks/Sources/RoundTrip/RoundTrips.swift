@@ -90,8 +90,10 @@ enum RoundTrips<Message: RoundTripMessage, Effect: NumberedEffect>: Program {
 
 /// Effects of 64 bytes, of which the first 8 are a number.
 enum Samples {
+    private static let sample = [UInt8](repeating: 0x78, count: 64)
+
     static func bytes(_ number: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0x78, count: 64)
+        var bytes = sample
         for index in 0..<8 { bytes[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
         return bytes
     }
