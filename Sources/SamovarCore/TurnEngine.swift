@@ -61,10 +61,11 @@ public struct TurnEngine<P: Program>: ~Copyable {
         let turn = next(now: now, origin: origin)
         number += 1
         let command = P.update(&live, message, turn)
+        var chain = Chain()
+        chain.note(command, of: turn.number)
         sink.took(turn, message, command)
         if sink.watchesState { sink.saw(live, after: message, turn) }
-        guard !command.isEmpty else { return }
-        try follow(command, of: turn, into: &sink)
+        try finish(&chain, of: turn, into: &sink)
     }
 
     /// Applies the follow-ups of a command that is already part of the journal, as of `turn`.
@@ -72,37 +73,46 @@ public struct TurnEngine<P: Program>: ~Copyable {
     public mutating func follow<Sink: TurnSink>(
         _ command: Command<P>, of turn: Turn, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
-        var waiting = ShortQueue<(message: P.Message, of: Int)>()
-        var turns = 1
-        var effects = 0
-        enqueue(command, of: turn.number, into: &waiting, effects: &effects)
-        while let (message, cause) = waiting.popFirst() {
-            guard turns < limits.turns else { throw .turns(limits.turns, root: turn.number) }
-            turns += 1
-            let next = next(now: turn.now, origin: .followUp(of: cause))
-            number += 1
-            let ordered = P.update(&live, message, next)
-            sink.took(next, message, ordered)
-            if sink.watchesState { sink.saw(live, after: message, next) }
-            enqueue(ordered, of: next.number, into: &waiting, effects: &effects)
-            guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
-        }
-        guard effects <= limits.effects else { throw .effects(limits.effects, root: turn.number) }
+        var chain = Chain()
+        chain.note(command, of: turn.number)
+        try finish(&chain, of: turn, into: &sink)
     }
 
     @inlinable
-    func enqueue(
-        _ command: Command<P>, of turn: Int, into waiting: inout ShortQueue<(message: P.Message, of: Int)>, effects: inout Int
-    ) {
-        switch command.orders {
-        case .none: break
-        case .one(.then(let message)): waiting.append((message, turn))
-        case .one(.run): effects += 1
-        case .one: break
-        case .many(let orders):
-            for order in orders {
+    mutating func finish<Sink: TurnSink>(
+        _ chain: inout Chain, of root: Turn, into sink: inout Sink
+    ) throws(GroupLimit) where Sink.P == P {
+        var turns = 1
+        while let (message, cause) = chain.followUps.popFirst() {
+            guard turns < limits.turns else { throw .turns(limits.turns, root: root.number) }
+            turns += 1
+            let turn = next(now: root.now, origin: .followUp(of: cause))
+            number += 1
+            let command = P.update(&live, message, turn)
+            chain.note(command, of: turn.number)
+            sink.took(turn, message, command)
+            if sink.watchesState { sink.saw(live, after: message, turn) }
+            guard chain.effects <= limits.effects else { throw .effects(limits.effects, root: root.number) }
+        }
+        guard chain.effects <= limits.effects else { throw .effects(limits.effects, root: root.number) }
+    }
+
+    /// What the turns of a group have ordered so far.
+    @usableFromInline
+    struct Chain {
+        /// Messages that wait for their turn, and the turn that ordered each.
+        @usableFromInline var followUps = ShortQueue<(message: P.Message, of: Int)>()
+        @usableFromInline var effects = 0
+
+        @inlinable
+        init() {}
+
+        @inlinable
+        mutating func note(_ command: Command<P>, of turn: Int) {
+            guard !command.isOneEffect else { return effects += 1 }
+            for order in command {
                 switch order {
-                case .then(let message): waiting.append((message, turn))
+                case .then(let message): followUps.append((message, turn))
                 case .run: effects += 1
                 case .cancel, .emit: break
                 }
@@ -115,7 +125,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
 public protocol TurnSink<P> {
     associatedtype P: Program
     /// A turn has been applied: its message, and what it ordered.
-    mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>)
+    mutating func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>)
 
     /// Whether `saw` shall be called after each turn. Default: no.
     var watchesState: Bool { get }

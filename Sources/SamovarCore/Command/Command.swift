@@ -27,20 +27,28 @@ public struct Command<P: Program>: Equatable, Sendable {
     }
 
     @usableFromInline package let orders: Orders
+    // Stands beside the orders, for it is asked of each command, and to look into an order would count its references.
+    /// Whether it orders an effect and nothing else.
+    @usableFromInline package let isOneEffect: Bool
 
     @inlinable
-    init(_ orders: Orders) {
+    init(_ orders: Orders, isOneEffect: Bool = false) {
         self.orders = orders
+        self.isOneEffect = isOneEffect
     }
 
     @inlinable
     init(_ orders: [Order]) {
-        self.orders =
-            switch orders.count {
-            case 0: .none
-            case 1: .one(orders[0])
-            default: .many(orders)
-            }
+        switch orders.count {
+        case 0: self.init(.none)
+        case 1: self.init(orders[0])
+        default: self.init(.many(orders))
+        }
+    }
+
+    @inlinable
+    init(_ order: Order) {
+        if case .run = order { self.init(.one(order), isOneEffect: true) } else { self.init(.one(order)) }
     }
 
     /// Nothing shall happen.
@@ -72,7 +80,7 @@ public struct Command<P: Program>: Equatable, Sendable {
     /// limits for waiting and for all attempts together.
     @inlinable
     public static func run(_ effect: P.Effect, _ options: RunOptions) -> Self {
-        Self(.one(.run(effect, options)))
+        Self(.one(.run(effect, options)), isOneEffect: true)
     }
 
     /// Closes all open effects with this label. Workers that run one are told at once and their Swift tasks are cancelled; a

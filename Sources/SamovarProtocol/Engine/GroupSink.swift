@@ -1,4 +1,5 @@
 public import MessagePack
+public import DequeModule
 public import SamovarCore
 
 /// What a message from outside is for the effect of its origin.
@@ -14,7 +15,7 @@ enum MessageRole {
 
 /// Writes the record of each turn of a group, and collects its effects.
 ///
-/// An engine has one, for all its groups: what a group needs is made once, and a group begins with ``begin(_:root:)``. A class, so that
+/// An engine has one for all groups of a log: what a group needs is made once, and a group begins with ``begin(root:)``. A class, so that
 /// nothing of it is copied on the way; its engine alone reaches it, so nothing overlaps that would have to be checked each time.
 @usableFromInline
 final class GroupSink<P: Program>: TurnSink {
@@ -31,14 +32,14 @@ final class GroupSink<P: Program>: TurnSink {
         }
     }
 
-    @exclusivity(unchecked) @usableFromInline var log: TurnLog
+    @usableFromInline let log: TurnLog
     @usableFromInline let codecs: ProgramCodecs<P>
     @exclusivity(unchecked) @usableFromInline var root = 0
     /// What the next message from outside is.
     @exclusivity(unchecked) @usableFromInline var role = MessageRole.open
-    /// The next message as it arrived; nil if it has to be encoded.
-    @exclusivity(unchecked) @usableFromInline var given: ArraySlice<UInt8>?
-    /// What the group has encoded, one after the other.
+    /// The next message as it arrived, for as long as its turn lasts; nil if it has to be encoded.
+    @exclusivity(unchecked) @usableFromInline var given: UnsafeRawBufferPointer?
+    /// What this group and some before it have encoded, one after the other.
     @exclusivity(unchecked) @usableFromInline var encoded = MessagePackWriter()
     /// Follow-ups in the order in which the engine takes them.
     @exclusivity(unchecked) @usableFromInline var followUps: ShortQueue<FollowUp>
@@ -52,8 +53,9 @@ final class GroupSink<P: Program>: TurnSink {
     @usableFromInline let observers: [TurnObserver<P>]
     @exclusivity(unchecked) @usableFromInline var observed: [(turn: Int, deliver: @Sendable () -> Void)] = []
 
-    init(codecs: ProgramCodecs<P>, observers: [TurnObserver<P>]) {
-        log = TurnLog(after: 0)
+    @usableFromInline
+    init(_ log: TurnLog, codecs: ProgramCodecs<P>, observers: [TurnObserver<P>]) {
+        self.log = log
         self.codecs = codecs
         self.observers = observers
         followUps = ShortQueue()
@@ -61,24 +63,23 @@ final class GroupSink<P: Program>: TurnSink {
 
     /// Nothing of the group before is left.
     @inlinable
-    func begin(_ log: TurnLog, root: Int) {
-        if self.log !== log { self.log = log }
+    func begin(root: Int) {
         self.root = root
         start = log.batch.byteCount
         givenBytes = 0
         largestEffect = 0
         lastHash = 0
         role = .open
-        if given != nil { given = nil }
+        given = nil
         if failure != nil { failure = nil }
         if !followUps.isEmpty { followUps = ShortQueue() }
         if !observed.isEmpty { observed = [] }
-        // One large message shall not be paid for ever.
-        if encoded.count > 1 << 16 { encoded = MessagePackWriter() } else if encoded.count > 0 { encoded.removeAll() }
+        // Not emptied for each group, which takes longer than to encode a small message. One large message shall not be paid for ever.
+        if encoded.count > 1 << 16 { encoded = MessagePackWriter() } else if encoded.count > 1 << 14 { encoded.removeAll() }
     }
 
     @inlinable
-    func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
+    func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
         var own: Range<Int>?
         var role = MessageRole.open
         if case .followUp = turn.origin, let next = followUps.popFirst() {
@@ -87,21 +88,20 @@ final class GroupSink<P: Program>: TurnSink {
             if given == nil { own = encode(message, codecs.message) }
             role = self.role
         }
-        let log = log
         log.note(role, of: turn.origin)
         take(orders: command, of: turn)
         guard log.writesRecords else { return given = nil }
         if let own {
-            encoded.withWritten(own) { write($0, role, turn, log) }
+            encoded.withWritten(own) { write($0, role, turn) }
         } else if let given = given.take() {
             let before = log.batch.byteCount
-            given.withUnsafeBytes { write($0, role, turn, log) }
+            write(given, role, turn)
             givenBytes += log.batch.byteCount - before
         }
     }
 
     @inlinable
-    func write(_ message: UnsafeRawBufferPointer, _ role: MessageRole, _ turn: Turn, _ log: TurnLog) {
+    func write(_ message: UnsafeRawBufferPointer, _ role: MessageRole, _ turn: Turn) {
         switch role {
         case .open: log.batch.append(applied: message, hash: lastHash, closes: false, turn: turn, root: root)
         case .closes: log.batch.append(applied: message, hash: lastHash, closes: true, turn: turn, root: root)
@@ -126,11 +126,11 @@ final class GroupSink<P: Program>: TurnSink {
 
     /// Notes what a turn orders, and its hash.
     @inlinable
-    func take(orders: Command<P>, of turn: Turn) {
+    func take(orders command: consuming Command<P>, of turn: Turn) {
         lastHash = 0
         var hash = KeyedHash(Secret(high: 0, low: 0))
         // The one order of most commands is taken apart where it is: a copy of it would count its references.
-        switch orders.orders {
+        switch (consume command).orders {
         case .none: return
         case .one(.run(let effect, let options)): run(effect, options, EffectID(turn: turn.number, ordinal: 0), turn.now, &hash)
         case .one(.then(let message)): follow(message, of: turn.number, &hash)

@@ -1,3 +1,4 @@
+public import DequeModule
 public import SamovarCore
 
 /// What groups of turns gave, in order: records for the journal and changes of the books.
@@ -7,7 +8,7 @@ public import SamovarCore
 public final class TurnLog {
     @exclusivity(unchecked) public var batch: RecordBatch
     /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
-    @exclusivity(unchecked) public var orders: [LoggedOrder] = []
+    @exclusivity(unchecked) public var orders: Deque<LoggedOrder> = []
     /// Whether records are written to the batch. Those of a replay are in the journal already.
     @usableFromInline let writesRecords: Bool
     /// Takes the view after each turn, while somebody watches every one; else nil.

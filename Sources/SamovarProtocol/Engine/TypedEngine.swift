@@ -16,7 +16,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     private let decoder: MessagePackDecoder
     private let encoder: MessagePackEncoder
     @usableFromInline let codecs: ProgramCodecs<P>
-    @usableFromInline let sink: GroupSink<P>
+    @usableFromInline @exclusivity(unchecked) var sink: GroupSink<P>
     /// What the state wanted to hear of after the newest chain of turns.
     @usableFromInline @exclusivity(unchecked) var wanted: [Subscription<P>] = []
     /// While replaying: follow-ups that later records must repeat.
@@ -48,7 +48,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         self.secret = secret
         self.limits = limits
         self.gates = gates.map { $0.opened() }
-        sink = GroupSink(codecs: codecs, observers: observers)
+        sink = GroupSink(TurnLog(after: 0), codecs: codecs, observers: observers)
     }
 
     /// Asked for once: each replayed record is compared with it.
@@ -64,19 +64,28 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
-        sink.begin(log, root: turn.number)
+        var sink = begin(log, root: turn.number)
         sink.take(orders: first.command, of: turn)
-        var sink = sink
         try turns?.follow(first.command, of: turn, into: &sink)
         try sink.check(limits)
         keepObserved()
         subscribe(now: now, log: log)
     }
 
+    /// Begins a group.
+    @inlinable
+    func begin(_ log: TurnLog, root: Int) -> GroupSink<P> {
+        if sink.log !== log { sink = GroupSink(log, codecs: codecs, observers: sink.observers) }
+        sink.begin(root: root)
+        return sink
+    }
+
     /// Asks the state what it wants to hear of; what it says is logged only if it differs from before.
     @inlinable
     func subscribe(now: Timestamp, log: TurnLog) {
-        guard let events = turns?.subscriptions, events != wanted else { return }
+        guard let events = turns?.subscriptions else { return }
+        // Nearly always there are none, and then there is nothing to compare.
+        guard !(events.isEmpty && wanted.isEmpty), events != wanted else { return }
         wanted = events
         log.orders.append(.want(events.map(logged), turn: head, now: now))
     }
@@ -173,16 +182,21 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ) throws {
         if let message = messages.only {
             let origin = Origin.effect(effect, lease: lease, index: 0)
-            return try run(read(message), bytes: message, origin: origin, root: root, now: now, ending: .closes, log: log)
+            let decoded = try read(message)
+            return try message.withUnsafeBytes {
+                try run(decoded, bytes: $0, origin: origin, root: root, now: now, ending: .closes, log: log)
+            }
         }
         var decoded: [P.Message] = []
         decoded.reserveCapacity(messages.count)
         for bytes in messages { decoded.append(try read(bytes)) }
-        sink.begin(log, root: root)
+        var sink = begin(log, root: root)
         for (index, message) in decoded.enumerated() {
             let origin = Origin.effect(effect, lease: lease, index: index)
             let isLast = index == decoded.count - 1
-            try run(message, bytes: messages[index], origin: origin, now: now, ending: isLast ? .closes : .open)
+            try messages[index].withUnsafeBytes {
+                try run(message, bytes: $0, origin: origin, now: now, ending: isLast ? .closes : .open, log: log, into: &sink)
+            }
         }
         keepObserved()
     }
@@ -193,15 +207,19 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ) throws {
         let decoded = try read(message[...])
         // A source has no root: each of its messages begins a chain.
-        try run(
-            decoded, bytes: message[...], origin: origin, root: root > 0 ? root : head + 1, now: now,
-            ending: .streamed(checkpoint: checkpoint), log: log)
+        try message.withUnsafeBytes {
+            try run(
+                decoded, bytes: $0, origin: origin, root: root > 0 ? root : head + 1, now: now,
+                ending: .streamed(checkpoint: checkpoint), log: log)
+        }
     }
 
     @inlinable
     public func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
         let decoded = try read(message[...])
-        try run(decoded, bytes: message[...], origin: origin, root: head + 1, now: now, ending: .open, log: log)
+        try message.withUnsafeBytes {
+            try run(decoded, bytes: $0, origin: origin, root: head + 1, now: now, ending: .open, log: log)
+        }
     }
 
     @inlinable
@@ -235,25 +253,25 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ///   - ending: what it is for the effect of its origin.
     @inlinable
     func run(
-        _ message: P.Message, bytes: ArraySlice<UInt8>?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole,
+        _ message: P.Message, bytes: UnsafeRawBufferPointer?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole,
         log: TurnLog
     ) throws(GroupLimit) {
-        sink.begin(log, root: root)
-        try run(message, bytes: bytes, origin: origin, now: now, ending: ending)
+        var sink = begin(log, root: root)
+        try run(message, bytes: bytes, origin: origin, now: now, ending: ending, log: log, into: &sink)
         keepObserved()
     }
 
     /// Applies one of the messages of a group that has begun, with its follow-ups.
     @inlinable
     func run(
-        _ message: P.Message, bytes: ArraySlice<UInt8>?, origin: Origin, now: Timestamp, ending: MessageRole
+        _ message: P.Message, bytes: UnsafeRawBufferPointer?, origin: Origin, now: Timestamp, ending: MessageRole,
+        log: TurnLog, into sink: inout GroupSink<P>
     ) throws(GroupLimit) {
         sink.given = bytes
         sink.role = ending
-        var sink = sink
         try turns?.run(message, now: now, origin: origin, into: &sink)
         try sink.check(limits)
-        subscribe(now: now, log: sink.log)
+        subscribe(now: now, log: log)
     }
 
     @inlinable
@@ -330,7 +348,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(turn: record.turn, "\(error)")
         }
         log.write(record)
-        sink.begin(log, root: record.root)
+        let sink = begin(log, root: record.root)
         sink.take(orders: next.command, of: turn)
         guard author == schema.version else {
             unasked = (head, record.time)
@@ -380,11 +398,13 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
-        sink.begin(log, root: record.root)
+        let sink = begin(log, root: record.root)
         sink.role = role
         // The record has its message, also where it is a follow-up.
-        sink.given = bytes[...]
-        sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
+        bytes.withUnsafeBytes {
+            sink.given = $0
+            sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
+        }
         unasked = (head, record.time)
     }
 
@@ -429,10 +449,12 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             if announced.isEmpty { subscribe(now: record.time, log: log) }
             return
         }
-        sink.begin(log, root: record.root)
+        let sink = begin(log, root: record.root)
         sink.role = role
-        sink.given = bytes[...]
-        sink.took(taken.turn, message, taken.command)
+        bytes.withUnsafeBytes {
+            sink.given = $0
+            sink.took(taken.turn, message, taken.command)
+        }
         if sink.lastHash != hash || terms.shown == record.turn {
             try diverge(record, taken.turn, taken.command, message: bytes, recorded: hash)
         }

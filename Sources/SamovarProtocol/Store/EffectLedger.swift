@@ -37,7 +37,7 @@ struct EffectLedger: Equatable, Sendable {
     private var changes = Changes()
 
     /// Opens an effect, as far as its policy allows.
-    mutating func order(_ effect: OpenEffect) {
+    mutating func order(_ effect: consuming OpenEffect) {
         guard let label = effect.options.id else { return open(effect) }
         switch labels.admission(of: label, effect.options.policy) {
         case .opened: open(effect)
@@ -46,17 +46,17 @@ struct EffectLedger: Equatable, Sendable {
             open(effect)
         case .passedOver: if planted(.firstNotFirst) { open(effect) }
         case .crowded:
-            var effect = effect
             effect.history.isCrowded = true
             open(effect)
         }
     }
 
-    mutating func open(_ effect: OpenEffect) {
-        open[effect.id] = effect
+    mutating func open(_ effect: consuming OpenEffect) {
+        let id = effect.id
         count(root(effect.root))
-        if let label = effect.options.id, !effect.isCrowded { labels.insert(effect.id, label) }
-        changes.opened.append(effect.id)
+        if let label = effect.options.id, !effect.isCrowded { labels.insert(id, label) }
+        changes.opened.append(id)
+        open.updateValue(effect, forKey: id)
     }
 
     /// One more effect of a root. Nearly always there are others, and then nothing is inserted.
@@ -101,8 +101,8 @@ struct EffectLedger: Equatable, Sendable {
 
     /// Hands over what has changed since the last time; `taken` is what was taken then, whose memory is used again.
     mutating func takeChanges(into taken: inout Changes) {
-        taken.opened.removeAll(keepingCapacity: true)
-        taken.cancelled.removeAll(keepingCapacity: true)
+        if !taken.opened.isEmpty { taken.opened.removeAll(keepingCapacity: true) }
+        if !taken.cancelled.isEmpty { taken.cancelled.removeAll(keepingCapacity: true) }
         swap(&taken, &changes)
     }
 

@@ -1,3 +1,4 @@
+import DequeModule
 import SamovarCore
 
 /// Everything that the journal determines: the program's state and the books of effects, sessions and workers.
@@ -45,7 +46,7 @@ struct StoreState {
 
     /// Enters what turns have ordered since the last time.
     mutating func carryOut(_ log: TurnLog) {
-        for order in log.orders {
+        while let order = log.orders.popFirst() {
             switch order {
             case .close(let effect): if !planted(.completionTwice) { ledger.close(effect) }
             case .streamed(let effect, let lease, let index, let checkpoint):
@@ -57,7 +58,6 @@ struct StoreState {
             case .want(let events, let turn, let now): subscriptions.want(events, turn: turn, now: now, ledger: &ledger)
             }
         }
-        log.orders.removeAll(keepingCapacity: true)
     }
 
     /// Brings the books up to date with a record whose turn the engine has taken.

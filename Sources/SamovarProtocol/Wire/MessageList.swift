@@ -17,7 +17,9 @@ public struct MessageList: Equatable, Sendable {
     public init(_ messages: [[UInt8]]) { self.init(slices: messages.map { $0[...] }) }
 
     /// One message.
-    public init(_ message: ArraySlice<UInt8>) { messages = .one(message) }
+    public init(_ message: consuming ArraySlice<UInt8>) { messages = .one(message) }
+
+    private init(messages: consuming Messages) { self.messages = messages }
 
     init(slices: [ArraySlice<UInt8>]) {
         messages =
@@ -68,7 +70,7 @@ extension MessageList {
     init(from reader: inout MessagePackReader) throws {
         let count = try reader.readArrayHeader()
         if count == 1 {
-            self.init(try reader.readBinarySlice())
+            self.init(messages: .one(try reader.readBinarySlice()))
         } else {
             var slices: [ArraySlice<UInt8>] = []
             for _ in 0..<count { slices.append(try reader.readBinarySlice()) }
