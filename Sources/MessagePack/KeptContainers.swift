@@ -12,13 +12,15 @@ final class ContainerPlace<Node: AnyObject> {
 
     @inline(__always)
     func withNode<Result>(_ body: (Node) throws -> Result) rethrows -> Result {
-        try current._withUnsafeGuaranteedRef(body)
+        try current.with(body)
     }
 
-    fileprivate func set(_ node: Node, isCounted: Bool) {
-        current = Unmanaged.passUnretained(node)
-        counted = isCounted ? node : nil
-    }
+    /// Leaves it to the node to take the container back in time.
+    fileprivate func stopCounting() { counted = nil }
+
+    fileprivate func startCounting() { counted = current.takeUnretainedValue() }
+
+    fileprivate func move(to node: Node) { current = Unmanaged.passUnretained(node) }
 }
 
 /// A keyed container that can be handed out again, with another node in its place.
@@ -26,93 +28,117 @@ final class ContainerPlace<Node: AnyObject> {
 /// The standard library puts each container into a box, and looks up the box's type in the runtime: that, and to make and free it, takes
 /// longer than all that a small value does with it.
 class KeptContainer<Node: AnyObject> {
-    fileprivate let keys: any CodingKey.Type
     fileprivate let place: ContainerPlace<Node>
     /// What the container is a reference to, and nothing else: so its count tells whether somebody else has the container.
-    @exclusivity(unchecked) private var box: Unmanaged<AnyObject>
-    /// The next one that the same node has handed out, or that is kept for the same keys.
-    @exclusivity(unchecked) fileprivate var next: KeptContainer?
-    /// How many the node has handed out that it takes back, this one included.
-    @exclusivity(unchecked) fileprivate var number = 0
+    private let box: Unmanaged<AnyObject>
+    /// The row that holds it.
+    fileprivate let row: UnsafeMutablePointer<KeptContainers<Node>.Row>
+    /// The next one that the same node has handed out, or that nobody has.
+    @exclusivity(unchecked) fileprivate var next: Unmanaged<KeptContainer>?
 
-    fileprivate init(_ keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ box: AnyObject) {
-        self.keys = keys
-        self.place = place
+    fileprivate init(_ box: AnyObject, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<KeptContainers<Node>.Row>) {
         self.box = Unmanaged.passUnretained(box)
+        self.place = place
+        self.row = row
     }
 
     /// Whether nobody else has the container.
-    fileprivate var isAlone: Bool {
-        withUnsafeMutableBytes(of: &box) { isKnownUniquelyReferenced(&$0.assumingMemoryBound(to: AnyObject.self)[0]) }
-    }
+    fileprivate var isAlone: Bool { box.isHeldOnce }
 }
 
 /// The same with its type, which an object of this class knows: who calls its methods need not ask the runtime for it.
 final class TypedContainer<Node: AnyObject, Container>: KeptContainer<Node> {
     private let container: Container
 
-    fileprivate init(_ container: Container, _ keys: any CodingKey.Type, _ place: ContainerPlace<Node>) {
+    fileprivate init(_ container: Container, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<KeptContainers<Node>.Row>) {
         self.container = container
-        super.init(keys, place, unsafeBitCast(container, to: AnyObject.self))
+        super.init(unsafeBitCast(container, to: AnyObject.self), place, row)
     }
 
     @inline(never)
     func copy() -> Container { container }
 }
 
-/// The containers of one session that nobody has, by the type of their keys.
+/// The containers of one session, by the type of their keys. They are held here and nowhere else.
 final class KeptContainers<Node: AnyObject> {
-    private final class Row {
-        @exclusivity(unchecked) var first: KeptContainer<Node>?
-        @exclusivity(unchecked) var count = 0
+    typealias Reference = Unmanaged<KeptContainer<Node>>
+
+    struct Row {
+        fileprivate var keys: ObjectIdentifier?
+        fileprivate var containers: [KeptContainer<Node>] = []
+        /// The first one that nobody has.
+        fileprivate var free: Reference?
+        /// How many are handed out.
+        fileprivate var taken = 0
     }
 
-    /// Of one node, and of those that nobody has for one type of keys. Further ones are let go of: a list is released by recursion, and
-    /// is kept as long as its session.
+    /// For one type of keys. Further ones, as a value has that is nested so deep, are not kept.
     private static var most: Int { 16 }
+    /// An enum has a type of keys for each case.
+    private static var size: Int { 64 }
 
-    @exclusivity(unchecked) private var rows = TypeTable<Row>()
+    private let rows: UnsafeMutablePointer<Row>
+
+    init() {
+        rows = .allocate(capacity: Self.size)
+        rows.initialize(repeating: Row(), count: Self.size)
+    }
+
+    deinit {
+        rows.deinitialize(count: Self.size)
+        rows.deallocate()
+    }
+
+    private func row(of keys: any CodingKey.Type) -> UnsafeMutablePointer<Row> {
+        rows + ObjectIdentifier(keys).place(of: Self.size)
+    }
 
     /// Hands out a container for such keys, if there is one that nobody has, and notes it among those that are to be given back.
-    func take(for keys: any CodingKey.Type, _ node: Node, _ taken: inout KeptContainer<Node>?) -> KeptContainer<Node>? {
-        guard (taken?.number ?? 0) < Self.most else { return nil }
-        let row = rows.finding(about: keys) { Row() }
-        guard let kept = row.first.take() else { return nil }
-        row.first = kept.next.take()
-        row.count -= 1
-        note(kept, of: node, &taken)
+    func take(for keys: any CodingKey.Type, _ node: Node, _ taken: inout Reference?) -> Reference? {
+        let row = row(of: keys)
+        guard let kept = row.pointee.free, row.pointee.keys == ObjectIdentifier(keys) else { return nil }
+        kept.with { container in
+            row.pointee.free = container.next
+            container.place.move(to: node)
+            container.next = taken
+        }
+        row.pointee.taken += 1
+        taken = kept
         return kept
     }
 
     /// Notes a new container, which is to be given back.
     func add<Container>(
-        _ container: Container, for keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ node: Node,
-        _ taken: inout KeptContainer<Node>?
+        _ container: Container, for keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ taken: inout Reference?
     ) {
-        guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size, (taken?.number ?? 0) < Self.most else { return }
-        note(TypedContainer(container, keys, place), of: node, &taken)
-    }
-
-    private func note(_ kept: KeptContainer<Node>, of node: Node, _ taken: inout KeptContainer<Node>?) {
-        kept.place.set(node, isCounted: false)
-        kept.number = (taken?.number ?? 0) + 1
-        kept.next = taken.take()
-        taken = kept
+        let row = row(of: keys)
+        if row.pointee.keys != ObjectIdentifier(keys), row.pointee.taken == 0 { row.pointee = Row(keys: ObjectIdentifier(keys)) }
+        guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size, row.pointee.keys == ObjectIdentifier(keys),
+            row.pointee.containers.count < Self.most
+        else { return }
+        let kept = TypedContainer(container, place, row)
+        row.pointee.containers.append(kept)
+        row.pointee.taken += 1
+        place.stopCounting()
+        kept.next = taken
+        taken = Unmanaged.passUnretained(kept)
     }
 
     /// Takes the containers of a node back. Those that somebody still has keep the node.
-    func takeBack(_ taken: inout KeptContainer<Node>?, of node: Node) {
-        while let kept = taken.take() {
-            taken = kept.next.take()
-            guard kept.isAlone else {
-                kept.place.set(node, isCounted: true)
-                continue
+    func takeBack(_ taken: inout Reference?) {
+        while let kept = taken {
+            kept.with { container in
+                taken = container.next
+                let row = container.row
+                row.pointee.taken -= 1
+                if container.isAlone {
+                    container.next = row.pointee.free
+                    row.pointee.free = kept
+                } else {
+                    container.place.startCounting()
+                    row.pointee.containers.removeAll { $0 === container }
+                }
             }
-            let row = rows.finding(about: kept.keys) { Row() }
-            guard row.count < Self.most else { continue }
-            kept.next = row.first.take()
-            row.first = kept
-            row.count += 1
         }
     }
 }

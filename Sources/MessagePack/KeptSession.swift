@@ -2,6 +2,8 @@ import Synchronization
 
 /// What the nodes of one call share, and which a later call may use again.
 protocol CodingSession: AnyObject {
+    /// Whether nothing speaks against it.
+    var isReusable: Bool { get }
     /// Breaks the cycles between the session and its nodes.
     func end()
 }
@@ -11,20 +13,24 @@ final class KeptSession<Session: CodingSession>: Sendable {
     /// The address of the session, whose reference this holds; 0 if there is none.
     private let place = Atomic<UInt>(0)
 
-    func take() -> Session? {
-        Self.session(at: place.exchange(0, ordering: .acquiring))
+    /// Calls `body` with the session that is kept, or else with a new one, and keeps it for a later call.
+    func use<Result>(_ make: () -> Session, for body: (Session) throws -> Result) rethrows -> Result {
+        let session = exchange(for: nil) ?? Unmanaged.passRetained(make())
+        defer { if session.with({ $0.isReusable }) { end(exchange(for: session)) } else { end(session) } }
+        return try session.with(body)
     }
 
-    func keep(_ session: Session) {
-        let address = UInt(bitPattern: Unmanaged.passRetained(session).toOpaque())
-        Self.session(at: place.exchange(address, ordering: .acquiringAndReleasing))?.end()
+    deinit { end(exchange(for: nil)) }
+
+    /// Puts a session with its reference into the place, and hands out the one that was there with its own.
+    private func exchange(for session: Unmanaged<Session>?) -> Unmanaged<Session>? {
+        let address = UInt(bitPattern: session?.toOpaque())
+        let found = UnsafeRawPointer(bitPattern: place.exchange(address, ordering: .acquiringAndReleasing))
+        return found.map { Unmanaged.fromOpaque($0) }
     }
 
-    deinit { take()?.end() }
-
-    private static func session(at address: UInt) -> Session? {
-        guard let place = UnsafeRawPointer(bitPattern: address) else { return nil }
-        return Unmanaged<Session>.fromOpaque(place).takeRetainedValue()
+    private func end(_ session: Unmanaged<Session>?) {
+        session?.takeRetainedValue().end()
     }
 }
 
@@ -36,11 +42,18 @@ struct TypeTable<Finding> {
     /// A type whose row another one has is asked again.
     mutating func finding(about type: any Any.Type, _ find: () -> Finding) -> Finding {
         let id = ObjectIdentifier(type)
-        let bits = UInt(bitPattern: id)
-        let row = Int(bitPattern: (bits >> 4 ^ bits >> 9) & UInt(Self.size - 1))
+        let row = id.place(of: Self.size)
         if let known = rows[row], known.type == id { return known.finding }
         let finding = find()
         rows[row] = (id, finding)
         return finding
+    }
+}
+
+extension ObjectIdentifier {
+    /// A place among so many, which are a power of two.
+    func place(of count: Int) -> Int {
+        let bits = UInt(bitPattern: self)
+        return Int(bitPattern: (bits >> 4 ^ bits >> 9) & UInt(count - 1))
     }
 }

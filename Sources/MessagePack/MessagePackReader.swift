@@ -189,8 +189,7 @@ public struct MessagePackReader: Sendable {
     /// Reads a string that is probably this one, which then needs no validation.
     public mutating func readString(likely: String) throws(MessagePackError) -> String {
         let content = try stringContent()
-        var likely = likely
-        guard isEqual(content, to: &likely) else { return try readString() }
+        guard isEqual(content, to: likely) else { return try readString() }
         next = content.upperBound
         return likely
     }
@@ -202,11 +201,11 @@ public struct MessagePackReader: Sendable {
     @usableFromInline
     func text(_ content: Range<Int>) -> String? {
         guard content.count <= 64 else { return String(validating: bytes[content], as: UTF8.self) }
-        var text = bytes.withUnsafeBufferPointer { bytes in
+        let text = bytes.withUnsafeBufferPointer { bytes in
             let start = content.lowerBound - self.bytes.startIndex
             return String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<start + content.count]), as: UTF8.self)
         }
-        return isEqual(content, to: &text) ? text : nil
+        return isEqual(content, to: text) ? text : nil
     }
 
     /// Reads binary data; if lenient, also base64 text (RFC 4648 §4, padded).

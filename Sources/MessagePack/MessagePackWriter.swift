@@ -121,9 +121,7 @@ public struct MessagePackWriter: Sendable {
 
     /// Writes a string as UTF-8.
     public mutating func write(_ value: String) {
-        var value = value
-        value.withUTF8 { utf8 in
-            let content = UnsafeRawBufferPointer(utf8)
+        value.withBytes { content in
             if content.count < 32 {
                 append(Format.fixString | UInt8(truncatingIfNeeded: content.count), 0, size: 0, content)
             } else {
@@ -248,6 +246,16 @@ public struct MessagePackWriter: Sendable {
         } else {
             append(format32, UInt64(UInt32(length)), size: 4, content)
         }
+    }
+}
+
+extension String {
+    /// Calls `body` with the UTF-8 where it is. Only a string from Objective-C has none, and is copied.
+    @inline(__always)
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
+        var copy = self
+        return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 }
 

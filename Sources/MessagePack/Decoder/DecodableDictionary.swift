@@ -9,7 +9,7 @@ extension Dictionary: DecodableDictionary where Key: Decodable, Value: Decodable
         self.init()
         for _ in 0..<count {
             let start = node.next
-            node.session.reader.next = start
+            node.reader.next = start
             let key = try node.decode(Key.self, .same, isKey: true)
             let value = try node.decode(Value.self, .entry(start))
             node.advancePastPair()

@@ -1,7 +1,7 @@
 /// The errors: each names the field, and what would have been right.
 extension DecodingNode {
     func codingPath(at step: PathStep) -> [any CodingKey] {
-        codingPath + [step.codingKey(in: session.reader.bytes)].compactMap { $0 }
+        codingPath + [step.codingKey(in: reader.bytes)].compactMap { $0 }
     }
 
     /// The error for a value which is not what was asked for. Bytes that are no MessagePack keep the reader's own error.
@@ -10,7 +10,7 @@ extension DecodingNode {
     ) -> any Error {
         switch error.code {
         case .typeMismatch:
-            let failure = DecodingFailure.unexpected(expected: expected, found: session.reader.describeNext())
+            let failure = DecodingFailure.unexpected(expected: expected, found: reader.describeNext())
             return DecodingError.typeMismatch(type, context(failure, at: step))
         default:
             return refusal(error, type, step)
@@ -99,14 +99,14 @@ extension DecodingNode {
     }
 
     private func description(at offset: Int) -> String {
-        var reader = session.reader
+        var reader = self.reader
         reader.next = offset
         return reader.describeNext()
     }
 
     /// The name of the type, or for the values of an enum's case that of the case: `Input.add`.
     private var subjectName: String {
-        guard isNested, let parent else { return "\(subject)" }
-        return "\(parent.subjectName).\(step.codingKey(in: session.reader.bytes)?.stringValue ?? "")"
+        guard isNested, let parent = above?.takeUnretainedValue() else { return "\(subject)" }
+        return "\(parent.subjectName).\(step.codingKey(in: reader.bytes)?.stringValue ?? "")"
     }
 }

@@ -16,14 +16,13 @@ extension DecodingNode {
     /// The pair with this key, or nil if there is none.
     func find(_ key: String) throws -> Found? {
         guard count > 0 else { return nil }
-        var name = key
         if isIndexed {
-            if index < count, try compareKey(at: entries[index].key, with: &name) { return found(index) }
-        } else if index < count, try compareKey(at: next, with: &name) {
-            return Found(element: index, key: next, value: session.reader.next)
+            if index < count, try compareKey(at: entries[index].key, with: key) { return found(index) }
+        } else if index < count, try compareKey(at: next, with: key) {
+            return Found(element: index, key: next, value: reader.next)
         }
         try makeIndex()
-        for element in entries.indices where try compareKey(at: entries[element].key, with: &name) { return found(element) }
+        for element in entries.indices where try compareKey(at: entries[element].key, with: key) { return found(element) }
         return nil
     }
 
@@ -34,25 +33,25 @@ extension DecodingNode {
     /// Moves the reader to a value that was asked for.
     func move(to found: Found) {
         know(found.element)
-        session.reader.next = found.value
+        reader.next = found.value
     }
 
     /// Finds the pairs of the map, in their order.
     private func makeIndex() throws {
         guard !isIndexed else { return }
-        session.reader.next = start
-        session.reader.depth = depth + 1
+        reader.next = start
+        reader.depth = depth + 1
         entries.removeAll(keepingCapacity: true)
         // A header can announce as many pairs as half of the bytes: memory is taken as they turn out to be there.
         entries.reserveCapacity(min(count, 64))
         for _ in 0..<count {
-            let key = session.reader.next
-            try session.reader.skip()
-            entries.append(Entry(key: key, value: session.reader.next))
-            try session.reader.skip()
+            let key = reader.next
+            try reader.skip()
+            entries.append(Entry(key: key, value: reader.next))
+            try reader.skip()
         }
         isIndexed = true
-        end = session.reader.next
+        end = reader.next
     }
 
     /// The places of all keys. An enum has one, whose value is not passed over to look for another.
@@ -64,9 +63,11 @@ extension DecodingNode {
 
     /// The keys of the map that a container has, in their order.
     func keys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
-        guard let row = onlyKnownKey(type) else { return try newKeys(as: type) }
+        guard count == 1, let name = packedName(at: start), let keys = session.knownKeys.key(name, as: type) else {
+            return try newKeys(as: type)
+        }
         know(0)
-        return row.key(as: type)
+        return keys
     }
 
     @inline(never)
@@ -86,48 +87,43 @@ extension DecodingNode {
         return keys
     }
 
-    /// The key of a map of one pair, if this container is known to have it.
-    private func onlyKnownKey(_ type: any CodingKey.Type) -> KnownKeys.Row? {
-        guard count == 1, let name = packedName(at: start) else { return nil }
-        return session.knownKeys(of: type).row(name)
-    }
-
     /// Whether the key of a map of one pair is one that the container has.
     func hasOnly(_ type: any CodingKey.Type) -> Bool {
-        onlyKnownKey(type) != nil || newKey(type) != nil
+        if let name = packedName(at: start), session.knownKeys.contains(name, of: type) { return true }
+        return newKey(type) != nil
     }
 
     /// The key of a map of one pair, which is known from now on.
     @inline(never)
     private func newKey<Key: CodingKey>(_ type: Key.Type) -> Key? {
         guard let key = name(at: start).flatMap(Key.init(stringValue:)) else { return nil }
-        if let name = packedName(at: start) { session.knownKeys(of: type).add(key, name) }
+        if let name = packedName(at: start) { session.knownKeys.add(key, name) }
         return key
     }
 
     /// The key at an index as it is, if it is a short string.
     func packedName(at offset: Int) -> PackedName? {
-        session.reader.packedString(at: offset)
+        reader.packedString(at: offset)
     }
 
     /// Whether a key is this string, or the integer this string is the digits of. Moves the reader behind the key.
-    private func compareKey(at offset: Int, with name: inout String) throws -> Bool {
-        session.reader.next = offset
-        if session.reader.pass(&name) { return true }
-        if let isEqual = try session.reader.compareString(with: &name) { return isEqual }
-        session.reader.depth = depth + 1
-        try session.reader.skip()
+    private func compareKey(at offset: Int, with name: String) throws -> Bool {
+        reader.next = offset
+        if reader.pass(name) { return true }
+        if let isEqual = try reader.compareString(with: name) { return isEqual }
+        reader.depth = depth + 1
+        try reader.skip()
         return self.name(at: offset) == name
     }
 
     /// The key at an index as text, if it is a string or an integer.
     func name(at offset: Int) -> String? {
-        let place = session.reader.next
-        session.reader.next = offset
-        defer { session.reader.next = place }
+        let place = reader.next
+        reader.next = offset
+        defer { reader.next = place }
         do {
-            guard try session.reader.nextType() == .integer else { return try session.reader.readString() }
-            return try session.reader.integer(as: Int64.self).map { "\($0)" } ?? "\(session.reader.readUInt64())"
+            guard try reader.nextType() == .integer else { return try reader.readString() }
+            return try reader.integer(as: Int64.self).map { "\($0)" } ?? "\(reader.readUInt64())"
         } catch {
             // A key of another type, or not UTF-8, is equal to no key that a type can ask for.
             return nil
@@ -137,29 +133,24 @@ extension DecodingNode {
 
 extension MessagePackReader {
     /// Passes over a short string if it is this text.
-    mutating func pass(_ text: inout String) -> Bool {
-        text.withUTF8 { utf8 in
-            guard utf8.count < 32, end - next > utf8.count, byte(at: next) == Format.fixString | UInt8(utf8.count) else {
-                return false
-            }
-            let isEqual = bytes.withUnsafeBytes { bytes in
-                let start = next + 1 - self.bytes.startIndex
-                return areEqual(UnsafeRawBufferPointer(rebasing: bytes[start..<start + utf8.count]), UnsafeRawBufferPointer(utf8))
-            }
-            if isEqual { next += 1 + utf8.count }
-            return isEqual
-        }
+    mutating func pass(_ text: String) -> Bool {
+        let count = text.utf8.count
+        guard count < 32, end - next > count, byte(at: next) == Format.fixString | UInt8(count),
+            isEqual(next + 1..<next + 1 + count, to: text)
+        else { return false }
+        next += 1 + count
+        return true
     }
 
     /// Passes over a string and says whether it is this text; passes over nothing and returns nil if the next value is another.
-    mutating func compareString(with text: inout String) throws(MessagePackError) -> Bool? {
+    mutating func compareString(with text: String) throws(MessagePackError) -> Bool? {
         switch try peek() {
         case Format.fixString..<Format.nil, Format.string8...Format.string32: break
         default: return nil
         }
         let content = try stringContent()
         next = content.upperBound
-        return isEqual(content, to: &text)
+        return isEqual(content, to: text)
     }
 
     /// The value at an index if it is a short string.
@@ -172,12 +163,11 @@ extension MessagePackReader {
     }
 
     /// Whether the bytes at these indices are the UTF-8 of a text.
-    func isEqual(_ content: Range<Int>, to text: inout String) -> Bool {
-        text.withUTF8 { utf8 in
+    func isEqual(_ content: Range<Int>, to text: String) -> Bool {
+        text.withBytes { utf8 in
             bytes.withUnsafeBytes { bytes in
                 let start = content.lowerBound - self.bytes.startIndex
-                let content = UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count])
-                return areEqual(content, UnsafeRawBufferPointer(utf8))
+                return areEqual(UnsafeRawBufferPointer(rebasing: bytes[start..<start + content.count]), utf8)
             }
         }
     }

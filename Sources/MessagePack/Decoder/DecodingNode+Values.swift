@@ -3,32 +3,32 @@
 /// All of them begin at the index where the reader stands, at `step` below this node, and leave the reader behind the value.
 extension DecodingNode {
     func readBool(_ step: @autoclosure () -> PathStep) throws -> Bool {
-        do { return try session.reader.readBool() } catch { throw failure(error, "a boolean", Bool.self, step()) }
+        do { return try reader.readBool() } catch { throw failure(error, "a boolean", Bool.self, step()) }
     }
 
     func readString(_ step: @autoclosure () -> PathStep) throws -> String {
-        do { return try session.reader.readString() } catch { throw failure(error, "a string", String.self, step()) }
+        do { return try reader.readString() } catch { throw failure(error, "a string", String.self, step()) }
     }
 
     func readDouble(_ step: @autoclosure () -> PathStep) throws -> Double {
-        do { return try session.reader.readDouble() } catch { throw failure(error, "a float", Double.self, step()) }
+        do { return try reader.readDouble() } catch { throw failure(error, "a float", Double.self, step()) }
     }
 
     func readFloat(_ step: @autoclosure () -> PathStep) throws -> Float {
-        do { return try session.reader.readFloat() } catch { throw failure(error, "a float", Float.self, step()) }
+        do { return try reader.readFloat() } catch { throw failure(error, "a float", Float.self, step()) }
     }
 
     func readBinary(_ step: PathStep) throws -> [UInt8] {
-        do { return try session.reader.readBinary() } catch { throw failure(error, "binary data", [UInt8].self, step) }
+        do { return try reader.readBinary() } catch { throw failure(error, "binary data", [UInt8].self, step) }
     }
 
     @inline(__always)
     func readInteger<T: FixedWidthInteger>(_ type: T.Type, _ step: @autoclosure () -> PathStep) throws -> T {
         do {
-            return try session.reader.readInteger(as: type)
+            return try reader.readInteger(as: type)
         } catch {
-            if isKey, let name = name(at: session.reader.next), let value = T(name) {
-                try session.reader.skip()
+            if isKey, let name = name(at: reader.next), let value = T(name) {
+                try reader.skip()
                 return value
             }
             throw failure(error, "an integer", type, step())
@@ -37,56 +37,62 @@ extension DecodingNode {
 
     /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ step: PathStep, isKey: Bool = false) throws -> T {
-        let session = session
         // Elements of arrays arrive here whatever their type is, and these need no node.
         if type == String.self { return same(try readString(step)) }
         if type == Int.self, !isKey { return same(try readInteger(Int.self, step)) }
         if type == Double.self { return same(try readDouble(step)) }
         if type == Bool.self { return same(try readBool(step)) }
-        if type == [UInt8].self, try session.reader.nextType() != .array { return same(try readBinary(step)) }
+        if type == [UInt8].self, try reader.nextType() != .array { return same(try readBinary(step)) }
         let form = session.form(of: type)
         if case .packable(let direct) = form { return try readDirectly(direct, as: type, step) }
 
-        var node = session.node(below: self, at: session.reader.next, step: step, subject: type, isKey: isKey)
-        defer { session.recycle(&node) }
-        guard node.level <= session.limits.maximumLevel else { throw session.reader.tooDeep() }
+        let node = session.node(below: self, at: reader.next, step: step, subject: type, isKey: isKey)
+        defer { session.recycle(node) }
+        return try node.with { node in
+            let value = try node.decodeValue(form, as: type)
+            // A word's node has read bytes of its own.
+            if let end = node.wordEnd { reader.next = end }
+            return value
+        }
+    }
+
+    /// Decodes the value of this node.
+    @inline(__always)
+    private func decodeValue<T: Decodable>(_ form: DecodingSession.Form, as type: T.Type) throws -> T {
+        guard level <= session.limits.maximumLevel else { throw reader.tooDeep() }
         let value: T
         do {
             if case .dictionary(let dictionary) = form {
-                value = try readPairs(dictionary, as: type, from: node)
+                value = try readPairs(dictionary, as: type)
             } else {
-                value = try type.init(from: node)
+                value = try type.init(from: self)
             }
-            if isLenient { try node.refuseUnknownFields() }
+            if isLenient { try refuseUnknownFields() }
         } catch let error as DecodingError {
-            throw node.explain(error)
+            throw explain(error)
         }
-        try node.finish()
-        // A word's node has read bytes of its own.
-        if let end = node.wordEnd { session.reader.next = end }
+        try finish()
         return value
     }
 
-    private func readPairs<Dictionary: DecodableDictionary, T>(
-        _ dictionary: Dictionary.Type, as type: T.Type, from node: DecodingNode
-    ) throws -> T {
-        same(try dictionary.init(pairsOf: node))
+    private func readPairs<Dictionary: DecodableDictionary, T>(_ dictionary: Dictionary.Type, as type: T.Type) throws -> T {
+        same(try dictionary.init(pairsOf: self))
     }
 
     /// Lets a value read itself, which must end where the value does.
     private func readDirectly<Direct: MessagePackable, T>(
         _ direct: Direct.Type, as type: T.Type, _ step: PathStep
     ) throws -> T {
-        let start = session.reader.next
-        session.reader.depth = content == .unopened ? depth : depth + 1
+        let start = reader.next
+        reader.depth = content == .unopened ? depth : depth + 1
         // Also holds off bytes that are too deep from a type which does not count the depth.
-        try session.reader.skip()
-        let end = session.reader.next
-        session.reader.next = start
+        try reader.skip()
+        let end = reader.next
+        reader.next = start
         do throws(MessagePackError) {
             // By a copy: so the session's reader is never changed by other code, and its accesses need no check at run time.
-            var reader = session.reader
-            defer { session.reader.next = reader.next }
+            var reader = self.reader
+            defer { self.reader.next = reader.next }
             let value = try direct.init(from: &reader)
             guard reader.next == end else {
                 throw MessagePackError(.invalidValue, "\(direct) did not read one whole value", offset: reader.position)

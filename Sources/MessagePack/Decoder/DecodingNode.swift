@@ -4,12 +4,21 @@
 /// look-up compares the key there. Only a look-up that fails makes an index of all keys.
 ///
 /// `unchecked`: each access is one load or one store of one thread, so none can overlap another.
-final class DecodingNode {
+final class DecodingNode: KeptNode {
     enum Content { case unopened, array, map }
 
-    /// That of the parent, except for a bare word in the place of an enum, whose map has bytes of its own.
-    @exclusivity(unchecked) private(set) var session: DecodingSession
-    @exclusivity(unchecked) var parent: DecodingNode?
+    let session: DecodingSession
+    /// Moved to wherever a value is read; after a read it stands at the end of the value.
+    var reader: MessagePackReader {
+        @inline(__always) _read { yield place.pointee }
+        @inline(__always) _modify { yield &place.pointee }
+    }
+    /// Where the reader is: that of the node above, which for the root is the session's, or this node's own.
+    @exclusivity(unchecked) private var place: UnsafeMutablePointer<MessagePackReader>
+    /// That of the map which a bare word in the place of an enum stands for.
+    @exclusivity(unchecked) private var wordReader: UnsafeMutablePointer<MessagePackReader>?
+    @exclusivity(unchecked) var above: Unmanaged<DecodingNode>?
+    @exclusivity(unchecked) private var heldAbove: DecodingNode?
     @exclusivity(unchecked) private(set) var step = PathStep.same
     /// Where the value begins.
     @exclusivity(unchecked) private(set) var offset: Int
@@ -46,26 +55,29 @@ final class DecodingNode {
     @exclusivity(unchecked) private(set) var keyType: (any CodingKey.Type)?
     @exclusivity(unchecked) private(set) var moreKeyTypes: [any CodingKey.Type] = []
     /// The newest of the first few nodes that this one has nested by hand, which are used again with it.
-    @exclusivity(unchecked) private var nested: DecodingNode?
+    @exclusivity(unchecked) private var nested: Unmanaged<DecodingNode>?
     @exclusivity(unchecked) private var nestedCount = 0
     /// The one that the parent has nested before this one.
-    @exclusivity(unchecked) private var nestedBefore: DecodingNode?
+    @exclusivity(unchecked) private var nestedBefore: Unmanaged<DecodingNode>?
     /// The keyed containers that it has handed out and takes back.
-    @exclusivity(unchecked) private var containers: KeptContainer<DecodingNode>?
-    /// Whether it takes containers back. It does not once the value is decoded, though the value may have kept it.
-    @exclusivity(unchecked) private var keepsContainers = false
+    @exclusivity(unchecked) private var containers: KeptContainers<DecodingNode>.Reference?
+    /// Whether its value is being decoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
+    @exclusivity(unchecked) private var isActive = false
 
     /// Makes the root, at the value given to the decoder.
     init(session: DecodingSession, offset: Int, subject: any Any.Type) {
         self.session = session
+        place = session.reader
         self.offset = offset
         self.subject = subject
     }
 
+    deinit { closeWord() }
+
     /// Starts over as the node of an element, or of the same value again if `step` says so.
     func begin(below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool, isKey: Bool) {
-        if session !== parent.session { session = parent.session }
-        self.parent = parent
+        place = parent.place
+        above = Unmanaged.passUnretained(parent)
         self.step = step
         self.offset = offset
         self.subject = subject
@@ -79,7 +91,8 @@ final class DecodingNode {
         end = nil
         wordEnd = nil
         keyType = nil
-        keepsContainers = true
+        isActive = true
+        closeWord()
         if !moreKeyTypes.isEmpty { moreKeyTypes.removeAll() }
     }
 
@@ -89,53 +102,54 @@ final class DecodingNode {
         self.subject = subject
     }
 
-    /// Lets go of what belongs to the value, and joins the finished nodes.
-    func end(before next: consuming DecodingNode?) {
-        parent = next
-        step = .same
+    /// Takes back what it has handed out, which the value may still have.
+    func close() {
+        isActive = false
+        while let node = nested {
+            nested = node.with { $0.nestedBefore }
+            session.recycle(node)
+        }
+        nestedCount = 0
+        if containers != nil { session.containers.takeBack(&containers) }
     }
+
+    func holdAbove() { heldAbove = above?.takeUnretainedValue() }
 
     /// Makes the node of a value which this one decodes by hand.
     func child(at offset: Int, step: PathStep) -> DecodingNode {
+        guard isActive, nestedCount < 8 else { return furtherChild(at: offset, step: step) }
         let node = session.node(below: self, at: offset, step: step, subject: subject, isNested: true)
-        guard nestedCount < 8 else {
-            session.forgo()
-            node.keepsContainers = false
-            return node
+        return node.with { child in
+            child.nestedBefore = nested
+            nested = node
+            nestedCount += 1
+            return child
         }
-        node.nestedBefore = nested.take()
-        nested = node
-        nestedCount += 1
+    }
+
+    /// Makes a node that only belongs to who asks for it.
+    private func furtherChild(at offset: Int, step: PathStep) -> DecodingNode {
+        session.forgo()
+        let node = DecodingNode(session: session, offset: offset, subject: subject)
+        node.begin(below: self, at: offset, step: step, subject: subject, isNested: true, isKey: false)
+        node.isActive = false
+        node.holdAbove()
         return node
     }
 
-    func recycleNested() {
-        while var node = nested.take() {
-            nested = node.nestedBefore.take()
-            session.recycle(&node)
-        }
-        nestedCount = 0
-    }
-
     func keyedContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
-        guard keepsContainers, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
-        return unsafeDowncast(kept, to: TypedContainer<DecodingNode, KeyedDecodingContainer<Key>>.self).copy()
+        guard isActive, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
+        return kept.with { unsafeDowncast($0, to: TypedContainer<DecodingNode, KeyedDecodingContainer<Key>>.self).copy() }
     }
 
     @inline(never)
     private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
         let place = ContainerPlace(self)
         let container = KeyedDecodingContainer(KeyedDecoding<Key>(place: place))
-        if keepsContainers { session.containers.add(container, for: type, place, self, &containers) }
+        if isActive { session.containers.add(container, for: type, place, &containers) }
         return container
     }
 
-    func takeBackContainers() {
-        keepsContainers = false
-        if containers != nil { session.containers.takeBack(&containers, of: self) }
-    }
-
-    /// How many bytes it keeps for itself.
     var capacity: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
     var isLenient: Bool { session.isLenient }
@@ -144,8 +158,8 @@ final class DecodingNode {
         var path: [any CodingKey] = []
         var node: DecodingNode? = self
         while let current = node {
-            let parent = current.parent
-            if let key = current.step.codingKey(in: parent?.session.reader.bytes ?? []) { path.append(key) }
+            let parent = current.above?.takeUnretainedValue()
+            if let key = current.step.codingKey(in: parent?.reader.bytes ?? []) { path.append(key) }
             node = parent
         }
         return path.reversed()
@@ -156,15 +170,15 @@ final class DecodingNode {
     /// Makes sure that the value is an array. Any number of containers may be asked for.
     func openArray() throws {
         guard content != .array else { return }
-        session.reader.next = offset
+        reader.next = offset
         try open(.array, "an array", [Any].self) { reader throws(MessagePackError) in try reader.readArrayHeader() }
     }
 
     /// Makes sure that the value is a map.
     func openMap() throws {
         guard content != .map else { return }
-        session.reader.next = offset
-        if isLenient, isEnum(subject), try session.reader.nextType() == .string { try openWord() }
+        reader.next = offset
+        if isLenient, isEnum(subject), try reader.nextType() == .string { try openWord() }
         try open(.map, "a map", [String: Any].self) { reader throws(MessagePackError) in try reader.readMapHeader() }
     }
 
@@ -172,14 +186,14 @@ final class DecodingNode {
         _ content: Content, _ expected: String, _ type: any Any.Type,
         header: (inout MessagePackReader) throws(MessagePackError) -> Int
     ) throws {
-        guard depth < session.limits.maximumDepth else { throw session.reader.tooDeep() }
+        guard depth < session.limits.maximumDepth else { throw reader.tooDeep() }
         do {
-            count = try header(&session.reader)
+            count = try header(&reader)
         } catch {
             throw failure(error, expected, type, .same)
         }
         self.content = content
-        start = session.reader.next
+        start = reader.next
         index = 0
         next = start
         isIndexed = false
@@ -188,17 +202,26 @@ final class DecodingNode {
 
     /// Goes on with `{"reset": {}}` in the place of `"reset"`.
     private func openWord() throws {
-        let word = try session.reader.readRaw()
-        wordEnd = session.reader.next
+        let word = try reader.readRaw()
+        wordEnd = reader.next
         let bytes = [Format.fixMap | 1] + word + [Format.fixMap]
-        session = DecodingSession(MessagePackReader(bytes, limits: session.limits, lenient: true))
+        place = .allocate(capacity: 1)
+        place.initialize(to: MessagePackReader(bytes, limits: session.limits, lenient: true))
+        wordReader = place
         offset = 0
+    }
+
+    private func closeWord() {
+        guard let reader = wordReader else { return }
+        reader.deinitialize(count: 1)
+        reader.deallocate()
+        wordReader = nil
     }
 
     /// Makes sure that the value is a map, or an array of keys and values in turn, and returns the number of pairs.
     func openPairs() throws -> Int {
-        session.reader.next = offset
-        guard try session.reader.nextType() == .array else {
+        reader.next = offset
+        guard try reader.nextType() == .array else {
             try openMap()
             return count
         }
@@ -230,20 +253,20 @@ final class DecodingNode {
             index = element + 1
         } else if element == index {
             index += 1
-            next = session.reader.next
+            next = reader.next
         }
     }
 
     /// Notes that the reader stands behind a pair of a dictionary.
     func advancePastPair() {
         index += content == .map ? 1 : 2
-        next = session.reader.next
+        next = reader.next
     }
 
     /// Moves the reader behind the whole value, over whatever was not asked for.
     func finish() throws {
         if let end {
-            session.reader.next = end
+            reader.next = end
         } else if content == .unopened {
             try skip(from: offset, count: 1)
         } else {
@@ -252,8 +275,8 @@ final class DecodingNode {
     }
 
     func skip(from offset: Int, count: Int) throws {
-        session.reader.next = offset
-        session.reader.depth = content == .unopened ? depth : depth + 1
-        for _ in 0..<count { try session.reader.skip() }
+        reader.next = offset
+        reader.depth = content == .unopened ? depth : depth + 1
+        for _ in 0..<count { try reader.skip() }
     }
 }

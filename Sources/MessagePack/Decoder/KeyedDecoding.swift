@@ -24,7 +24,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeNil(forKey key: Key) throws -> Bool {
         try place.withNode { node in
             let found = try move(node, to: key)
-            guard try node.session.reader.readNil() else { return false }
+            guard try node.reader.readNil() else { return false }
             node.advance(past: found.element)
             return true
         }
@@ -128,7 +128,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try place.withNode { node in
             guard let found = try node.find(key.stringValue) else { return nil }
             node.move(to: found)
-            let value = try node.session.reader.readNil() ? nil : read(node, .key(Key.self, at: found.key))
+            let value = try node.reader.readNil() ? nil : read(node, .key(Key.self, at: found.key))
             node.advance(past: found.element)
             return value
         }

@@ -1,43 +1,56 @@
-/// The keys of one type that have been met, each by the bytes of its name: to make a string and then a key of the same bytes once
+/// The keys that have been met, each by its type and the bytes of its name: to make a string and then a key of the same bytes once
 /// more takes longer than to compare them.
 ///
-/// Who asks for the keys of a type has its table. What makes a key is never inlined where one is looked up: a generic function asks
-/// the runtime for all types that it names as soon as it is called.
-final class KnownKeys {
-    @exclusivity(unchecked) private var rows: [Row] = []
+/// What makes a key is never inlined where one is looked up: a generic function asks the runtime for all types that it names as soon
+/// as it is called.
+struct KnownKeys {
+    private var rows: [Row?] = Array(repeating: nil, count: Self.size)
+    private static var size: Int { 64 }
 
-    /// As many as can be looked through in less time than it takes to make one. Of types with more, the others are made anew.
-    private static let limit = 16
-
-    class Row {
+    private class Row {
+        fileprivate final let type: ObjectIdentifier
         fileprivate final let name: PackedName
 
-        fileprivate init(_ name: PackedName) { self.name = name }
-
-        /// The key, and nothing else, as `allKeys` has it.
-        final func key<Key: CodingKey>(as type: Key.Type) -> [Key] {
-            unsafeDowncast(self, to: KeyRow<Key>.self).keys
+        init(_ type: any CodingKey.Type, _ name: PackedName) {
+            self.type = ObjectIdentifier(type)
+            self.name = name
         }
     }
 
     private final class KeyRow<Key: CodingKey>: Row {
+        /// The key, and nothing else, as `allKeys` has it.
         let keys: [Key]
 
-        init(_ name: PackedName, _ key: Key) {
+        init(_ key: Key, _ name: PackedName) {
             keys = [key]
-            super.init(name)
+            super.init(Key.self, name)
         }
     }
 
-    func row(_ name: PackedName) -> Row? {
-        rows.withUnsafeBufferPointer { rows in
-            rows.first { $0.name == name }
-        }
+    func contains(_ name: PackedName, of type: any CodingKey.Type) -> Bool {
+        row(name, of: type) != nil
     }
 
+    /// The key of this name, and nothing else.
+    func key<Key: CodingKey>(_ name: PackedName, as type: Key.Type) -> [Key]? {
+        guard let row = row(name, of: type) else { return nil }
+        return unsafeDowncast(row, to: KeyRow<Key>.self).keys
+    }
+
+    /// Adds a key in the place of an older one.
     @inline(never)
-    func add<Key: CodingKey>(_ key: Key, _ name: PackedName) {
-        if rows.count < Self.limit { rows.append(KeyRow(name, key)) }
+    mutating func add<Key: CodingKey>(_ key: Key, _ name: PackedName) {
+        rows[Self.place(of: name, Key.self)] = KeyRow(key, name)
+    }
+
+    @inline(__always)
+    private func row(_ name: PackedName, of type: any CodingKey.Type) -> Row? {
+        guard let row = rows[Self.place(of: name, type)], row.name == name, row.type == ObjectIdentifier(type) else { return nil }
+        return row
+    }
+
+    private static func place(of name: PackedName, _ type: any CodingKey.Type) -> Int {
+        (ObjectIdentifier(type).place(of: size) ^ name.place) & (size - 1)
     }
 }
 
@@ -46,6 +59,9 @@ struct PackedName: Equatable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
     private let count: Int
+
+    /// A number that names of one type hardly share.
+    var place: Int { Int(truncatingIfNeeded: low &* 0x9e37_79b9_7f4a_7c15 >> 58) ^ count }
 
     /// Nil if it is too long.
     init?(_ bytes: UnsafeRawBufferPointer) {

@@ -42,31 +42,28 @@ public struct MessagePackDecoder: Sendable {
     ///
     /// - Throws: as ``decode(_:from:)``.
     public func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
-        let session = DecodingSession(MessagePackReader(bytes, limits: limits, lenient: isLenient))
+        let session = DecodingSession(limits: limits, isLenient: isLenient)
         defer { session.end() }
-        return try session.decode(type)
+        return try session.decode(type, from: bytes)
     }
 
     /// Does the same with the session of an earlier call, and keeps it for a later one unless it throws.
     func decode<T: Decodable>(
         _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: KeptSession<DecodingSession>
     ) throws -> T {
-        let reader = MessagePackReader(bytes, limits: limits, lenient: isLenient)
-        let session = kept.take() ?? DecodingSession(reader, recent: RecentValues(of: type))
-        if let recent = bytes.withUnsafeBytes({ session.recent?.value(of: $0, as: type) }) {
-            defer { kept.keep(session) }
-            return recent.load(as: type)
-        }
-        session.reader = reader
-        do {
-            let value = try session.decode(type)
-            session.reader = MessagePackReader([], limits: limits, lenient: isLenient)
-            bytes.withUnsafeBytes { session.recent?.keep(value, of: $0) }
-            if session.isReusable { kept.keep(session) } else { session.end() }
-            return value
-        } catch {
-            session.end()
-            throw error
+        try kept.use {
+            DecodingSession(limits: limits, isLenient: isLenient, recent: RecentValues(of: type))
+        } for: { session in
+            if let recent = bytes.withUnsafeBytes({ session.recent?.value(of: $0, as: type) }) { return recent.load(as: type) }
+            do {
+                let value = try session.decode(type, from: bytes)
+                session.forgetBytes()
+                bytes.withUnsafeBytes { session.recent?.keep(value, of: $0) }
+                return value
+            } catch {
+                session.forgo()
+                throw error
+            }
         }
     }
 

@@ -5,7 +5,7 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
 
     func decodeNil() -> Bool {
         do {
-            return try value { _ in try node.session.reader.readNil() }
+            return try value { _ in try node.reader.readNil() }
         } catch {
             // This cannot throw; the bytes end here, which whatever is read instead will say.
             return false
@@ -39,10 +39,10 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
 
     @inline(__always)
     private func value<T>(_ read: (PathStep) throws -> T) throws -> T {
-        node.session.reader.next = node.offset
+        node.reader.next = node.offset
         let value = try read(.same)
         // Unless nothing was read, as with a nil that is not there.
-        if node.session.reader.next != node.offset { node.end = node.session.reader.next }
+        if node.reader.next != node.offset { node.end = node.reader.next }
         return value
     }
 }

@@ -15,8 +15,8 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 
     mutating func decodeNil() throws -> Bool {
         guard !isAtEnd else { throw node.exhausted(Never?.self) }
-        node.session.reader.next = next
-        guard try node.session.reader.readNil() else { return false }
+        node.reader.next = next
+        guard try node.reader.readNil() else { return false }
         advance()
         return true
     }
@@ -68,14 +68,14 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     @inline(__always)
     private mutating func element<T>(_ type: T.Type, _ read: (PathStep) throws -> T) throws -> T {
         guard !isAtEnd else { throw node.exhausted(type) }
-        node.session.reader.next = next
+        node.reader.next = next
         let value = try read(.index(currentIndex))
         advance()
         return value
     }
 
     private mutating func advance() {
-        next = node.session.reader.next
+        next = node.reader.next
         node.advance(past: currentIndex)
         currentIndex += 1
     }

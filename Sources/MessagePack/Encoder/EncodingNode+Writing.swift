@@ -8,7 +8,7 @@ extension EncodingNode {
                 self, EncodingError.Context(codingPath: codingPath, debugDescription: text))
         }
         if shape != .nothing, shape != .single, depth >= session.limits.maximumDepth { throw tooDeep() }
-        if !children.isEmpty { try children.withUnsafeBufferPointer { for child in $0 { try child.node.check() } } }
+        if !children.isEmpty { try children.withUnsafeBufferPointer { for child in $0 { try child.node.with { try $0.check() } } } }
     }
 
     /// Writes what ``check()`` found nothing against.
@@ -44,29 +44,26 @@ extension EncodingNode {
     }
 
     private func writeElements(to writer: inout MessagePackWriter) {
-        guard !children.isEmpty else { return writer.writeRaw(body.storage) }
-        body.storage.withUnsafeBufferPointer { bytes in
+        withElements { bytes, _ in
             var written = 0
-            children.withUnsafeBufferPointer { children in
-                for child in children {
-                    writer.writeRaw(UnsafeBufferPointer(rebasing: bytes[written..<child.offset]))
-                    child.node.write(to: &writer)
-                    written = child.offset
-                }
+            for child in children {
+                writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written..<child.offset]))
+                child.node.with { $0.write(to: &writer) }
+                written = child.offset
             }
-            writer.writeRaw(UnsafeBufferPointer(rebasing: bytes[written...]))
+            writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written...]))
         }
     }
 
     /// Writes the elements in the order of their bytes. In a map this is the order of the keys: no encoded key is the
     /// beginning of another one.
     private func writeSortedElements(to writer: inout MessagePackWriter) {
-        guard !children.isEmpty else { return body.storage.withUnsafeBytes { writeSorted($0, self.starts, to: &writer) } }
+        guard !children.isEmpty else { return withElements { writeSorted($0, $1, to: &writer) } }
         let (bytes, starts) = elementsWithChildren()
-        bytes.withUnsafeBytes { writeSorted($0, starts, to: &writer) }
+        bytes.withUnsafeBytes { bytes in starts.withUnsafeBufferPointer { writeSorted(bytes, $0, to: &writer) } }
     }
 
-    private func writeSorted(_ bytes: UnsafeRawBufferPointer, _ starts: [Int], to writer: inout MessagePackWriter) {
+    private func writeSorted(_ bytes: UnsafeRawBufferPointer, _ starts: UnsafeBufferPointer<Int>, to writer: inout MessagePackWriter) {
         func element(_ index: Int) -> Range<Int> {
             starts[index]..<(index + 1 < count ? starts[index + 1] : bytes.count)
         }
@@ -97,7 +94,7 @@ extension EncodingNode {
         for child in children {
             writer.writeRaw(body.storage[written..<child.offset])
             let start = writer.count
-            child.node.write(to: &writer)
+            child.node.with { $0.write(to: &writer) }
             for index in child.count..<count { starts[index] += writer.count - start }
             written = child.offset
         }

@@ -7,7 +7,7 @@
 ///
 /// During an access to what it holds, no code of a value runs but `write(to:)`, which has the body and nothing else. So none is
 /// checked at run time for overlapping another.
-final class EncodingNode {
+final class EncodingNode: KeptNode {
     enum Shape: Equatable { case nothing, single, array, set, map, dictionary }
 
     struct Child {
@@ -15,11 +15,12 @@ final class EncodingNode {
         let offset: Int
         /// How many elements the parent had with it.
         let count: Int
-        var node: EncodingNode
+        let node: Unmanaged<EncodingNode>
     }
 
     let session: EncodingSession
-    @exclusivity(unchecked) var parent: EncodingNode?
+    @exclusivity(unchecked) var above: Unmanaged<EncodingNode>?
+    @exclusivity(unchecked) private var heldAbove: EncodingNode?
     @exclusivity(unchecked) private var step = PathStep.same
     /// How many values contain this one.
     @exclusivity(unchecked) private var level = 0
@@ -37,9 +38,9 @@ final class EncodingNode {
     @exclusivity(unchecked) private(set) var starts: [Int] = []
     @exclusivity(unchecked) private(set) var children: [Child] = []
     /// The keyed containers that it has handed out and takes back.
-    @exclusivity(unchecked) private var containers: KeptContainer<EncodingNode>?
-    /// Whether it takes containers back. It does not once the value is encoded, though the value may have kept it.
-    @exclusivity(unchecked) private var keepsContainers = false
+    @exclusivity(unchecked) private var containers: KeptContainers<EncodingNode>.Reference?
+    /// Whether its value is being encoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
+    @exclusivity(unchecked) private var isActive = false
 
     /// Makes the root, below which the value given to the encoder is encoded.
     init(session: EncodingSession) {
@@ -49,32 +50,34 @@ final class EncodingNode {
 
     /// Starts over as the node of another value.
     func begin(below parent: EncodingNode, at step: PathStep) {
-        self.parent = parent
+        above = Unmanaged.passUnretained(parent)
         self.step = step
         level = parent.level + 1
         depth = parent.shape == .single ? parent.depth : parent.depth + 1
         shape = .nothing
         hasConflict = false
         hasScalarKeys = true
-        keepsContainers = true
+        isActive = true
         count = 0
         body.removeAll()
     }
 
-    /// Lets go of what belongs to the value, and joins the finished nodes.
-    func end(before next: consuming EncodingNode?) {
-        parent = next
-        step = .same
+    /// Takes back what it has handed out, which the value may still have.
+    func close() {
+        isActive = false
+        while let child = children.popLast() { session.recycle(child.node) }
+        if containers != nil { session.containers.takeBack(&containers) }
     }
 
-    /// How many bytes it keeps for itself.
+    func holdAbove() { heldAbove = above?.takeUnretainedValue() }
+
     var capacity: Int { max(body.storage.capacity, starts.capacity * MemoryLayout<Int>.stride) }
 
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var node: EncodingNode? = self
         while let current = node {
-            let parent = current.parent
+            let parent = current.above?.takeUnretainedValue()
             if let key = current.step.codingKey(in: parent?.body.storage[...] ?? []) { path.append(key) }
             node = parent
         }
@@ -98,27 +101,17 @@ final class EncodingNode {
         swap(&body, &writer)
     }
 
-    /// Breaks the cycles between this node and its children.
-    func recycleChildren() {
-        while var child = children.popLast() { session.recycle(&child.node) }
-    }
-
     func keyedContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedEncodingContainer<Key> {
-        guard keepsContainers, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
-        return unsafeDowncast(kept, to: TypedContainer<EncodingNode, KeyedEncodingContainer<Key>>.self).copy()
+        guard isActive, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
+        return kept.with { unsafeDowncast($0, to: TypedContainer<EncodingNode, KeyedEncodingContainer<Key>>.self).copy() }
     }
 
     @inline(never)
     private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedEncodingContainer<Key> {
         let place = ContainerPlace(self)
         let container = KeyedEncodingContainer(KeyedEncoding<Key>(place: place))
-        if keepsContainers { session.containers.add(container, for: type, place, self, &containers) }
+        if isActive { session.containers.add(container, for: type, place, &containers) }
         return container
-    }
-
-    func takeBackContainers() {
-        keepsContainers = false
-        if containers != nil { session.containers.takeBack(&containers, of: self) }
     }
 
     // MARK: Elements
@@ -158,8 +151,18 @@ final class EncodingNode {
 
     /// Begins a node whose bytes come after those appended so far, however late it is filled.
     func appendChild(at step: PathStep) -> EncodingNode {
+        guard isActive else { return lateChild(at: step) }
         let node = session.node(below: self, at: step)
         children.append(Child(offset: body.count, count: count, node: node))
+        return node.takeUnretainedValue()
+    }
+
+    /// Makes a node whose bytes come nowhere, since this one is written, and which only belongs to who asks for it.
+    private func lateChild(at step: PathStep) -> EncodingNode {
+        let node = EncodingNode(session: session)
+        node.begin(below: self, at: step)
+        node.isActive = false
+        node.holdAbove()
         return node
     }
 
@@ -269,14 +272,27 @@ final class EncodingNode {
         return writer
     }
 
+    /// Calls `body` with the bytes of the elements, and with where each begins. Meanwhile they are not in the node: an array that could
+    /// be replaced there would be counted.
+    func withElements(_ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<Int>) -> Void) {
+        let writer = takeBody()
+        var starts: [Int] = []
+        swap(&starts, &self.starts)
+        writer.storage.withUnsafeBytes { bytes in starts.withUnsafeBufferPointer { body(bytes, $0) } }
+        swap(&starts, &self.starts)
+        self.body = writer
+    }
+
     private func appendNode(at step: PathStep, _ encode: (EncodingNode) throws -> Void) throws {
-        var node = session.node(below: self, at: step)
-        defer { session.recycle(&node) }
-        guard node.level <= session.limits.maximumLevel else { throw node.tooDeep() }
-        try encode(node)
-        try node.check()
-        var writer = takeBody()
-        node.write(to: &writer)
-        body = writer
+        let node = session.node(below: self, at: step)
+        defer { session.recycle(node) }
+        try node.with { node in
+            guard node.level <= session.limits.maximumLevel else { throw node.tooDeep() }
+            try encode(node)
+            try node.check()
+            var writer = takeBody()
+            node.write(to: &writer)
+            body = writer
+        }
     }
 }

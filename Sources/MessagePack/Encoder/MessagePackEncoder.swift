@@ -51,13 +51,13 @@ public struct MessagePackEncoder: Sendable {
 
     /// Does the same with the session of an earlier call, and keeps it for a later one.
     func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter, _ kept: KeptSession<EncodingSession>) throws {
-        let session =
-            kept.take()
-            ?? EncodingSession(isCanonical: isCanonical, limits: limits, recent: RecentValues(of: T.self, holding: true))
-        defer { if session.isReusable { kept.keep(session) } else { session.end() } }
-        if let bytes = session.recent?.bytes(of: value) { return writer.writeRaw(bytes) }
-        let start = writer.count
-        try session.encode(value, into: &writer)
-        writer.storage.withUnsafeBytes { session.recent?.keep(UnsafeRawBufferPointer(rebasing: $0[start...]), of: value) }
+        try kept.use {
+            EncodingSession(isCanonical: isCanonical, limits: limits, recent: RecentValues(of: T.self, holding: true))
+        } for: { session in
+            if let bytes = session.recent?.bytes(of: value) { return writer.writeRaw(bytes) }
+            let start = writer.count
+            try session.encode(value, into: &writer)
+            writer.storage.withUnsafeBytes { session.recent?.keep(UnsafeRawBufferPointer(rebasing: $0[start...]), of: value) }
+        }
     }
 }
