@@ -25,8 +25,9 @@ final class KeptSession<Session: CodingSession>: Sendable {
     /// Puts a session with its reference into the place, and hands out the one that was there with its own.
     private func exchange(for session: Unmanaged<Session>?) -> Unmanaged<Session>? {
         let address = UInt(bitPattern: session?.toOpaque())
-        let found = UnsafeRawPointer(bitPattern: place.exchange(address, ordering: .acquiringAndReleasing))
-        return found.map { Unmanaged.fromOpaque($0) }
+        let found = place.exchange(address, ordering: .acquiringAndReleasing)
+        guard let found = UnsafeRawPointer(bitPattern: found) else { return nil }
+        return Unmanaged.fromOpaque(found)
     }
 
     private func end(_ session: Unmanaged<Session>?) {

@@ -15,6 +15,11 @@ struct RecentValues: ~Copyable {
     private let keys: UnsafeMutableRawPointer
     private let values: UnsafeMutableRawPointer
     private let marks: UnsafeMutablePointer<Mark>
+    /// How many values in a row were looked for in vain. After many they are all different, as far as one can tell, and to look for
+    /// each would only take time.
+    private var misses = 0
+    private var isLooking = true
+    private var skipped = 0
     /// Lets go of what a value refers to; nil if there is nothing.
     private let release: ((UnsafeMutableRawPointer) -> Void)?
 
@@ -29,6 +34,7 @@ struct RecentValues: ~Copyable {
     private static let places = 16
     private static let keySize = 48
     private static let largestValue = 256
+    private static let mostMisses = 64
 
     /// Nil if values of this type are not kept. An object never is, for it may change.
     ///
@@ -55,19 +61,35 @@ struct RecentValues: ~Copyable {
         marks.deallocate()
     }
 
+    /// Decides whether the next value is looked for, and kept if it is not found: after many misses, only one of eight.
+    private mutating func look() -> Bool {
+        skipped = (skipped + 1) & 7
+        isLooking = misses < Self.mostMisses || skipped == 0
+        return isLooking
+    }
+
+    private mutating func note<Found>(_ found: Found?) -> Found? {
+        misses = found == nil ? min(misses + 1, Self.mostMisses) : 0
+        return found
+    }
+
     // MARK: Decoding
 
     /// Where the value of these bytes is, if it is kept.
-    func value(of bytes: UnsafeRawBufferPointer, as type: any Any.Type) -> UnsafeRawPointer? {
+    mutating func value(of bytes: UnsafeRawBufferPointer, as type: any Any.Type) -> UnsafeRawPointer? {
+        look() ? note(find(bytes, as: type)) : nil
+    }
+
+    private func find(_ bytes: UnsafeRawBufferPointer, as type: any Any.Type) -> UnsafeRawPointer? {
         guard ObjectIdentifier(type) == self.type, let place = place(of: bytes), areEqual(bytes, self.bytes(at: place)) else {
             return nil
         }
         return UnsafeRawPointer(values + place * stride)
     }
 
-    /// Keeps a decoded value, in the place of an older one.
+    /// Keeps a decoded value that was looked for, in the place of an older one.
     func keep<Value>(_ value: Value, of bytes: UnsafeRawBufferPointer) {
-        guard let place = place(of: bytes), ObjectIdentifier(Value.self) == type else { return }
+        guard isLooking, let place = place(of: bytes), ObjectIdentifier(Value.self) == type else { return }
         keep(bytes, at: place)
         hold(value, at: place)
     }
@@ -81,9 +103,9 @@ struct RecentValues: ~Copyable {
     // MARK: Encoding
 
     /// The bytes of this value, if they are kept.
-    func bytes<Value>(of value: Value) -> UnsafeRawBufferPointer? {
-        guard ObjectIdentifier(Value.self) == type else { return nil }
-        return withUnsafeBytes(of: value) { bytes(ofBits: $0) }
+    mutating func bytes<Value>(of value: Value) -> UnsafeRawBufferPointer? {
+        guard look(), ObjectIdentifier(Value.self) == type else { return nil }
+        return note(withUnsafeBytes(of: value) { bytes(ofBits: $0) })
     }
 
     private func bytes(ofBits bits: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -93,9 +115,9 @@ struct RecentValues: ~Copyable {
         return bytes(at: place)
     }
 
-    /// Keeps the bytes of an encoded value, in the place of older ones.
+    /// Keeps the bytes of an encoded value that was looked for, in the place of older ones.
     func keep<Value>(_ bytes: UnsafeRawBufferPointer, of value: Value) {
-        guard ObjectIdentifier(Value.self) == type, bytes.count < Self.keySize else { return }
+        guard isLooking, ObjectIdentifier(Value.self) == type, bytes.count < Self.keySize else { return }
         let place = withUnsafeBytes(of: value) { self.place(ofBits: $0) }
         if release == nil {
             keep(bytes, at: place)

@@ -205,6 +205,25 @@ import Testing
         #expect(try once.map { try $0.decoding?.decode(String.self, forKey: .name) } == keepers.map(\.name))
     }
 
+    /// Values are looked for less often while none comes again.
+    @Test func `values that come again are what they are after many that did not`() throws {
+        let numbers = Self.codec(Bits.self), names = Self.codec(Step.self)
+        for round in 0..<3 {
+            for amount in 0..<200 {
+                let number = Bits.by(amount: 1000 * round + amount), name = Step.named("\(round) \(amount)")
+                #expect(try numbers.decode(numbers.encode(number)) == number)
+                #expect(try names.decode(names.encode(name)) == name)
+            }
+            for count in 0..<200 {
+                let number = Bits.by(amount: count % 3), name = Step.named("\(count % 3)")
+                #expect(try numbers.encode(number) == MessagePackEncoder(canonical: true).encode(number))
+                #expect(try numbers.decode(numbers.encode(number)) == number)
+                #expect(try names.encode(name) == MessagePackEncoder(canonical: true).encode(name))
+                #expect(try names.decode(names.encode(name)) == name)
+            }
+        }
+    }
+
     @Test func `a value with references is decoded each time`() throws {
         let codec = Self.codec(Step.self)
         for name in ["", "a", "b", String(repeating: "é", count: 100), "a", "b"] {

@@ -23,7 +23,7 @@ final class DecodingSession: CodingSession {
     @exclusivity(unchecked) var knownKeys = KnownKeys()
     let containers = KeptContainers<DecodingNode>()
     /// For who decodes values of one type only.
-    let recent: RecentValues?
+    @exclusivity(unchecked) var recent: RecentValues?
     var isReusable: Bool { nodes.areReusable }
 
     init(limits: MessagePackLimits, isLenient: Bool, recent: consuming RecentValues? = nil) {

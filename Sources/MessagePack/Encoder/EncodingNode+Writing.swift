@@ -8,7 +8,7 @@ extension EncodingNode {
                 self, EncodingError.Context(codingPath: codingPath, debugDescription: text))
         }
         if shape != .nothing, shape != .single, depth >= session.limits.maximumDepth { throw tooDeep() }
-        if !children.isEmpty { try children.withUnsafeBufferPointer { for child in $0 { try child.node.with { try $0.check() } } } }
+        for index in children.indices { try children[index].node.with { try $0.check() } }
     }
 
     /// Writes what ``check()`` found nothing against.
@@ -46,7 +46,8 @@ extension EncodingNode {
     private func writeElements(to writer: inout MessagePackWriter) {
         withElements { bytes, _ in
             var written = 0
-            for child in children {
+            for index in children.indices {
+                let child = children[index]
                 writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written..<child.offset]))
                 child.node.with { $0.write(to: &writer) }
                 written = child.offset
@@ -63,7 +64,9 @@ extension EncodingNode {
         bytes.withUnsafeBytes { bytes in starts.withUnsafeBufferPointer { writeSorted(bytes, $0, to: &writer) } }
     }
 
-    private func writeSorted(_ bytes: UnsafeRawBufferPointer, _ starts: UnsafeBufferPointer<Int>, to writer: inout MessagePackWriter) {
+    private func writeSorted(
+        _ bytes: UnsafeRawBufferPointer, _ starts: UnsafeBufferPointer<Int>, to writer: inout MessagePackWriter
+    ) {
         func element(_ index: Int) -> Range<Int> {
             starts[index]..<(index + 1 < count ? starts[index + 1] : bytes.count)
         }

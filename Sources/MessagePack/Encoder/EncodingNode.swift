@@ -65,8 +65,12 @@ final class EncodingNode: KeptNode {
     /// Takes back what it has handed out, which the value may still have.
     func close() {
         isActive = false
-        while let child = children.popLast() { session.recycle(child.node) }
+        if !children.isEmpty { recycleChildren() }
         if containers != nil { session.containers.takeBack(&containers) }
+    }
+
+    private func recycleChildren() {
+        while let child = children.popLast() { session.recycle(child.node) }
     }
 
     func holdAbove() { heldAbove = above?.takeUnretainedValue() }

@@ -18,7 +18,7 @@ final class EncodingSession: CodingSession {
     @exclusivity(unchecked) private var forms = TypeTable<Form>()
     let containers = KeptContainers<EncodingNode>()
     /// For who encodes values of one type only.
-    let recent: RecentValues?
+    @exclusivity(unchecked) var recent: RecentValues?
     var isReusable: Bool { nodes.areReusable }
     /// The order of sorted elements, for as long as they are written.
     @exclusivity(unchecked) var order: [Range<Int>] = []
