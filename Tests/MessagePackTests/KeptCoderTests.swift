@@ -222,6 +222,45 @@ import Testing
         }
     }
 
+    /// Reads some fields of a map inside a map, or a part of a list.
+    private struct Glance: Decodable, Equatable {
+        enum Key: String, CodingKey { case a, b, c, list }
+
+        let found: [Int]
+
+        init(_ found: [Int]) { self.found = found }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            if container.contains(.list) {
+                var list = try container.nestedUnkeyedContainer(forKey: .list)
+                found = try (1...2).map { _ in try list.decode(Int.self) }
+            } else if container.contains(.a) {
+                _ = try container.superDecoder(forKey: .a)
+                let fields = try container.nestedContainer(keyedBy: Key.self, forKey: .a)
+                found = try [Key.a, .c, .b].compactMap { try fields.decodeIfPresent(Int.self, forKey: $0) }
+            } else {
+                found = []
+            }
+        }
+    }
+
+    @Test func `what follows is read, whatever was left out of what is inside`() throws {
+        let cases: [(bytes: String, found: [Int])] = [
+            ("81a16180", []), ("81a16181a16101", [1]), ("81a16182a16101a17892c001", [1]),
+            ("81a16183a16303a16101a16202", [1, 3, 2]), ("81a16183a16101a17807a16202", [1, 2]), ("82a16181a16101a16291c0", [1]),
+            ("82a17891c0a16181a16101", [1]), ("81a178c0", []), ("81a46c697374930102c0", [1, 2]), ("81a46c697374920102", [1, 2]),
+            ("82a46c697374930102c0a16105", [1, 2]),
+        ]
+        for (bytes, found) in cases {
+            let glances = try MessagePackDecoder().decode([Glance].self, from: hex("92" + bytes + bytes))
+            #expect(glances == [Glance(found), Glance(found)], "\(bytes)")
+            for end in 0..<(bytes.count / 2) {
+                #expect(throws: (any Error).self) { try MessagePackDecoder().decode(Glance.self, from: hex(bytes).prefix(end)) }
+            }
+        }
+    }
+
     /// Many words, which stand for maps of their own, between values that do not.
     private enum Word: Codable, Equatable {
         case none

@@ -133,6 +133,7 @@ extension DecodingNode {
 
 extension MessagePackReader {
     /// Passes over a short string if it is this text.
+    @inline(__always)
     mutating func pass(_ text: String) -> Bool {
         let count = text.utf8.count
         guard count < 32, end - next > count, byte(at: next) == Format.fixString | UInt8(count),
@@ -163,6 +164,7 @@ extension MessagePackReader {
     }
 
     /// Whether the bytes at these indices are the UTF-8 of a text.
+    @inline(__always)
     func isEqual(_ content: Range<Int>, to text: String) -> Bool {
         text.withBytes { utf8 in
             bytes.withUnsafeBytes { bytes in

@@ -50,8 +50,7 @@ extension DecodingNode {
         defer { session.recycle(node) }
         return try node.with { node in
             let value = try node.decodeValue(form, as: type)
-            // A word's node has read bytes of its own.
-            if let end = node.wordEnd { reader.next = end }
+            try node.finish(in: self)
             return value
         }
     }
@@ -60,19 +59,18 @@ extension DecodingNode {
     @inline(__always)
     private func decodeValue<T: Decodable>(_ form: DecodingSession.Form, as type: T.Type) throws -> T {
         guard level <= session.limits.maximumLevel else { throw reader.tooDeep() }
-        let value: T
         do {
+            let value: T
             if case .dictionary(let dictionary) = form {
                 value = try readPairs(dictionary, as: type)
             } else {
                 value = try type.init(from: self)
             }
             if isLenient { try refuseUnknownFields() }
+            return value
         } catch let error as DecodingError {
             throw explain(error)
         }
-        try finish()
-        return value
     }
 
     private func readPairs<Dictionary: DecodableDictionary, T>(_ dictionary: Dictionary.Type, as type: T.Type) throws -> T {

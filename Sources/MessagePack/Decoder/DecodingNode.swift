@@ -269,9 +269,22 @@ final class DecodingNode: KeptNode {
             reader.next = end
         } else if content == .unopened {
             try skip(from: offset, count: 1)
+        } else if index == count - 1, let nested, nested.with({ $0.isPair(at: next) }) {
+            // As an enum's values are, which were read by now.
+            try nested.with { try $0.finish(in: self) }
         } else {
             try skip(from: next, count: (count - index) * (content == .map ? 2 : 1))
         }
+    }
+
+    /// Moves the reader of the node above behind this value: it is another one if this is a word's.
+    func finish(in parent: DecodingNode) throws {
+        try finish()
+        if let wordEnd { parent.reader.next = wordEnd }
+    }
+
+    private func isPair(at start: Int) -> Bool {
+        if case .key(_, at: start) = step { true } else { false }
     }
 
     func skip(from offset: Int, count: Int) throws {
