@@ -1,6 +1,6 @@
 /// What the nodes of one call to the decoder share. When the call is over, another one may use it.
 ///
-/// `unchecked`: as with its nodes.
+/// `unchecked`: no code of a value runs during an access, so none can overlap another.
 final class DecodingSession: CodingSession {
     /// How the values of a type are read.
     enum Form {
