@@ -43,6 +43,10 @@ extension DecodingNode {
         if type == Double.self { return same(try readDouble(step)) }
         if type == Bool.self { return same(try readBool(step)) }
         if type == [UInt8].self, try reader.nextType() != .array { return same(try readBinary(step)) }
+        if type == UInt64.self, !isKey { return same(try readInteger(UInt64.self, step)) }
+        if type == Int64.self, !isKey { return same(try readInteger(Int64.self, step)) }
+        if type == UInt32.self, !isKey { return same(try readInteger(UInt32.self, step)) }
+        if type == Int32.self, !isKey { return same(try readInteger(Int32.self, step)) }
         let form = session.form(of: type)
         if case .packable(let direct) = form { return try readDirectly(direct, as: type, step) }
 

@@ -240,6 +240,10 @@ final class EncodingNode: KeptNode {
         if T.self == Double.self { return append(unsafeBitCast(value, to: Double.self)) }
         if T.self == Bool.self { return append(unsafeBitCast(value, to: Bool.self)) }
         if T.self == [UInt8].self { return body.writeBinary(unsafeBitCast(value, to: [UInt8].self)) }
+        if T.self == UInt64.self { return append(unsafeBitCast(value, to: UInt64.self)) }
+        if T.self == Int64.self { return append(unsafeBitCast(value, to: Int64.self)) }
+        if T.self == UInt32.self { return append(unsafeBitCast(value, to: UInt32.self)) }
+        if T.self == Int32.self { return append(unsafeBitCast(value, to: Int32.self)) }
 
         // By the type of the value, which for an object may be a subclass.
         switch session.form(of: Swift.type(of: value)) {

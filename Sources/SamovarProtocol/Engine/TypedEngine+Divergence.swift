@@ -16,7 +16,7 @@ extension TypedEngine {
                 command)
         }
         excused.insert(record.turn)
-        sink.followUps = ShortQueue()
+        sink.group.forgetFollowUps()
     }
 
     #if SAMOVAR_PLANTED

@@ -67,7 +67,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         var sink = begin(log, root: turn.number)
         sink.take(orders: first.command, of: turn)
         try turns?.follow(first.command, of: turn, into: &sink)
-        try sink.check(limits)
+        try sink.group.check(limits)
         keepObserved()
         subscribe(now: now, log: log)
     }
@@ -75,7 +75,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// Begins a group.
     @inlinable
     func begin(_ log: TurnLog, root: Int) -> GroupSink<P> {
-        if sink.log !== log { sink = GroupSink(log, codecs: codecs, observers: sink.observers) }
+        if sink.group.log !== log { sink = GroupSink(log, codecs: codecs, observers: sink.observers) }
         sink.begin(root: root)
         return sink
     }
@@ -267,10 +267,10 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         _ message: P.Message, bytes: UnsafeRawBufferPointer?, origin: Origin, now: Timestamp, ending: MessageRole,
         log: TurnLog, into sink: inout GroupSink<P>
     ) throws(GroupLimit) {
-        sink.given = bytes
-        sink.role = ending
+        sink.group.given = bytes
+        sink.group.role = ending
         try turns?.run(message, now: now, origin: origin, into: &sink)
-        try sink.check(limits)
+        try sink.group.check(limits)
         subscribe(now: now, log: log)
     }
 
@@ -358,7 +358,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         if terms.shown == turn.number { throw ReplayError(turn: turn.number, "the replay was to end here", command) }
         if terms.accepts(command.hash, at: turn.number) {
             excused.insert(turn.number)
-            sink.followUps = ShortQueue()
+            sink.group.forgetFollowUps()
         } else {
             opening = command
         }
@@ -399,10 +399,10 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
         let sink = begin(log, root: record.root)
-        sink.role = role
+        sink.group.role = role
         // The record has its message, also where it is a follow-up.
         bytes.withUnsafeBytes {
-            sink.given = $0
+            sink.group.given = $0
             sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
         }
         unasked = (head, record.time)
@@ -421,7 +421,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// Notes the follow-ups of a replayed turn; a chain that has come to its end may want other subscriptions.
     @inlinable
     func announceFollowUps(root: Int, now: Timestamp, log: TurnLog) {
-        while let next = sink.followUps.popFirst() { announced.append((Array(sink.encoded.bytes[next.bytes]), next.cause, root)) }
+        while let next = sink.group.takeFollowUp() { announced.append((next.bytes, next.cause, root)) }
         if announced.isEmpty { subscribe(now: now, log: log) }
     }
 
@@ -450,12 +450,12 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             return
         }
         let sink = begin(log, root: record.root)
-        sink.role = role
+        sink.group.role = role
         bytes.withUnsafeBytes {
-            sink.given = $0
+            sink.group.given = $0
             sink.took(taken.turn, message, taken.command)
         }
-        if sink.lastHash != hash || terms.shown == record.turn {
+        if sink.group.hash != hash || terms.shown == record.turn {
             try diverge(record, taken.turn, taken.command, message: bytes, recorded: hash)
         }
         announceFollowUps(root: record.root, now: record.time, log: log)

@@ -415,8 +415,8 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, at place: Int, to worker: WorkerDesk, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
-        _ served: inout [WorkerDesk]
+        _ effect: consuming OpenEffect, at place: Int, to worker: WorkerDesk, floor: Int, grace: Duration,
+        token: (EffectID, Lease) -> UInt64, _ served: inout [WorkerDesk]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)

@@ -88,7 +88,7 @@ public struct JobTask: Equatable, Sendable {
     }
 
     /// The next attempt of an open effect.
-    init(_ effect: OpenEffect, lease: Lease, token: UInt64) {
+    init(_ effect: consuming OpenEffect, lease: Lease, token: UInt64) {
         self.lease = lease
         self.token = token
         work = .handedOut(effect)
@@ -131,6 +131,17 @@ public struct JobTask: Equatable, Sendable {
         }
         writer.write(instance)
         writer.write(queue.name)
+        // Nearly all tasks have neither.
+        let (timeout, resume) = (timeout, resume)
+        guard timeout != nil || resume != nil else {
+            return payload.withUnsafeBytes { payload in
+                writer.writeShort(3, bytes: payload.count) {
+                    $0.writeNil()
+                    $0.writeNil()
+                    $0.writeBinary(payload)
+                }
+            }
+        }
         if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
         writer.writeOptional(resume)
         writer.writeBinary(payload)
