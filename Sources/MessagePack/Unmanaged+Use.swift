@@ -10,8 +10,8 @@ extension Unmanaged {
     var isHeldOnce: Bool {
         var reference = self
         // Both kinds of reference are the address of the object.
-        return withUnsafeMutableBytes(of: &reference) {
-            isKnownUniquelyReferenced(&$0.assumingMemoryBound(to: Instance.self)[0])
+        return withUnsafeMutablePointer(to: &reference) {
+            $0.withMemoryRebound(to: Instance.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
         }
     }
 }

@@ -61,7 +61,7 @@ public struct ValueCodec<Value: Codable>: Sendable {
     /// This value keeps its coder for as long as a call lasts, so no reference is counted for it.
     @inlinable @inline(__always)
     func withCoder<Result>(_ body: (ValueCoder<Value>) throws -> Result) rethrows -> Result {
-        try Unmanaged.passUnretained(coder)._withUnsafeGuaranteedRef(body)
+        try withExtendedLifetime(self) { try Unmanaged.passUnretained(coder)._withUnsafeGuaranteedRef(body) }
     }
 }
 

@@ -125,7 +125,7 @@ extension StoreMachine {
         for (desk, tasks) in handed {
             guard case .worker? = peers[desk.route] else { continue }
             var number = desk.sent - tasks.count
-            for frame in tasks.grouped(limit: settings.taskFrameBytes, size: { $0.payload.count }) {
+            for frame in tasks.grouped(limit: settings.taskFrameBytes, size: { $0.size }) {
                 number += frame.count
                 send(.task(frame, number: number), to: desk.route, floor: planted(.taskBeforeDurable) ? .none : .turn(head))
             }

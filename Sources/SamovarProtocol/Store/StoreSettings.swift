@@ -8,7 +8,7 @@ public struct StoreSettings: Equatable, Sendable {
     public var batchBytes = 4 << 20
     /// Turns taken between two looks at the sockets: so few that workers have something to do while the next ones are taken, and that
     /// what they touch is still in the processor's cache at the end of the round.
-    public var turnsPerRound = 512
+    public var turnsPerRound = 384
     public var group = GroupLimits.default
 
     /// Inputs of one session that are unanswered or unconfirmed.

@@ -13,7 +13,7 @@ public struct JobTask: Equatable, Sendable {
         let queue: Queue
         let timeout: Duration?
         let resume: StreamPlace?
-        let payload: [UInt8]
+        let payload: ArraySlice<UInt8>
     }
 
     private final class Box: Sendable {
@@ -79,11 +79,19 @@ public struct JobTask: Equatable, Sendable {
         }
     }
 
-    /// The effect in MessagePack.
-    public var payload: [UInt8] {
+    /// The effect in MessagePack. Where the task was read, it stands in the frame that it came in, which is kept as long as the task is.
+    public var payload: ArraySlice<UInt8> {
         switch work {
-        case .handedOut(let effect): effect.payload
+        case .handedOut(let effect): effect.payload[...]
         case .read(let box): box.fields.payload
+        }
+    }
+
+    /// About the bytes that it takes in a frame.
+    var size: Int {
+        switch work {
+        case .handedOut(let effect): effect.payload.count + 56
+        case .read(let box): box.fields.payload.count + 56
         }
     }
 
@@ -96,7 +104,7 @@ public struct JobTask: Equatable, Sendable {
 
     public init(
         effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
-        timeout: Duration? = nil, resume: StreamPlace? = nil, payload: [UInt8]
+        timeout: Duration? = nil, resume: StreamPlace? = nil, payload: ArraySlice<UInt8>
     ) {
         self.lease = lease
         self.token = token
@@ -153,7 +161,7 @@ public struct JobTask: Equatable, Sendable {
             effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64(),
             attempt: try reader.readInt(), instance: try reader.readInstance(), queue: try reader.readQueue(),
             timeout: try reader.readNil() ? nil : try reader.readMilliseconds(), resume: try reader.readOptionalPlace(),
-            payload: try reader.readBinary())
+            payload: try reader.readBinarySlice())
     }
 }
 
@@ -161,6 +169,7 @@ extension JobTask: CustomStringConvertible {
     /// What it is, for traces and tests, which would else see no more than that there is a reference.
     public var description: String {
         let place = resume.map { ", resume: \($0)" } ?? ""
+        let payload = Array(payload)
         return "JobTask(effect: \(effect), lease: \(lease), attempt: \(attempt), queue: \(queue)\(place), payload: \(payload))"
     }
 }

@@ -81,7 +81,7 @@ extension Judge {
             chronicle.ordered[task.effect] != nil, .i5, expected: "tasks of effects that are on disk", seen: "effect \(task.effect)"
         )
         try require(
-            chronicle.ordered[task.effect] == task.payload, .i6, expected: "the effect that was ordered",
+            chronicle.ordered[task.effect] == Array(task.payload), .i6, expected: "the effect that was ordered",
             seen: "another payload for effect \(task.effect)")
         try require(
             task.lease.start == chronicle.starts, .i8, expected: "leases of start \(chronicle.starts)", seen: "lease \(task.lease)")

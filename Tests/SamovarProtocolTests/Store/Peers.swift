@@ -38,7 +38,7 @@ extension JobTask {
 
     var name: String {
         do {
-            return try unpacked(Shop.Job.self, payload).name
+            return try unpacked(Shop.Job.self, Array(payload)).name
         } catch {
             return "\(error)"
         }

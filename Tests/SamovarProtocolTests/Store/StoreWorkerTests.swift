@@ -92,7 +92,7 @@ import Testing
         let task = try #require(rig.takeTasks(worker(1)).first)
         #expect(task.effect == EffectID(turn: 3, ordinal: 0) && task.lease == Lease(start: 1, counter: 1))
         #expect(task.attempt == 1 && task.queue == .default && task.timeout == .seconds(3))
-        #expect(task.payload == packed(job("a", timeout: 3)))
+        #expect(Array(task.payload) == packed(job("a", timeout: 3)))
     }
 
     @Test func largeEffectsComeInFramesThatFit() throws {
