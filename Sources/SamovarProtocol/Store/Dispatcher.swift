@@ -143,15 +143,15 @@ struct Dispatcher {
         if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
-            line(of: effect.queue).append(WaitingLine.Entry(effect: effect.id, place: number), priority: effect.options.priority)
+            let entry = WaitingLine.Entry(effect: effect.id, place: number)
+            if lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
+            lastLine?.append(entry, priority: effect.options.priority)
         }
     }
 
     private mutating func line(of queue: Queue) -> WaitingLine {
-        if let lastLine, lastLine.queue == queue { return lastLine }
         let line = lines[queue] ?? WaitingLine(queue)
         lines[queue] = line
-        lastLine = line
         return line
     }
 
