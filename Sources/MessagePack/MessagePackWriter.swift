@@ -22,10 +22,13 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public var count: Int { storage.count }
 
-    /// Calls `body` with a part of what has been written, which is not copied. The buffer is valid only within `body`.
+    /// Calls `body` with a part of what has been written, which is not copied. The buffer is valid only within `body`. Mutating,
+    /// although nothing is changed: then no reference to the bytes has to be counted.
     @inlinable
-    public func withWritten<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    package mutating func withWritten<Result>(
+        _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        try storage.withUnsafeMutableBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     /// An empty writer with room for this many bytes.

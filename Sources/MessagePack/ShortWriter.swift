@@ -65,6 +65,13 @@ package struct ShortWriter: ~Copyable {
         next += content.count
     }
 
+    /// Appends values that are already encoded.
+    package mutating func append(_ encoded: UnsafeRawBufferPointer) {
+        precondition(encoded.count <= end - next, "no room for \(encoded.count) bytes")
+        UnsafeMutableRawBufferPointer(start: next, count: encoded.count).copyMemory(from: encoded)
+        next += encoded.count
+    }
+
     @usableFromInline
     mutating func write(long value: UInt64) {
         switch value {

@@ -65,6 +65,41 @@ public struct ValueCodec<Value: Codable>: Sendable {
     }
 }
 
+/// A codec whose references are not counted where values are encoded by the million. Whoever makes one keeps the codec for as long as it is used.
+@usableFromInline
+package struct UncountedCodec<Value: Codable> {
+    @usableFromInline let coder: Unmanaged<ValueCoder<Value>>
+
+    /// What `codec` does, while somebody keeps it.
+    package init(_ codec: ValueCodec<Value>) { coder = .passUnretained(codec.coder) }
+
+    /// Encodes one value behind what the writer has; see ``ValueCodec/encode(_:into:)``.
+    @inlinable
+    package func encode(_ value: Value, into writer: inout MessagePackWriter) throws {
+        try coder._withUnsafeGuaranteedRef { try $0.write(value, to: &writer) }
+    }
+
+    /// Encodes one value; see ``ValueCodec/encode(_:)-(Value)``.
+    @inlinable
+    package func encode(_ value: Value) throws -> [UInt8] {
+        var writer = MessagePackWriter(reserving: 96)
+        try encode(value, into: &writer)
+        return writer.storage
+    }
+
+    /// Decodes one value from all the bytes; see ``ValueCodec/decode(_:)-([UInt8])``.
+    @inlinable
+    package func decode(_ bytes: [UInt8]) throws -> Value {
+        try coder._withUnsafeGuaranteedRef { try $0.read(bytes[...]) }
+    }
+
+    /// Decodes one value from all the bytes of a slice, without copying it; see ``ValueCodec/decode(_:)-(ArraySlice<UInt8>)``.
+    @inlinable
+    package func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        try coder._withUnsafeGuaranteedRef { try $0.read(bytes) }
+    }
+}
+
 /// What a codec found out about its type. A class, and neither closures nor a protocol: to call one of its methods counts no reference, and
 /// asks the runtime for no type.
 ///

@@ -33,5 +33,7 @@ import Testing
         #expect(Command<Orchard>.batch([.then(.quiet), .run(Self.apple)]) == .then(.quiet).run(Self.apple))
         #expect(Command<Orchard>.then(.quiet).run(Self.apple) != .run(Self.apple).then(.quiet))
         #expect(Command<Orchard>.run(Self.apple) != .run(Self.apple, queue: "cellar"))
+        #expect(Command<Orchard>.run(Self.apple) == .run(Self.apple, queue: .default))
+        #expect(RunOptions.default == RunOptions() && RunOptions.default.isDefault)
     }
 }

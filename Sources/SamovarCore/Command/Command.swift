@@ -76,6 +76,12 @@ public struct Command<P: Program>: Equatable, Sendable {
                 id: id, queue: queue, policy: policy, retry: retry, timeout: timeout, priority: priority, delay: delay))
     }
 
+    /// Orders an effect as by default: in the queue `default`, at once, and with one attempt.
+    @inlinable
+    public static func run(_ effect: P.Effect) -> Self {
+        Self(.one(.run(effect, .default)), isOneEffect: true)
+    }
+
     /// Orders an effect with options that were put together elsewhere, or that are rarely needed: a start at a given time, and
     /// limits for waiting and for all attempts together.
     @inlinable

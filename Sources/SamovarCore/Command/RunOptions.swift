@@ -79,6 +79,11 @@ public struct RunOptions: Sendable {
     /// The time for one attempt, from its hand-out to a worker.
     public var timeout: Duration? { limits.attempt }
 
+    /// All as by default.
+    public static var `default`: RunOptions { RunOptions(box: nil) }
+
+    private init(box: Box?) { self.box = box }
+
     /// Options of an order; each has the default that ``Command/run(_:id:queue:policy:retry:timeout:priority:delay:)-swift.type.method`` has.
     public init(
         id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never, timeout: Duration? = nil,

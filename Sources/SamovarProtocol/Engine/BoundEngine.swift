@@ -11,7 +11,8 @@ final class BoundEngine: ProgramEngine {
     struct Turns {
         let head: () -> Int
         let input: (_ input: [UInt8], Timestamp, Origin, TurnLog) throws(GroupLimit) -> Outcome.Verdict
-        let answer: (_ messages: MessageList, EffectID, Lease, _ root: Int, Timestamp, TurnLog) throws -> Void
+        let answer: (_ message: ArraySlice<UInt8>, EffectID, Lease, _ root: Int, Timestamp, TurnLog) throws -> Void
+        let answers: (_ messages: MessageList, EffectID, Lease, _ root: Int, Timestamp, TurnLog) throws -> Void
         let streamed: (_ message: [UInt8], _ checkpoint: [UInt8]?, Origin, _ root: Int, Timestamp, TurnLog) throws -> Void
         let firing: (_ message: [UInt8], Origin, Timestamp, TurnLog) throws -> Void
         let replay: (Record, TurnLog) throws(ReplayError) -> Void
@@ -36,7 +37,11 @@ final class BoundEngine: ProgramEngine {
     }
 
     func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
-        try turns.answer(messages, effect, lease, root, now, log)
+        if let message = messages.only {
+            try turns.answer(message, effect, lease, root, now, log)
+        } else {
+            try turns.answers(messages, effect, lease, root, now, log)
+        }
     }
 
     func take(
@@ -91,8 +96,11 @@ extension TypedEngine {
         Self.bound(
             self, head: { self.head },
             input: { (input, now, origin, log) throws(GroupLimit) in try self.take(input, now: now, origin: origin, log: log) },
-            answer: { messages, effect, lease, root, now, log in
-                try self.take(answer: messages, effect: effect, lease: lease, root: root, now: now, log: log)
+            answer: { message, effect, lease, root, now, log in
+                try self.take(only: message, effect: effect, lease: lease, root: root, now: now, log: log)
+            },
+            answers: { messages, effect, lease, root, now, log in
+                try self.take(several: messages, effect: effect, lease: lease, root: root, now: now, log: log)
             },
             streamed: { message, checkpoint, origin, root, now, log in
                 try self.take(streamed: message, checkpoint: checkpoint, origin: origin, root: root, now: now, log: log)
@@ -106,7 +114,8 @@ extension TypedEngine {
     static func bound(
         _ base: any ProgramEngine, head: @escaping () -> Int,
         input: @escaping ([UInt8], Timestamp, Origin, TurnLog) throws(GroupLimit) -> Outcome.Verdict,
-        answer: @escaping (MessageList, EffectID, Lease, Int, Timestamp, TurnLog) throws -> Void,
+        answer: @escaping (ArraySlice<UInt8>, EffectID, Lease, Int, Timestamp, TurnLog) throws -> Void,
+        answers: @escaping (MessageList, EffectID, Lease, Int, Timestamp, TurnLog) throws -> Void,
         streamed: @escaping ([UInt8], [UInt8]?, Origin, Int, Timestamp, TurnLog) throws -> Void,
         firing: @escaping ([UInt8], Origin, Timestamp, TurnLog) throws -> Void,
         replay: @escaping (Record, TurnLog) throws(ReplayError) -> Void, committed: @escaping (Int) -> Void,
@@ -115,7 +124,7 @@ extension TypedEngine {
         BoundEngine(
             base,
             BoundEngine.Turns(
-                head: head, input: input, answer: answer, streamed: streamed, firing: firing, replay: replay, committed: committed,
-                view: view))
+                head: head, input: input, answer: answer, answers: answers, streamed: streamed, firing: firing, replay: replay,
+                committed: committed, view: view))
     }
 }

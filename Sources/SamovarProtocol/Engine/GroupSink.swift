@@ -19,10 +19,10 @@ final class GroupSink<P: Program>: TurnSink {
         self.observers = observers
     }
 
-    /// Nothing of the group before is left.
+    /// Nothing of the group before is left. Its first message is `given`, or has to be encoded.
     @inlinable
-    func begin(root: Int) {
-        group.begin(root: root)
+    func begin(root: Int, given: UnsafeRawBufferPointer? = nil, role: MessageRole = .open) {
+        group.begin(root: root, given: given, role: role)
         if !observed.isEmpty { observed = [] }
     }
 
@@ -90,7 +90,7 @@ final class GroupSink<P: Program>: TurnSink {
     /// Encodes a value behind the others; returns where it is. One that its own `encode(to:)` refuses cannot be journalled, so the group
     /// fails as a whole.
     @inlinable
-    func encode<Value>(_ value: Value, _ codec: ValueCodec<Value>) -> Range<Int> {
+    func encode<Value>(_ value: Value, _ codec: UncountedCodec<Value>) -> Range<Int> {
         let start = group.encoded.count
         do {
             try codec.encode(value, into: &group.encoded)
@@ -101,23 +101,31 @@ final class GroupSink<P: Program>: TurnSink {
         }
     }
 
-    private func bytes<Value>(of value: Value, _ codec: ValueCodec<Value>) -> [UInt8] { group.bytes(encode(value, codec)) }
+    private func bytes<Value>(of value: Value, _ codec: UncountedCodec<Value>) -> [UInt8] { group.bytes(encode(value, codec)) }
 }
 
 /// The codecs of a program's types, as the journal and the wire have them. A class, so that each group has one reference to them.
 @usableFromInline
 final class ProgramCodecs<P: Program> {
-    @usableFromInline let input: ValueCodec<P.Input>
-    @usableFromInline let message: ValueCodec<P.Message>
-    @usableFromInline let effect: ValueCodec<P.Effect>
-    @usableFromInline let output: ValueCodec<P.Output>
-    @usableFromInline let view: ValueCodec<P.ViewState>
+    @usableFromInline let input: UncountedCodec<P.Input>
+    @usableFromInline let message: UncountedCodec<P.Message>
+    @usableFromInline let effect: UncountedCodec<P.Effect>
+    @usableFromInline let output: UncountedCodec<P.Output>
+    @usableFromInline let view: UncountedCodec<P.ViewState>
+    /// What the others refer to without counting it.
+    private let kept: [Any]
 
     init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
-        input = ValueCodec(encoder, decoder)
-        message = ValueCodec(encoder, decoder)
-        effect = ValueCodec(encoder, decoder)
-        output = ValueCodec(encoder, decoder)
-        view = ValueCodec(encoder, decoder)
+        let codecs = (
+            input: ValueCodec<P.Input>(encoder, decoder), message: ValueCodec<P.Message>(encoder, decoder),
+            effect: ValueCodec<P.Effect>(encoder, decoder), output: ValueCodec<P.Output>(encoder, decoder),
+            view: ValueCodec<P.ViewState>(encoder, decoder)
+        )
+        input = UncountedCodec(codecs.input)
+        message = UncountedCodec(codecs.message)
+        effect = UncountedCodec(codecs.effect)
+        output = UncountedCodec(codecs.output)
+        view = UncountedCodec(codecs.view)
+        kept = [codecs]
     }
 }

@@ -30,9 +30,9 @@ final class GroupWriter {
     @usableFromInline let log: TurnLog
     @exclusivity(unchecked) @usableFromInline var root = 0
     /// What the next message from outside is.
-    @exclusivity(unchecked) @usableFromInline var role = MessageRole.open
+    @exclusivity(unchecked) private var role = MessageRole.open
     /// The next message as it arrived, for as long as its turn lasts; nil if it has to be encoded.
-    @exclusivity(unchecked) @usableFromInline var given: UnsafeRawBufferPointer?
+    @exclusivity(unchecked) private var given: UnsafeRawBufferPointer?
     /// What this group and some before it have encoded, one after the other.
     @exclusivity(unchecked) @usableFromInline var encoded = MessagePackWriter()
     /// Where the message of the turn is among them, unless it was given.
@@ -54,20 +54,27 @@ final class GroupWriter {
         self.log = log
     }
 
-    /// Nothing of the group before is left.
+    /// Nothing of the group before is left. Its first message is `given`, or has to be encoded.
     @usableFromInline
-    func begin(root: Int) {
+    func begin(root: Int, given: UnsafeRawBufferPointer?, role: MessageRole) {
         self.root = root
         start = log.batch.byteCount
         givenBytes = 0
         largestEffect = 0
         hash = 0
-        role = .open
-        given = nil
+        self.role = role
+        self.given = given
         if failure != nil { failure = nil }
         forgetFollowUps()
         // Not emptied for each group, which takes longer than to encode a small message. One large message shall not be paid for ever.
         if encoded.count > 1 << 16 { encoded = MessagePackWriter() } else if encoded.count > 1 << 14 { encoded.removeAll() }
+    }
+
+    /// The next message from outside, and what it is.
+    @usableFromInline
+    func expect(_ given: UnsafeRawBufferPointer, role: MessageRole) {
+        self.given = given
+        self.role = role
     }
 
     @usableFromInline
@@ -133,13 +140,16 @@ final class GroupWriter {
     /// An effect, whose bytes are among the encoded ones.
     @usableFromInline
     func run(_ place: Range<Int>, _ options: RunOptions, _ ordinal: Int, _ turn: Turn) {
-        let payload = bytes(place)
-        largestEffect = max(largestEffect, payload.count)
-        orders.combine(UInt8(1))
-        orders.combine(payload)
-        orders.combine(options)
+        largestEffect = max(largestEffect, place.count)
         let id = EffectID(turn: turn.number, ordinal: ordinal)
-        log.orders.append(.run(OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)))
+        let effect = encoded.withWritten(place) { payload in
+            orders.combine(UInt8(1))
+            orders.combine(payload.count)
+            orders.combine(payload)
+            return OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)
+        }
+        orders.combine(options)
+        log.orders.append(.run(effect))
     }
 
     /// A message that follows.

@@ -1,17 +1,23 @@
+import MessagePack
 public import SamovarCore
 
 /// An effect that was ordered and is not closed yet, with everything that survives a restart.
 ///
 /// A value that is one reference: it goes from the turn to the ledger, to a queue and to a worker, and a copy of all its fields would
-/// cost more each time than the one allocation. What changes it, a failure or a streamed message, makes a new box.
-public struct OpenEffect: Equatable, Sendable {
-    private struct Fields: Equatable, Sendable {
+/// cost more each time than the one allocation, in which its bytes are, too. What changes it, a failure or a streamed message, makes a new box.
+///
+/// `@unchecked`: nothing in a box changes once it is made.
+public struct OpenEffect: Equatable, @unchecked Sendable {
+    private struct Fields: Equatable {
         let id: EffectID
         let root: Int
         let instance: Instance
         let options: RunOptions
-        var payload: [UInt8]
-        var history: History
+        let history: History
+        /// It has no options, and nothing has become of it: so it is with nearly all effects.
+        let isUsual: Bool
+        /// How many bytes follow.
+        let size: Int
     }
 
     /// What has become of its attempts.
@@ -32,49 +38,48 @@ public struct OpenEffect: Equatable, Sendable {
         public var place: StreamPlace?
     }
 
-    private final class Box: Sendable {
-        let fields: Fields
+    /// The fields, and behind them the bytes.
+    private let box: ManagedBuffer<Fields, UInt8>
 
-        init(_ fields: Fields) {
-            self.fields = fields
-        }
-    }
-
-    private var box: Box
-
-    public var id: EffectID { box.fields.id }
+    public var id: EffectID { fields { $0.pointee.id } }
     /// The turn that began the chain; 0 for a source, which no chain waits for.
-    public var root: Int { box.fields.root }
-    public var instance: Instance { box.fields.instance }
-    public var options: RunOptions { box.fields.options }
-    /// The effect in MessagePack.
-    public var payload: [UInt8] { box.fields.payload }
+    public var root: Int { fields { $0.pointee.root } }
+    public var instance: Instance { fields { $0.pointee.instance } }
+    public var options: RunOptions { fields { $0.pointee.options } }
+    /// How many bytes the effect has in MessagePack.
+    var size: Int { fields { $0.pointee.size } }
+    /// The effect in MessagePack, copied.
+    public var payload: [UInt8] { withPayload { [UInt8]($0) } }
 
     public var history: History {
-        get { box.fields.history }
+        get { fields { $0.pointee.history } }
         set {
-            var fields = box.fields
-            fields.history = newValue
-            box = Box(fields)
+            self = withPayload {
+                OpenEffect(id: id, root: root, instance: instance, options: options, payload: $0, history: newValue)
+            }
         }
     }
-    public var failures: Int { box.fields.history.failures }
-    public var deaths: Int { box.fields.history.deaths }
-    public var failed: Lease? { box.fields.history.failed }
-    public var notBefore: Timestamp { box.fields.history.notBefore }
-    public var expiry: Timestamp? { box.fields.history.expiry }
-    public var isCrowded: Bool { box.fields.history.isCrowded }
-    public var place: StreamPlace? { box.fields.history.place }
+    public var failures: Int { fields { $0.pointee.history.failures } }
+    public var deaths: Int { fields { $0.pointee.history.deaths } }
+    public var failed: Lease? { fields { $0.pointee.history.failed } }
+    public var notBefore: Timestamp { fields { $0.pointee.history.notBefore } }
+    public var expiry: Timestamp? { fields { $0.pointee.history.expiry } }
+    public var isCrowded: Bool { fields { $0.pointee.history.isCrowded } }
+    public var place: StreamPlace? { fields { $0.pointee.history.place } }
 
     /// A source runs for as long as it is wanted, and outlives any number of workers: their deaths say nothing of it.
     public var isSource: Bool { root == 0 }
+
+    /// Whether it has no options, and nothing has become of it: so it is with nearly all effects.
+    var isUsual: Bool { fields { $0.pointee.isUsual } }
 
     public var queue: Queue { options.queue }
     public var retry: Retry { options.retry }
     public var timeout: Duration? { options.timeout }
 
-    public init(
-        id: EffectID, root: Int, instance: Instance = .main, options: RunOptions = RunOptions(), payload: [UInt8], now: Timestamp
+    /// An effect that a turn orders now.
+    init(
+        id: EffectID, root: Int, instance: Instance = .main, options: RunOptions, payload: UnsafeRawBufferPointer, now: Timestamp
     ) {
         var history = History(notBefore: now)
         if !options.isDefault {
@@ -84,8 +89,32 @@ public struct OpenEffect: Equatable, Sendable {
         self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 
+    public init(
+        id: EffectID, root: Int, instance: Instance = .main, options: RunOptions = RunOptions(), payload: [UInt8], now: Timestamp
+    ) {
+        self = payload.withUnsafeBytes {
+            OpenEffect(id: id, root: root, instance: instance, options: options, payload: $0, now: now)
+        }
+    }
+
     public init(id: EffectID, root: Int, instance: Instance, options: RunOptions, payload: [UInt8], history: History) {
-        box = Box(Fields(id: id, root: root, instance: instance, options: options, payload: payload, history: history))
+        self = payload.withUnsafeBytes {
+            OpenEffect(id: id, root: root, instance: instance, options: options, payload: $0, history: history)
+        }
+    }
+
+    private init(
+        id: EffectID, root: Int, instance: Instance, options: RunOptions, payload: UnsafeRawBufferPointer, history: History
+    ) {
+        box = ManagedBuffer<Fields, UInt8>.create(minimumCapacity: payload.count) { _ in
+            Fields(
+                id: id, root: root, instance: instance, options: options, history: history,
+                isUsual: options.isDefault && instance == .main && history == History(notBefore: history.notBefore),
+                size: payload.count)
+        }
+        box.withUnsafeMutablePointerToElements {
+            UnsafeMutableRawBufferPointer(start: $0, count: payload.count).copyMemory(from: payload)
+        }
     }
 
     /// The same effect in another encoding.
@@ -93,5 +122,19 @@ public struct OpenEffect: Equatable, Sendable {
         OpenEffect(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 
-    public static func == (a: OpenEffect, b: OpenEffect) -> Bool { a.box === b.box || a.box.fields == b.box.fields }
+    /// Calls `body` with the effect in MessagePack where it stands.
+    func withPayload<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try box.withUnsafeMutablePointers { try body(UnsafeRawBufferPointer(start: $1, count: $0.pointee.size)) }
+    }
+
+    @inline(__always)
+    private func fields<Result>(_ body: (UnsafePointer<Fields>) -> Result) -> Result {
+        box.withUnsafeMutablePointerToHeader { body($0) }
+    }
+
+    public static func == (a: OpenEffect, b: OpenEffect) -> Bool {
+        if a.box === b.box { return true }
+        return a.fields { a in b.fields { b in a.pointee == b.pointee } }
+            && a.withPayload { a in b.withPayload { b in a.elementsEqual(b) } }
+    }
 }

@@ -64,7 +64,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
-        var sink = begin(log, root: turn.number)
+        begin(log, root: turn.number)
         sink.take(orders: first.command, of: turn)
         try turns?.follow(first.command, of: turn, into: &sink)
         try sink.group.check(limits)
@@ -72,12 +72,11 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         subscribe(now: now, log: log)
     }
 
-    /// Begins a group.
+    /// Begins a group, whose first message is `given`, or has to be encoded.
     @inlinable
-    func begin(_ log: TurnLog, root: Int) -> GroupSink<P> {
+    func begin(_ log: TurnLog, root: Int, given: UnsafeRawBufferPointer? = nil, role: MessageRole = .open) {
         if sink.group.log !== log { sink = GroupSink(log, codecs: codecs, observers: sink.observers) }
-        sink.begin(root: root)
-        return sink
+        sink.begin(root: root, given: given, role: role)
     }
 
     /// Asks the state what it wants to hear of; what it says is logged only if it differs from before.
@@ -176,26 +175,41 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     @usableFromInline
     func encoded(refusal: P.Refusal) throws -> [UInt8] { try encoder.encode(refusal) }
 
-    @inlinable
     public func take(
         answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
     ) throws {
         if let message = messages.only {
-            let origin = Origin.effect(effect, lease: lease, index: 0)
-            let decoded = try read(message)
-            return try message.withUnsafeBytes {
-                try run(decoded, bytes: $0, origin: origin, root: root, now: now, ending: .closes, log: log)
-            }
+            try take(only: message, effect: effect, lease: lease, root: root, now: now, log: log)
+        } else {
+            try take(several: messages, effect: effect, lease: lease, root: root, now: now, log: log)
         }
+    }
+
+    /// An answer of one message, as nearly all are.
+    @inlinable
+    func take(
+        only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
+        let origin = Origin.effect(effect, lease: lease, index: 0)
+        let decoded = try read(message)
+        try message.withUnsafeBytes {
+            try run(decoded, bytes: $0, origin: origin, root: root, now: now, ending: .closes, log: log)
+        }
+    }
+
+    @inlinable
+    func take(
+        several messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
         var decoded: [P.Message] = []
         decoded.reserveCapacity(messages.count)
         for bytes in messages { decoded.append(try read(bytes)) }
-        var sink = begin(log, root: root)
+        begin(log, root: root)
         for (index, message) in decoded.enumerated() {
             let origin = Origin.effect(effect, lease: lease, index: index)
-            let isLast = index == decoded.count - 1
             try messages[index].withUnsafeBytes {
-                try run(message, bytes: $0, origin: origin, now: now, ending: isLast ? .closes : .open, log: log, into: &sink)
+                sink.group.expect($0, role: index == decoded.count - 1 ? .closes : .open)
+                try run(message, origin: origin, now: now, log: log)
             }
         }
         keepObserved()
@@ -256,19 +270,14 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         _ message: P.Message, bytes: UnsafeRawBufferPointer?, origin: Origin, root: Int, now: Timestamp, ending: MessageRole,
         log: TurnLog
     ) throws(GroupLimit) {
-        var sink = begin(log, root: root)
-        try run(message, bytes: bytes, origin: origin, now: now, ending: ending, log: log, into: &sink)
+        begin(log, root: root, given: bytes, role: ending)
+        try run(message, origin: origin, now: now, log: log)
         keepObserved()
     }
 
     /// Applies one of the messages of a group that has begun, with its follow-ups.
     @inlinable
-    func run(
-        _ message: P.Message, bytes: UnsafeRawBufferPointer?, origin: Origin, now: Timestamp, ending: MessageRole,
-        log: TurnLog, into sink: inout GroupSink<P>
-    ) throws(GroupLimit) {
-        sink.group.given = bytes
-        sink.group.role = ending
+    func run(_ message: P.Message, origin: Origin, now: Timestamp, log: TurnLog) throws(GroupLimit) {
         try turns?.run(message, now: now, origin: origin, into: &sink)
         try sink.group.check(limits)
         subscribe(now: now, log: log)
@@ -348,7 +357,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             throw ReplayError(turn: record.turn, "\(error)")
         }
         log.write(record)
-        let sink = begin(log, root: record.root)
+        begin(log, root: record.root)
         sink.take(orders: next.command, of: turn)
         guard author == schema.version else {
             unasked = (head, record.time)
@@ -398,11 +407,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
-        let sink = begin(log, root: record.root)
-        sink.group.role = role
         // The record has its message, also where it is a follow-up.
         bytes.withUnsafeBytes {
-            sink.group.given = $0
+            begin(log, root: record.root, given: $0, role: role)
             sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
         }
         unasked = (head, record.time)
@@ -449,10 +456,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             if announced.isEmpty { subscribe(now: record.time, log: log) }
             return
         }
-        let sink = begin(log, root: record.root)
-        sink.group.role = role
         bytes.withUnsafeBytes {
-            sink.group.given = $0
+            begin(log, root: record.root, given: $0, role: role)
             sink.took(taken.turn, message, taken.command)
         }
         if sink.group.hash != hash || terms.shown == record.turn {

@@ -61,7 +61,7 @@ struct Dispatcher {
             if !limits.isEmpty { held[queue(), default: 0] += 1 }
         }
 
-        fileprivate func release(of queue: @autoclosure () -> Queue) {
+        func release(of queue: @autoclosure () -> Queue) {
             running -= 1
             if !limits.isEmpty { held[queue(), default: 1] -= 1 }
             if running == 0 { isIsolated = false }
@@ -144,8 +144,9 @@ struct Dispatcher {
             suspects.append(effect.id)
         } else {
             let entry = WaitingLine.Entry(effect: effect.id, place: number)
-            if lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
-            lastLine?.append(entry, priority: effect.options.priority)
+            let isUsual = effect.isUsual && lastLine?.isDefault == true
+            if !isUsual, lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
+            lastLine?.append(entry, priority: isUsual ? 0 : effect.options.priority)
         }
     }
 
@@ -173,18 +174,18 @@ struct Dispatcher {
     @discardableResult
     mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil) -> Assignment? {
         guard let place = places.remove(id) else { return nil }
-        guard place.desk != nil else {
+        guard !place.isWaiting else {
             waitingCount -= 1
             return nil
         }
-        place.desk?.release(of: place.queue)
+        place.release()
         if !told.isEmpty { told[id] = nil }
         return place.lease == lease ? nil : place.assignment
     }
 
     /// Since when an effect waits for a worker; nil if it does not.
     func waits(_ id: EffectID) -> Timestamp? {
-        guard let number = places.number(of: id), places[number].desk == nil else { return nil }
+        guard let number = places.number(of: id), places[number].isWaiting else { return nil }
         return places[number].since
     }
 
@@ -195,7 +196,7 @@ struct Dispatcher {
 
     /// The token of a job that somebody has under this lease; nil if nobody does.
     func token(of id: EffectID, under lease: Lease) -> UInt64? {
-        guard let number = places.number(of: id), places[number].desk != nil, places[number].lease == lease else { return nil }
+        guard let number = places.number(of: id), !places[number].isWaiting, places[number].lease == lease else { return nil }
         return places[number].token
     }
 
@@ -204,7 +205,7 @@ struct Dispatcher {
 
     /// Takes an effect back from its worker, if one has it.
     mutating func release(_ id: EffectID) {
-        guard let number = places.number(of: id), places[number].desk != nil else { return }
+        guard let number = places.number(of: id), !places[number].isWaiting else { return }
         forget(id)
     }
 
@@ -325,7 +326,7 @@ struct Dispatcher {
     /// How many effects wait in each queue, suspects included.
     func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for place in places.taken where place.desk == nil {
+        for place in places.taken where place.isWaiting {
             if let queue = place.effect.flatMap({ ledger.open[$0]?.queue }) { counts[queue, default: 0] += 1 }
         }
         return counts
@@ -334,7 +335,7 @@ struct Dispatcher {
     /// How many effects of each queue workers have.
     func runningByQueue() -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
-        for place in places.taken where place.desk != nil { counts[place.queue, default: 0] += 1 }
+        for place in places.taken where !place.isWaiting { counts[place.queue, default: 0] += 1 }
         return counts
     }
 
@@ -375,7 +376,7 @@ struct Dispatcher {
     ) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
-            guard let place = places.number(of: id), places[place].desk == nil, let effect = ledger.open[id] else { continue }
+            guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
                 guard let desk = workers[worker] else { return false }
                 return desk.running == 0 && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)

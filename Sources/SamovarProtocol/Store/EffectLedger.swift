@@ -27,12 +27,12 @@ struct EffectLedger: Equatable, Sendable {
     /// Cancelled effects that are remembered, the newest.
     static let cancelledLimit = 1_000
 
-    private(set) var open: [EffectID: OpenEffect] = [:]
+    private(set) var open: EffectTable<OpenEffect> = EffectTable()
     private(set) var dead: [EffectID: Dead] = [:]
     private(set) var cancelled: [Cancelled] = []
     /// How many effects are open under each root; a root without any is settled. A root stands for itself as the identity of its
     /// first order, whose hash is cheap.
-    private var openByRoot: [EffectID: Int] = [:]
+    private var openByRoot = EffectTable<Int>()
     private var labels = OpenLabels()
     private var changes = Changes()
 
@@ -56,21 +56,21 @@ struct EffectLedger: Equatable, Sendable {
         count(root(effect.root))
         if let label = effect.options.id, !effect.isCrowded { labels.insert(id, label) }
         changes.opened.append(id)
-        open.updateValue(effect, forKey: id)
+        open[id] = effect
     }
 
-    /// One more effect of a root. Nearly always there are others, and then nothing is inserted.
+    /// One more effect of a root. Nearly always there are others, and then nothing is entered.
     private mutating func count(_ root: EffectID) {
-        if let index = openByRoot.index(forKey: root) { openByRoot.values[index] += 1 } else { openByRoot[root] = 1 }
+        if let place = openByRoot.place(of: root) { openByRoot[place: place]? += 1 } else { openByRoot[root] = 1 }
     }
 
     /// Takes an effect off the list of open ones; nil if it is not open.
     @discardableResult
     mutating func close(_ id: EffectID) -> OpenEffect? {
         guard let effect = open.removeValue(forKey: id) else { return nil }
-        if let index = openByRoot.index(forKey: root(effect.root)) {
-            openByRoot.values[index] -= 1
-            if openByRoot.values[index] == 0 { openByRoot.remove(at: index) }
+        if let place = openByRoot.place(of: root(effect.root)) {
+            openByRoot[place: place]? -= 1
+            if openByRoot[place: place] == 0 { openByRoot.remove(at: place) }
         }
         if let label = effect.options.id, let next = labels.remove(id, label) { changes.opened.append(next) }
         return effect

@@ -10,8 +10,10 @@ struct EffectPlaces {
         fileprivate(set) var effect: EffectID?
         /// When the effect came to wait.
         let since: Timestamp
+        // The dispatcher has the desk of each worker for as long as one of these refers to it: a worker that leaves loses its rows first. So
+        // no reference is counted for each job.
         /// The worker that has it, and all that follows; nil while it waits.
-        fileprivate(set) var desk: Dispatcher.WorkerDesk?
+        fileprivate var holder: Unmanaged<Dispatcher.WorkerDesk>?
         fileprivate(set) var lease = Lease(start: 0, counter: 0)
         /// What proves that the lease was given.
         fileprivate(set) var token: UInt64 = 0
@@ -25,13 +27,33 @@ struct EffectPlaces {
             self.since = since
         }
 
+        fileprivate mutating func give(
+            _ options: RunOptions, to desk: Dispatcher.WorkerDesk, lease: Lease, token: UInt64, after before: Int?
+        ) {
+            holder = .passUnretained(desk)
+            self.lease = lease
+            self.token = token
+            self.options = options
+            self.before = before
+        }
+
+        /// Takes the job off its worker's count.
+        func release() {
+            holder?._withUnsafeGuaranteedRef { $0.release(of: queue) }
+        }
+
         /// The queue in which it waited.
         var queue: Queue { options?.queue ?? .default }
+
+        var isWaiting: Bool { holder == nil }
+
+        /// The worker that has it; nil while it waits.
+        var desk: Dispatcher.WorkerDesk? { holder?.takeUnretainedValue() }
 
         var assignment: Dispatcher.Assignment? { desk.map { Dispatcher.Assignment(lease: lease, desk: $0) } }
     }
 
-    private var numbers: [EffectID: Int] = [:]
+    private var numbers = EffectTable<Int>()
     private var rows: [Row] = []
     /// Numbers of rows that are nobody's.
     private var free: [Int] = []
@@ -49,10 +71,7 @@ struct EffectPlaces {
     /// Lets an effect wait; nil if it has a row already.
     mutating func insert(_ effect: EffectID, since: Timestamp) -> Int? {
         let number = free.last ?? rows.count
-        if let known = numbers.updateValue(number, forKey: effect) {
-            numbers[effect] = known
-            return nil
-        }
+        guard numbers.insert(number, for: effect) else { return nil }
         let row = Row(effect, since: since)
         if free.popLast() != nil { rows[number] = row } else { rows.append(row) }
         return number
@@ -61,11 +80,7 @@ struct EffectPlaces {
     /// Gives a waiting effect, whose row has this number, to a worker.
     mutating func give(_ effect: OpenEffect, at number: Int, to desk: Dispatcher.WorkerDesk, lease: Lease, token: UInt64) {
         let before = desk.newest
-        rows[number].desk = desk
-        rows[number].lease = lease
-        rows[number].token = token
-        rows[number].options = effect.options
-        rows[number].before = before
+        rows[number].give(effect.options, to: desk, lease: lease, token: token, after: before)
         if let before { rows[before].after = number }
         desk.newest = number
     }
@@ -77,7 +92,11 @@ struct EffectPlaces {
         var row = Row(nil, since: rows[number].since)
         swap(&row, &rows[number])
         if let before = row.before { rows[before].after = row.after }
-        if let after = row.after { rows[after].before = row.before } else if let desk = row.desk { desk.newest = row.before }
+        if let after = row.after {
+            rows[after].before = row.before
+        } else {
+            row.holder?._withUnsafeGuaranteedRef { $0.newest = row.before }
+        }
         return row
     }
 
@@ -90,7 +109,7 @@ struct EffectPlaces {
     }
 
     /// Whether this row is still that of this effect, and no worker has it.
-    func isWaiting(_ effect: EffectID, at number: Int) -> Bool { rows[number].desk == nil && rows[number].effect == effect }
+    func isWaiting(_ effect: EffectID, at number: Int) -> Bool { rows[number].isWaiting && rows[number].effect == effect }
 
     /// The rows that are somebody's, in no order.
     var taken: some Sequence<Row> { rows.lazy.filter { $0.effect != nil } }

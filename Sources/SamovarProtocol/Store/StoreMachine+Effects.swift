@@ -15,6 +15,7 @@ extension StoreMachine {
 
     /// Lets an open effect wait for a worker, if it is its turn.
     mutating func offer(_ effect: OpenEffect, now: Timestamp) {
+        if effect.isUsual { return dispatcher.enqueue(effect, now: now) }
         if effect.isCrowded { return crowded.append(effect.id) }
         guard !state.ledger.isBehindAnother(effect) else { return }
         dispatcher.enqueue(effect, now: now)

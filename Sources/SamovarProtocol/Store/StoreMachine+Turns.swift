@@ -117,10 +117,9 @@ extension StoreMachine {
     private mutating func assign(now: Timestamp) {
         followLedger(now: now)
         guard phase == .serving, dispatcher.hasWaiting else { return }
-        let secret = secret
-        let timeline = timeline
+        let proof = JobProof(timeline, secret)
         let handed = dispatcher.assign(from: state.ledger, floor: head, grace: settings.timeoutGrace) {
-            jobToken(effect: $0, lease: $1, timeline: timeline, secret: secret)
+            proof.token(of: $0, under: $1)
         }
         for (desk, tasks) in handed {
             guard case .worker? = peers[desk.route] else { continue }
@@ -263,14 +262,24 @@ extension StoreMachine {
     }
 }
 
-/// Proof that the store handed out this job: only it can make one.
-func jobToken(effect: EffectID, lease: Lease, timeline: Timeline, secret: Secret) -> UInt64 {
-    var hash = KeyedHash(secret)
-    hash.combine(timeline.high)
-    hash.combine(timeline.low)
-    hash.combine(effect.turn)
-    hash.combine(effect.ordinal)
-    hash.combine(lease.start)
-    hash.combine(lease.counter)
-    return hash.finish()
+/// Proves that the store handed out a job: only it can make the token.
+struct JobProof {
+    /// What all jobs of a timeline have in common.
+    private let common: KeyedHash
+
+    init(_ timeline: Timeline, _ secret: Secret) {
+        var hash = KeyedHash(secret)
+        hash.combine(timeline.high)
+        hash.combine(timeline.low)
+        common = hash
+    }
+
+    func token(of effect: EffectID, under lease: Lease) -> UInt64 {
+        var hash = common
+        hash.combine(effect.turn)
+        hash.combine(effect.ordinal)
+        hash.combine(lease.start)
+        hash.combine(lease.counter)
+        return hash.finish()
+    }
 }

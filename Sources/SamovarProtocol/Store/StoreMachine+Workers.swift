@@ -80,7 +80,7 @@ extension StoreMachine {
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
         // Of a job that somebody has, the token is known.
         token == dispatcher.token(of: effect, under: lease)
-            ?? jobToken(effect: effect, lease: lease, timeline: timeline, secret: secret) || planted(.tokenUnchecked)
+            ?? JobProof(timeline, secret).token(of: effect, under: lease) || planted(.tokenUnchecked)
     }
 
     mutating func workerSent(_ frame: Frame, _ id: WorkerID, at route: Route, now: Timestamp) {
@@ -150,22 +150,23 @@ extension StoreMachine {
         }
         counters.results += 1
         acknowledge(lease, to: worker)
-        guard let effect = state.ledger.open[id] else {
+        // Not the effect, whose references would be counted, but what nearly all answers need of it.
+        guard let root = state.ledger.open[id]?.root else {
             counters.lateResults += 1
             return
         }
-        switch result.answer {
+        switch (consume result).answer {
         case .done(let messages):
-            guard !lacksMessages(id, lease) else {
+            // Asked only if it can be, for that takes a copy of the machine.
+            if !unheard.isEmpty, lacksMessages(id, lease) {
                 counters.lateResults += 1
-                if isCurrent(effect, lease) { giveBack(id, now: now) }
-                return
+                giveBackIfCurrent(id, lease, now: now)
+            } else {
+                complete(id, root: root, messages: messages, lease: lease, now: now)
             }
-            complete(effect, messages: messages, lease: lease, now: now)
         case .failed(let reason, let text, let permanent):
-            attemptFailed(effect, reason, text, lease: lease, isPermanent: permanent, now: now)
-        case .returned:
-            if isCurrent(effect, lease) { giveBack(id, now: now) }
+            attemptFailed(id, reason, text, lease: lease, isPermanent: permanent, now: now)
+        case .returned: giveBackIfCurrent(id, lease, now: now)
         case .streamed: break
         }
     }
@@ -179,30 +180,30 @@ extension StoreMachine {
         return holder.lease == lease
     }
 
-    private mutating func complete(_ effect: OpenEffect, messages: MessageList, lease: Lease, now: Timestamp) {
+    private mutating func complete(_ id: EffectID, root: Int, messages: MessageList, lease: Lease, now: Timestamp) {
         if messages.isEmpty {
-            close(effect.id, answered: lease)
-            return write(.done(effect.id), root: effect.root, now: now)
+            close(id, answered: lease)
+            return write(.done(id), root: root, now: now)
         }
-        let call = ProgramCall.answer(effect.id)
-        if quarantine(call, .effect(effect.id, lease: lease, index: 0), root: effect.root, now: now) != nil {
-            return close(effect.id, answered: lease)
+        let call = ProgramCall.answer(id)
+        if quarantine(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil {
+            return close(id, answered: lease)
         }
         begin(call)
         do {
-            let first = head + 1
-            try state.engine.take(answer: messages, effect: effect.id, lease: lease, root: effect.root, now: now, log: log)
+            let before = head
+            try state.engine.take(answer: messages, effect: id, lease: lease, root: root, now: now, log: log)
             end(call)
-            counters.applied += head - first + 1
+            counters.applied += head - before
             state.time = now
-            close(effect.id, answered: lease)
+            close(id, answered: lease)
             openLogged(now: now)
         } catch let limit as GroupLimit {
             stop(limit)
         } catch {
             end(call)
             let text = "the answer is not a message of this program: \(error)"
-            attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
+            attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now)
         }
     }
 
@@ -216,9 +217,23 @@ extension StoreMachine {
         cancellations.append(holder.lease, for: route)
     }
 
+    private mutating func giveBackIfCurrent(_ id: EffectID, _ lease: Lease, now: Timestamp) {
+        if let effect = state.ledger.open[id], isCurrent(effect, lease) { giveBack(id, now: now) }
+    }
+
     private mutating func giveBack(_ effect: EffectID, now: Timestamp) {
         dispatcher.release(effect)
         if let effect = state.ledger.open[effect] { offer(effect, now: now) }
+    }
+
+    /// Without effect if it is not open.
+    ///
+    /// - Parameter lease: that of the attempt; nil if its worker died.
+    mutating func attemptFailed(
+        _ id: EffectID, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
+    ) {
+        guard let effect = state.ledger.open[id] else { return }
+        attemptFailed(effect, reason, text, lease: lease, isPermanent: isPermanent, now: now)
     }
 
     /// - Parameter lease: that of the attempt; nil if its worker died.

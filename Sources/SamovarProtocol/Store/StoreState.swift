@@ -47,7 +47,7 @@ struct StoreState {
     /// Enters what turns have ordered since the last time.
     mutating func carryOut(_ log: TurnLog) {
         while let order = log.orders.popFirst() {
-            switch order {
+            switch consume order {
             case .close(let effect): if !planted(.completionTwice) { ledger.close(effect) }
             case .streamed(let effect, let lease, let index, let checkpoint):
                 ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint)

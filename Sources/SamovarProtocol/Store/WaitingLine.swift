@@ -10,6 +10,7 @@ final class WaitingLine {
     static let priorities = -100...100
 
     let queue: Queue
+    let isDefault: Bool
     /// How many workers serve it.
     @exclusivity(unchecked) var servers = 0
 
@@ -29,6 +30,7 @@ final class WaitingLine {
 
     init(_ queue: Queue) {
         self.queue = queue
+        isDefault = queue == .default
     }
 
     var isEmpty: Bool { lanes.allSatisfy(\.effects.isEmpty) }

@@ -6,8 +6,8 @@ extension Frame {
     /// About the bytes of the body, where it may be long: so that it is not copied again and again while it grows.
     private var likelySize: Int {
         switch self {
-        case .task(let tasks, _): tasks.reduce(8) { $0 + $1.size }
-        case .result(let results, _): results.reduce(8) { $0 + $1.size }
+        case .task(let tasks, _): tasks.indices.reduce(8) { $0 + tasks[$1].size }
+        case .result(let results, _): results.indices.reduce(8) { $0 + results[$1].size }
         case .send(let submissions, _): submissions.reduce(8) { $0 + $1.input.count + 24 }
         case .receipt(let outcomes, _): outcomes.count * 16
         case .acknowledge(let leases), .cancel(let leases): leases.count * 8
@@ -40,8 +40,13 @@ extension Frame {
         case .outputs(let page): page.write(to: &writer)
         case .viewsRequest(let instance, _): writer.write(instance)
         case .views(let page): page.write(to: &writer)
-        case .task(let tasks, _): writer.writeList(tasks) { $0.write(to: &$1) }
-        case .result(let results, _): writer.writeList(results) { $0.write(to: &$1) }
+        // These two not through a closure: it would count the references of each task and result.
+        case .task(let tasks, _):
+            writer.writeArrayHeader(tasks.count)
+            for index in tasks.indices { tasks[index].write(to: &writer) }
+        case .result(let results, _):
+            writer.writeArrayHeader(results.count)
+            for index in results.indices { results[index].write(to: &writer) }
         case .acknowledge(let leases), .cancel(let leases): writer.writeList(leases) { $1.write($0) }
         case .streamed(let marks): writer.writeList(marks) { $0.write(to: &$1) }
         case .progress(let reports): writer.writeList(reports) { $0.write(to: &$1) }

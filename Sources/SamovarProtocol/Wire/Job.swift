@@ -90,7 +90,7 @@ public struct JobTask: Equatable, Sendable {
     /// About the bytes that it takes in a frame.
     var size: Int {
         switch work {
-        case .handedOut(let effect): effect.payload.count + 56
+        case .handedOut(let effect): effect.size + 56
         case .read(let box): box.fields.payload.count + 56
         }
     }
@@ -128,32 +128,51 @@ public struct JobTask: Equatable, Sendable {
     }
 
     func write(to writer: inout MessagePackWriter) {
-        let effect = effect
-        let attempt = attempt
-        writer.writeShort(8) {
-            $0.writeArrayHeader(10)
-            $0.write(effect)
-            $0.write(lease)
-            $0.write(token)
-            $0.write(attempt)
+        switch work {
+        case .handedOut(let effect) where effect.isUsual: write(usual: effect, to: &writer)
+        default: writeInFull(to: &writer)
         }
-        writer.write(instance)
-        writer.write(queue.name)
-        // Nearly all tasks have neither.
-        let (timeout, resume) = (timeout, resume)
-        guard timeout != nil || resume != nil else {
-            return payload.withUnsafeBytes { payload in
-                writer.writeShort(3, bytes: payload.count) {
-                    $0.writeNil()
-                    $0.writeNil()
+    }
+
+    private func write(usual effect: OpenEffect, to writer: inout MessagePackWriter) {
+        effect.withPayload { payload in
+            Self.usualFields.withUnsafeBytes { fields in
+                writer.writeShort(9, bytes: fields.count + payload.count) {
+                    writeHead(to: &$0, effect: effect.id, attempt: 1)
+                    $0.append(fields)
                     $0.writeBinary(payload)
                 }
             }
         }
+    }
+
+    private func writeInFull(to writer: inout MessagePackWriter) {
+        writer.writeShort(8) { writeHead(to: &$0, effect: effect, attempt: attempt) }
+        writer.write(instance)
+        writer.write(queue.name)
         if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
         writer.writeOptional(resume)
         writer.writeBinary(payload)
     }
+
+    /// Eight values.
+    private func writeHead(to values: inout ShortWriter, effect: EffectID, attempt: Int) {
+        values.writeArrayHeader(10)
+        values.write(effect)
+        values.write(lease)
+        values.write(token)
+        values.write(attempt)
+    }
+
+    /// Instance, queue, timeout and place of nearly all tasks.
+    private static let usualFields: [UInt8] = {
+        var writer = MessagePackWriter()
+        writer.write(Instance.main)
+        writer.write(Queue.default.name)
+        writer.writeNil()
+        writer.writeNil()
+        return writer.bytes
+    }()
 
     init(from reader: inout MessagePackReader) throws {
         try reader.readFields(10, of: "a task")

@@ -237,7 +237,7 @@ import Testing
         let rig = try Self.rig()
         let effect = EffectID(turn: 900, ordinal: 0)
         let lease = Lease(start: 1, counter: 1)
-        let token = jobToken(effect: effect, lease: lease, timeline: home, secret: workshopSecret)
+        let token = JobProof(home, workshopSecret).token(of: effect, under: lease)
         rig.exchange(
             .result([JobResult(effect: effect, lease: lease, token: token, answer: .done([]))], credit: 1), from: worker(1))
         guard case .lostTail? = rig.stop else {

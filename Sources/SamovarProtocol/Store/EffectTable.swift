@@ -1,0 +1,142 @@
+import SamovarCore
+
+/// What belongs to each of some effects: a dictionary for the few steps that every turn takes with it.
+///
+/// Several times a turn an effect is entered, looked up and taken out. A `Dictionary` looks at three places in memory for that, and
+/// takes more steps. The numbers of effects are the store's own, so their hash is a multiplication and nobody can make them collide.
+/// It never shrinks.
+///
+/// Source: linear probing with deletion by shifting back, Knuth, “The Art of Computer Programming”, volume 3, 6.4, algorithms L and R.
+struct EffectTable<Value> {
+    fileprivate struct Slot {
+        var id = EffectTable.nobody
+        var value: Value?
+    }
+
+    /// Where nobody is. No turn has this number.
+    private static var nobody: EffectID { EffectID(turn: .min, ordinal: 0) }
+
+    private var slots: [Slot] = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// In no order.
+    var keys: some Sequence<EffectID> { slots.lazy.filter { $0.value != nil }.map(\.id) }
+    /// In no order.
+    var values: some Sequence<Value> { slots.lazy.compactMap(\.value) }
+
+    /// What belongs to an effect; nil if it has no entry.
+    subscript(id: EffectID) -> Value? {
+        @inline(__always) get {
+            guard let place = place(of: id) else { return nil }
+            return slots[place].value
+        }
+        set {
+            guard let newValue else {
+                removeValue(forKey: id)
+                return
+            }
+            if let place = place(of: id) { slots[place].value = newValue } else { insert(newValue, for: id) }
+        }
+    }
+
+    /// The entry at a place that was just looked up.
+    subscript(place place: Int) -> Value? {
+        get { slots[place].value }
+        _modify { yield &slots[place].value }
+    }
+
+    /// Where an effect's entry is, until one is entered or taken out; nil if it has none.
+    func place(of id: EffectID) -> Int? {
+        slots.withUnsafeBufferPointer { slots in
+            guard slots.count > 0, id.turn != .min else { return nil }
+            let mask = slots.count - 1
+            var place = Self.home(of: id, mask)
+            while slots[place].id != id {
+                if slots[place].id.turn == .min { return nil }
+                place = (place + 1) & mask
+            }
+            return place
+        }
+    }
+
+    /// Enters what belongs to an effect; false if it has an entry, which stays as it is.
+    @discardableResult
+    mutating func insert(_ value: consuming Value, for id: EffectID) -> Bool {
+        // At most half of the places are taken, so that free ones are near.
+        if 2 * (count + 1) > slots.count { grow() }
+        let place = slots.withUnsafeMutableBufferPointer { slots -> Int? in
+            let mask = slots.count - 1
+            var place = Self.home(of: id, mask)
+            while slots[place].id.turn != .min {
+                if slots[place].id == id { return nil }
+                place = (place + 1) & mask
+            }
+            slots[place].id = id
+            return place
+        }
+        guard let place else { return false }
+        slots[place].value = value
+        count += 1
+        return true
+    }
+
+    /// Takes an effect's entry out; nil if it has none.
+    @discardableResult
+    mutating func removeValue(forKey id: EffectID) -> Value? {
+        guard let place = place(of: id) else { return nil }
+        return remove(at: place)
+    }
+
+    /// Takes out the entry at a place that was just looked up.
+    @discardableResult
+    mutating func remove(at place: Int) -> Value? {
+        count -= 1
+        return slots.withUnsafeMutableBufferPointer { slots in
+            let mask = slots.count - 1
+            let value = slots[place].value.take()
+            // Who stands behind a place that becomes free, and not at home, would not be found any more.
+            var free = place
+            var next = (place + 1) & mask
+            while slots[next].id.turn != .min {
+                let home = Self.home(of: slots[next].id, mask)
+                if (next - home) & mask >= (next - free) & mask {
+                    slots[free].id = slots[next].id
+                    swap(&slots[free].value, &slots[next].value)
+                    free = next
+                }
+                next = (next + 1) & mask
+            }
+            slots[free].id = Self.nobody
+            return value
+        }
+    }
+
+    /// The place where the search begins. Turns that follow each other are spread evenly; the constant is 2⁶⁴ divided by the golden ratio,
+    /// Knuth, as above.
+    @inline(__always)
+    private static func home(of id: EffectID, _ mask: Int) -> Int {
+        let bits = UInt64(bitPattern: Int64(id.turn)) &+ UInt64(bitPattern: Int64(id.ordinal)) &* 0xbf58_476d_1ce4_e5b9
+        return Int(truncatingIfNeeded: (bits &* 0x9e37_79b9_7f4a_7c15) >> 32) & mask
+    }
+
+    private mutating func grow() {
+        let former = slots
+        slots = Array(repeating: Slot(), count: max(16, 2 * former.count))
+        count = 0
+        for slot in former {
+            if let value = slot.value { insert(value, for: slot.id) }
+        }
+    }
+}
+
+extension EffectTable: Equatable where Value: Equatable {
+    /// Whether the same belongs to the same effects, wherever it stands.
+    static func == (a: EffectTable, b: EffectTable) -> Bool {
+        a.count == b.count && a.keys.allSatisfy { a[$0] == b[$0] }
+    }
+}
+
+extension EffectTable: Sendable where Value: Sendable {}
+extension EffectTable.Slot: Sendable where Value: Sendable {}
