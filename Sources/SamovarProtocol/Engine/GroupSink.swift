@@ -6,7 +6,7 @@ public import SamovarCore
 /// An engine has one for all groups of a log. A class, so that nothing of it is copied on the way; its engine alone reaches it, so nothing
 /// overlaps that would have to be checked each time.
 @usableFromInline
-final class GroupSink<P: Program>: TurnSink {
+final class GroupSink<P: Program> {
     @usableFromInline let group: GroupWriter
     @usableFromInline let codecs: ProgramCodecs<P>
     @usableFromInline let observers: [TurnObserver<P>]
@@ -26,11 +26,10 @@ final class GroupSink<P: Program>: TurnSink {
         if !observed.isEmpty { observed = [] }
     }
 
+    /// Begins a turn.
     @inlinable
-    func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
+    func begin(_ turn: Turn, _ message: P.Message) {
         if group.begin(turn) { group.message = encode(message, codecs.message) }
-        take(orders: command, of: turn)
-        group.end(turn)
     }
 
     @inlinable var watchesState: Bool { !observers.isEmpty || group.log.isTapped }
@@ -46,25 +45,23 @@ final class GroupSink<P: Program>: TurnSink {
         group.log.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
     }
 
-    /// Notes what a turn orders, and its hash.
+    /// Notes an effect that a turn orders.
     @inlinable
-    func take(orders command: consuming Command<P>, of turn: Turn) {
-        // The one order of most commands is taken apart where it is: a copy of it would count its references.
-        switch (consume command).orders {
-        case .none: return
-        case .one(.run(let effect, let options)): group.run(encode(effect, codecs.effect), options, 0, turn)
-        case .one(.then(let message)): group.follow(encode(message, codecs.message), of: turn.number)
-        case .one(let order): take(order, 0, of: turn)
-        case .many(let orders): for (ordinal, order) in orders.enumerated() { take(order, ordinal, of: turn) }
-        }
-        group.endOrders()
+    func run(_ effect: P.Effect, _ options: RunOptions, _ ordinal: Int, _ turn: Turn) {
+        group.run(encode(effect, codecs.effect), options, ordinal, turn)
+    }
+
+    /// Notes a message that follows a turn.
+    @inlinable
+    func follow(_ message: P.Message, of turn: Turn) {
+        group.follow(encode(message, codecs.message), of: turn.number)
     }
 
     @inlinable
     func take(_ order: Command<P>.Order, _ ordinal: Int, of turn: Turn) {
         switch order {
-        case .run(let effect, let options): group.run(encode(effect, codecs.effect), options, ordinal, turn)
-        case .then(let message): group.follow(encode(message, codecs.message), of: turn.number)
+        case .run(let effect, let options): run(effect, options, ordinal, turn)
+        case .then(let message): follow(message, of: turn)
         case .cancel(let label): group.cancel(label)
         case .emit(let output): group.emit(encode(output, codecs.output), ordinal, turn)
         }
@@ -102,6 +99,54 @@ final class GroupSink<P: Program>: TurnSink {
     }
 
     private func bytes<Value>(of value: Value, _ codec: UncountedCodec<Value>) -> [UInt8] { group.bytes(encode(value, codec)) }
+}
+
+/// A sink whose references are not counted for each turn. Whoever has one keeps the sink.
+@usableFromInline
+struct UncountedSink<P: Program>: TurnSink {
+    @usableFromInline let sink: Unmanaged<GroupSink<P>>
+
+    @usableFromInline
+    init(_ sink: GroupSink<P>) { self.sink = .passUnretained(sink) }
+
+    @inlinable
+    func begin(root: Int, given: UnsafeRawBufferPointer?, role: MessageRole) {
+        sink._withUnsafeGuaranteedRef { $0.begin(root: root, given: given, role: role) }
+    }
+
+    @inlinable
+    func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
+        sink._withUnsafeGuaranteedRef { $0.begin(turn, message) }
+        take(orders: command, of: turn)
+        sink._withUnsafeGuaranteedRef { $0.group.end(turn) }
+    }
+
+    /// Notes what a turn orders, and its hash.
+    @inlinable
+    func take(orders command: consuming Command<P>, of turn: Turn) {
+        // The one order of most commands is taken apart where it is: a copy of it would count its references.
+        switch (consume command).orders {
+        case .none: return
+        case .one(.run(let effect, let options)): sink._withUnsafeGuaranteedRef { $0.run(effect, options, 0, turn) }
+        case .one(.then(let message)): sink._withUnsafeGuaranteedRef { $0.follow(message, of: turn) }
+        case .one(let order): sink._withUnsafeGuaranteedRef { $0.take(order, 0, of: turn) }
+        case .many(let orders):
+            for (ordinal, order) in orders.enumerated() { sink._withUnsafeGuaranteedRef { $0.take(order, ordinal, of: turn) } }
+        }
+        sink._withUnsafeGuaranteedRef { $0.group.endOrders() }
+    }
+
+    @inlinable var watchesState: Bool { sink._withUnsafeGuaranteedRef { $0.watchesState } }
+
+    @inlinable
+    func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
+        sink._withUnsafeGuaranteedRef { $0.saw(state, after: message, turn) }
+    }
+
+    @inlinable
+    func check(_ limits: GroupLimits) throws(GroupLimit) {
+        if let broken = sink._withUnsafeGuaranteedRef({ $0.group.broken(of: limits) }) { throw broken }
+    }
 }
 
 /// The codecs of a program's types, as the journal and the wire have them. A class, so that each group has one reference to them.

@@ -142,14 +142,13 @@ final class GroupWriter {
     func run(_ place: Range<Int>, _ options: RunOptions, _ ordinal: Int, _ turn: Turn) {
         largestEffect = max(largestEffect, place.count)
         let id = EffectID(turn: turn.number, ordinal: ordinal)
-        let effect = encoded.withWritten(place) { payload in
+        encoded.withWritten(place) { payload in
             orders.combine(UInt8(1))
             orders.combine(payload.count)
             orders.combine(payload)
-            return OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)
+            orders.combine(options)
+            log.append(.run(OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)))
         }
-        orders.combine(options)
-        log.orders.append(.run(effect))
     }
 
     /// A message that follows.
@@ -165,7 +164,7 @@ final class GroupWriter {
     func cancel(_ label: Label) {
         orders.combine(UInt8(3))
         orders.combine(Array(label.text.utf8))
-        log.orders.append(.cancel(label))
+        log.append(.cancel(label))
     }
 
     @usableFromInline
@@ -174,7 +173,7 @@ final class GroupWriter {
         largestEffect = max(largestEffect, bytes.count)
         orders.combine(UInt8(4))
         orders.combine(bytes)
-        log.orders.append(.emit(EmittedOutput(id: EffectID(turn: turn.number, ordinal: ordinal), bytes: bytes)))
+        log.append(.emit(EmittedOutput(id: EffectID(turn: turn.number, ordinal: ordinal), bytes: bytes)))
     }
 
     /// All orders of a command are noted.
@@ -184,11 +183,13 @@ final class GroupWriter {
         orders = KeyedHash(Secret(high: 0, low: 0))
     }
 
+    /// The limit that the group has passed; nil if there is none.
     @usableFromInline
-    func check(_ limits: GroupLimits) throws(GroupLimit) {
-        if let failure { throw failure }
-        if largestEffect > limits.effectBytes { throw .effectBytes(limits.effectBytes, root: root) }
-        if log.batch.byteCount - start - givenBytes > limits.bytes { throw .bytes(limits.bytes, root: root) }
+    func broken(of limits: GroupLimits) -> GroupLimit? {
+        if failure != nil { return failure }
+        if largestEffect > limits.effectBytes { return .effectBytes(limits.effectBytes, root: root) }
+        if log.batch.byteCount - start - givenBytes > limits.bytes { return .bytes(limits.bytes, root: root) }
+        return nil
     }
 }
 
@@ -197,10 +198,10 @@ extension TurnLog {
     @usableFromInline
     func note(_ role: MessageRole, of origin: Origin) {
         switch (origin, role) {
-        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): orders.append(.close(effect))
+        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): append(.close(effect))
         case (.effect(let effect, let lease, let index), .streamed(let checkpoint)):
-            orders.append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
-        case (.subscription(let activation, let nominal), _): orders.append(.fired(activation, nominal: nominal))
+            append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
+        case (.subscription(let activation, let nominal), _): append(.fired(activation, nominal: nominal))
         default: break
         }
     }

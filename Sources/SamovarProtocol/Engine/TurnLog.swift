@@ -1,4 +1,3 @@
-public import DequeModule
 public import SamovarCore
 
 /// What groups of turns gave, in order: records for the journal and changes of the books.
@@ -7,8 +6,9 @@ public import SamovarCore
 /// calls anything that could reach it again; so they are not checked for that each time.
 public final class TurnLog {
     @exclusivity(unchecked) public var batch: RecordBatch
-    /// In the order in which turns gave them, which is the order in which they must be carried out, live and in a replay.
-    @exclusivity(unchecked) public var orders: Deque<LoggedOrder> = []
+    /// What turns ordered, behind it places for more. They stay, for to empty an array takes longer than a turn has for it.
+    @exclusivity(unchecked) private(set) var orders: [LoggedOrder?] = []
+    @exclusivity(unchecked) private var orderCount = 0
     /// Whether records are written to the batch. Those of a replay are in the journal already.
     @usableFromInline let writesRecords: Bool
     /// Takes the view after each turn, while somebody watches every one; else nil.
@@ -24,6 +24,26 @@ public final class TurnLog {
     init(ofReplayAfter turn: Int) {
         batch = RecordBatch(after: turn)
         writesRecords = false
+    }
+
+    /// Whether turns have ordered something that was not taken yet.
+    public var hasOrders: Bool { orderCount > 0 }
+
+    /// Notes what a turn orders.
+    @usableFromInline
+    func append(_ order: consuming LoggedOrder) {
+        if orderCount == orders.count { orders.append(nil) }
+        orders[orderCount] = order
+        orderCount += 1
+    }
+
+    /// Hands over what was ordered, in the order in which turns gave it, which is the order in which it must be carried out, live and in
+    /// a replay.
+    public func takeOrders(_ carryOut: (consuming LoggedOrder) -> Void) {
+        for index in 0..<orderCount {
+            if let order = orders[index].take() { carryOut(order) }
+        }
+        orderCount = 0
     }
 
     /// Writes a record, unless it was read from the journal.

@@ -16,7 +16,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     private let decoder: MessagePackDecoder
     private let encoder: MessagePackEncoder
     @usableFromInline let codecs: ProgramCodecs<P>
-    @usableFromInline @exclusivity(unchecked) var sink: GroupSink<P>
+    @usableFromInline @exclusivity(unchecked) private(set) var sink: GroupSink<P>
+    /// The same, for each turn.
+    @usableFromInline @exclusivity(unchecked) var turnSink: UncountedSink<P>
     /// What the state wanted to hear of after the newest chain of turns.
     @usableFromInline @exclusivity(unchecked) var wanted: [Subscription<P>] = []
     /// While replaying: follow-ups that later records must repeat.
@@ -49,6 +51,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         self.limits = limits
         self.gates = gates.map { $0.opened() }
         sink = GroupSink(TurnLog(after: 0), codecs: codecs, observers: observers)
+        turnSink = UncountedSink(sink)
     }
 
     /// Asked for once: each replayed record is compared with it.
@@ -65,9 +68,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let turn = Turn(number: head, now: now, origin: .store, secret: secret)
         let first = try begin(seed: seed, turn: turn)
         begin(log, root: turn.number)
-        sink.take(orders: first.command, of: turn)
-        try turns?.follow(first.command, of: turn, into: &sink)
-        try sink.group.check(limits)
+        turnSink.take(orders: first.command, of: turn)
+        try turns?.follow(first.command, of: turn, into: &turnSink)
+        try turnSink.check(limits)
         keepObserved()
         subscribe(now: now, log: log)
     }
@@ -75,8 +78,14 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// Begins a group, whose first message is `given`, or has to be encoded.
     @inlinable
     func begin(_ log: TurnLog, root: Int, given: UnsafeRawBufferPointer? = nil, role: MessageRole = .open) {
-        if sink.group.log !== log { sink = GroupSink(log, codecs: codecs, observers: sink.observers) }
-        sink.begin(root: root, given: given, role: role)
+        if turnSink.sink._withUnsafeGuaranteedRef({ $0.group.log !== log }) { turn(to: log) }
+        turnSink.begin(root: root, given: given, role: role)
+    }
+
+    @usableFromInline
+    func turn(to log: TurnLog) {
+        sink = GroupSink(log, codecs: codecs, observers: sink.observers)
+        turnSink = UncountedSink(sink)
     }
 
     /// Asks the state what it wants to hear of; what it says is logged only if it differs from before.
@@ -86,7 +95,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         // Nearly always there are none, and then there is nothing to compare.
         guard !(events.isEmpty && wanted.isEmpty), events != wanted else { return }
         wanted = events
-        log.orders.append(.want(events.map(logged), turn: head, now: now))
+        log.append(.want(events.map(logged), turn: head, now: now))
     }
 
     @usableFromInline
@@ -278,14 +287,14 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     /// Applies one of the messages of a group that has begun, with its follow-ups.
     @inlinable
     func run(_ message: P.Message, origin: Origin, now: Timestamp, log: TurnLog) throws(GroupLimit) {
-        try turns?.run(message, now: now, origin: origin, into: &sink)
-        try sink.group.check(limits)
+        try turns?.run(message, now: now, origin: origin, into: &turnSink)
+        try turnSink.check(limits)
         subscribe(now: now, log: log)
     }
 
     @inlinable
     func keepObserved() {
-        if !sink.observed.isEmpty { undelivered.append(contentsOf: sink.observed) }
+        if turnSink.sink._withUnsafeGuaranteedRef({ !$0.observed.isEmpty }) { undelivered.append(contentsOf: sink.observed) }
     }
 
     @inlinable
@@ -324,7 +333,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         askBelatedly(log)
         guard let events = turns?.subscriptions else { return }
         wanted = events
-        log.orders.append(.want(wanted.map(logged), turn: head, now: now))
+        log.append(.want(wanted.map(logged), turn: head, now: now))
     }
 
     /// Follow-ups come before anything else, so nothing may be owed when a record begins something new.
@@ -358,7 +367,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         }
         log.write(record)
         begin(log, root: record.root)
-        sink.take(orders: next.command, of: turn)
+        turnSink.take(orders: next.command, of: turn)
         guard author == schema.version else {
             unasked = (head, record.time)
             return
@@ -410,7 +419,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         // The record has its message, also where it is a follow-up.
         bytes.withUnsafeBytes {
             begin(log, root: record.root, given: $0, role: role)
-            sink.took(taken.turn, message, hash == 0 ? .none : taken.command)
+            turnSink.took(taken.turn, message, hash == 0 ? .none : taken.command)
         }
         unasked = (head, record.time)
     }
@@ -422,7 +431,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         self.unasked = nil
         guard events != wanted else { return }
         wanted = events
-        log.orders.append(.want(events.map(logged), turn: unasked.turn, now: unasked.time))
+        log.append(.want(events.map(logged), turn: unasked.turn, now: unasked.time))
     }
 
     /// Notes the follow-ups of a replayed turn; a chain that has come to its end may want other subscriptions.
@@ -458,7 +467,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         }
         bytes.withUnsafeBytes {
             begin(log, root: record.root, given: $0, role: role)
-            sink.took(taken.turn, message, taken.command)
+            turnSink.took(taken.turn, message, taken.command)
         }
         if sink.group.hash != hash || terms.shown == record.turn {
             try diverge(record, taken.turn, taken.command, message: bytes, recorded: hash)

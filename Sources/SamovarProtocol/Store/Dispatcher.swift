@@ -117,6 +117,9 @@ struct Dispatcher {
         !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
     }
 
+    /// Whether no effect is a suspect of which no worker has died.
+    var trustsNewcomers: Bool { losses.isEmpty && suspectDeaths > 0 }
+
     /// Counts that a worker fell silent with this effect; returns how often one did that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
         let before = losses[id] ?? (0, 0)
@@ -143,11 +146,17 @@ struct Dispatcher {
         if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
-            let entry = WaitingLine.Entry(effect: effect.id, place: number)
-            let isUsual = effect.isUsual && lastLine?.isDefault == true
-            if !isUsual, lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
-            lastLine?.append(entry, priority: isUsual ? 0 : effect.options.priority)
+            if lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
+            lastLine?.append(WaitingLine.Entry(effect: effect.id, place: number), priority: effect.options.priority)
         }
+    }
+
+    /// Lets an effect wait for its turn that was ordered now without options, while newcomers are trusted.
+    mutating func enqueue(usual id: EffectID, now: Timestamp) {
+        guard let number = places.insert(id, since: now) else { return }
+        waitingCount += 1
+        if lastLine?.isDefault != true { lastLine = line(of: .default) }
+        lastLine?.append(WaitingLine.Entry(effect: id, place: number), priority: 0)
     }
 
     private mutating func line(of queue: Queue) -> WaitingLine {

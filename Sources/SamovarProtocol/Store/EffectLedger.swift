@@ -3,7 +3,7 @@ import SamovarCore
 /// The effects that are open and those that are dead: state that the journal determines, the same after every replay.
 ///
 /// It knows nothing of workers and leases; those live in the `Dispatcher` and die with the process. What happens to effects
-/// here without anybody naming them, by a policy or by `cancel`, is told by `takeChanges`.
+/// here without anybody naming them, by a policy or by `cancel`, is told by `changes`.
 struct EffectLedger: Equatable, Sendable {
     struct Dead: Equatable, Sendable {
         var effect: OpenEffect
@@ -17,7 +17,7 @@ struct EffectLedger: Equatable, Sendable {
         var label: Label
     }
 
-    /// What the dispatcher has to follow.
+    /// What the dispatcher has to follow, since the last time that it did.
     struct Changes: Equatable, Sendable {
         /// Open now, or no longer behind another with its label.
         var opened: [EffectID] = []
@@ -34,7 +34,7 @@ struct EffectLedger: Equatable, Sendable {
     /// first order, whose hash is cheap.
     private var openByRoot = EffectTable<Int>()
     private var labels = OpenLabels()
-    private var changes = Changes()
+    private(set) var changes = Changes()
 
     /// Opens an effect, as far as its policy allows.
     mutating func order(_ effect: consuming OpenEffect) {
@@ -61,7 +61,7 @@ struct EffectLedger: Equatable, Sendable {
 
     /// One more effect of a root. Nearly always there are others, and then nothing is entered.
     private mutating func count(_ root: EffectID) {
-        if let place = openByRoot.place(of: root) { openByRoot[place: place]? += 1 } else { openByRoot[root] = 1 }
+        if let place = openByRoot.place(of: root) { openByRoot.change(at: place) { $0 += 1 } } else { openByRoot[root] = 1 }
     }
 
     /// Takes an effect off the list of open ones; nil if it is not open.
@@ -69,8 +69,11 @@ struct EffectLedger: Equatable, Sendable {
     mutating func close(_ id: EffectID) -> OpenEffect? {
         guard let effect = open.removeValue(forKey: id) else { return nil }
         if let place = openByRoot.place(of: root(effect.root)) {
-            openByRoot[place: place]? -= 1
-            if openByRoot[place: place] == 0 { openByRoot.remove(at: place) }
+            let left = openByRoot.change(at: place) { left in
+                left -= 1
+                return left
+            }
+            if left == 0 { openByRoot.remove(at: place) }
         }
         if let label = effect.options.id, let next = labels.remove(id, label) { changes.opened.append(next) }
         return effect
@@ -99,16 +102,11 @@ struct EffectLedger: Equatable, Sendable {
         self.cancelled = cancelled
     }
 
-    /// Hands over what has changed since the last time; `taken` is what was taken then, whose memory is used again.
-    mutating func takeChanges(into taken: inout Changes) {
-        if !taken.opened.isEmpty { taken.opened.removeAll(keepingCapacity: true) }
-        if !taken.cancelled.isEmpty { taken.cancelled.removeAll(keepingCapacity: true) }
-        swap(&taken, &changes)
-    }
-
+    /// What has changed was followed.
     mutating func forgetChanges() {
-        changes.opened.removeAll(keepingCapacity: true)
-        changes.cancelled.removeAll(keepingCapacity: true)
+        // Nearly always there is one, which is faster taken off than an array is emptied.
+        if changes.opened.popLast() != nil, !changes.opened.isEmpty { changes.opened.removeAll(keepingCapacity: true) }
+        if !changes.cancelled.isEmpty { changes.cancelled.removeAll(keepingCapacity: true) }
     }
 
     mutating func bury(_ id: EffectID, _ failure: Failure) {

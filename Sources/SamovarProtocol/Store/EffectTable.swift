@@ -41,10 +41,14 @@ struct EffectTable<Value> {
         }
     }
 
-    /// The entry at a place that was just looked up.
-    subscript(place place: Int) -> Value? {
-        get { slots[place].value }
-        _modify { yield &slots[place].value }
+    /// Changes the entry at a place that was just looked up.
+    @inline(__always)
+    mutating func change<Result>(at place: Int, _ body: (inout Value) -> Result) -> Result? {
+        slots.withUnsafeMutableBufferPointer { slots in
+            guard var value = slots[place].value.take() else { return nil }
+            defer { slots[place].value = value }
+            return body(&value)
+        }
     }
 
     /// Where an effect's entry is, until one is entered or taken out; nil if it has none.

@@ -4,18 +4,23 @@ import SamovarCore
 extension StoreMachine {
     /// Follows what policies, cancellations and closings did in the ledger.
     mutating func followLedger(now: Timestamp) {
-        state.ledger.takeChanges(into: &ledgerChanges)
-        for id in ledgerChanges.cancelled { close(id, answered: nil) }
-        for id in ledgerChanges.opened {
+        for index in state.ledger.changes.cancelled.indices { close(state.ledger.changes.cancelled[index], answered: nil) }
+        for index in state.ledger.changes.opened.indices {
+            let id = state.ledger.changes.opened[index]
+            // Nothing more has to be known of most effects, and to look at one counts a reference.
+            if dispatcher.trustsNewcomers, state.ledger.open[id]?.isUsual == true {
+                dispatcher.enqueue(usual: id, now: now)
+                continue
+            }
             guard let effect = state.ledger.open[id] else { continue }
             if let expiry = effect.expiry { deadlines.insert(.total, of: id, at: expiry) }
             offer(effect, now: now)
         }
+        state.ledger.forgetChanges()
     }
 
     /// Lets an open effect wait for a worker, if it is its turn.
     mutating func offer(_ effect: OpenEffect, now: Timestamp) {
-        if effect.isUsual { return dispatcher.enqueue(effect, now: now) }
         if effect.isCrowded { return crowded.append(effect.id) }
         guard !state.ledger.isBehindAnother(effect) else { return }
         dispatcher.enqueue(effect, now: now)

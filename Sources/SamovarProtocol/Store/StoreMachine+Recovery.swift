@@ -122,7 +122,7 @@ extension StoreMachine {
 
     /// Enters what the last group ordered.
     mutating func openLogged(now: Timestamp) {
-        guard !log.orders.isEmpty else { return }
+        guard log.hasOrders else { return }
         state.carryOut(log)
         followLedger(now: now)
     }

@@ -114,8 +114,6 @@ public struct StoreMachine: ~Copyable {
     /// Effects that fail without an attempt, since too many with their label are open.
     var crowded: Deque<EffectID> = []
     var deadlines = Deadlines()
-    /// What the ledger has told last; kept for its memory.
-    var ledgerChanges = EffectLedger.Changes()
     /// Workers of earlier starts that may still hold jobs; until they have spoken, open effects of before wait.
     var awaited: Set<WorkerID> = []
     var held: [EffectID] = []

@@ -37,8 +37,7 @@ struct StoreState {
         try engine.replay(record, log: log)
         absorb(record)
         // So it is with most turns, and then no book of effects has changed.
-        if log.orders.isEmpty, case .applied = record.event { return }
-        if planted(.tickTwiceAfterRestart) { log.orders.removeAll { if case .fired = $0 { true } else { false } } }
+        if !log.hasOrders, case .applied = record.event { return }
         carryOut(log)
         // Nobody runs anything yet.
         ledger.forgetChanges()
@@ -46,12 +45,14 @@ struct StoreState {
 
     /// Enters what turns have ordered since the last time.
     mutating func carryOut(_ log: TurnLog) {
-        while let order = log.orders.popFirst() {
+        log.takeOrders { order in
             switch consume order {
             case .close(let effect): if !planted(.completionTwice) { ledger.close(effect) }
             case .streamed(let effect, let lease, let index, let checkpoint):
                 ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint)
-            case .fired(let activation, let nominal): subscriptions.fired(activation, nominal: nominal)
+            case .fired(let activation, let nominal):
+                if planted(.tickTwiceAfterRestart), !log.writesRecords { break }
+                subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)
             case .emit(let output): outputs.append(output)

@@ -181,6 +181,6 @@ func finished(_ names: String...) -> [[UInt8]] { names.map { packed(Shop.Message
 extension TurnLog {
     /// The effects that were ordered.
     var opened: [OpenEffect] {
-        orders.compactMap { if case .run(let effect) = $0 { effect } else { nil } }
+        orders.compactMap { if case .run(let effect)? = $0 { effect } else { nil } }
     }
 }

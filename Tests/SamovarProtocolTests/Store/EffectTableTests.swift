@@ -42,7 +42,7 @@ import Testing
         #expect(table.isEmpty && table[id(1)] == nil)
         table[id(1)] = [1]
         let place = try #require(table.place(of: id(1)))
-        table[place: place]?.append(2)
+        table.change(at: place) { $0.append(2) }
         #expect(table[id(1)] == [1, 2])
         table[id(1)] = nil
         #expect(table.isEmpty && table[id(1)] == nil && table.place(of: id(1)) == nil)
