@@ -48,12 +48,6 @@ struct AcceptedDivergences {
     }
 }
 
-extension ReplayTerms {
-    fileprivate func accepts(_ divergence: Divergence) -> Bool {
-        accepted[divergence.turn]?.contains(divergence.hash) == true
-    }
-}
-
 extension OpenedJournal {
     /// As `recover`, with the divergences that are accepted in the journal or by the caller.
     ///

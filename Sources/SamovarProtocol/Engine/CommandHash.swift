@@ -1,57 +1,50 @@
-public import SamovarCore
+import SamovarCore
 
-extension KeyedHash {
-    @usableFromInline
-    mutating func combine(_ options: RunOptions) {
-        guard !options.isDefault else { return RunOptions.defaultBytes.withUnsafeBytes { combine($0) } }
-        combine(text: options.queue.name)
-        for word in options.commonWords { combine(word) }
-        combineRareOptions(options)
+/// The hash over a command's canonical bytes that each record of a message has. By it a replay knows whether `update` orders what it ordered.
+///
+/// The same in every process and in every build. It is no proof against somebody who wants two commands to have one hash: whoever writes
+/// `update` could as well write another.
+struct CommandHash {
+    /// What an order is, and which part of it is added.
+    private enum Part: UInt64 {
+        case effect = 1, effectWithOptions, queue, label, options, followUp, cancellation, output
     }
 
-    /// The bytes of a text, as those of an array of them.
-    mutating func combine(text: String) {
+    private var state: UInt64 = 0
+
+    /// Of all orders that were added; never 0, which is the hash of a command without any.
+    var value: UInt64 { state == 0 ? 1 : state }
+
+    /// Adds an effect with its options. Nearly all effects have none.
+    mutating func run(_ payload: UnsafeRawBufferPointer, _ options: RunOptions) {
+        guard !options.isDefault else { return add(.effect, payload) }
+        add(.effectWithOptions, payload)
+        add(.queue, options.queue.name)
+        if let id = options.id { add(.label, id.text) }
+        let words =
+            options.commonWords + [
+                UInt64(truncatingIfNeeded: options.policy.code), UInt64(truncatingIfNeeded: options.priority),
+                UInt64(bitPattern: options.at?.microseconds ?? .min),
+                UInt64(bitPattern: options.limits.waiting?.microseconds ?? -1),
+                UInt64(bitPattern: options.limits.total?.microseconds ?? -1),
+            ]
+        words.map(\.littleEndian).withUnsafeBytes { add(.options, $0) }
+    }
+
+    mutating func follow(_ message: UnsafeRawBufferPointer) { add(.followUp, message) }
+
+    mutating func cancel(_ label: Label) { add(.cancellation, label.text) }
+
+    mutating func emit(_ output: UnsafeRawBufferPointer) { add(.output, output) }
+
+    private mutating func add(_ part: Part, _ text: String) {
         var text = text
-        text.withUTF8 { combine($0) }
+        text.withUTF8 { add(part, UnsafeRawBufferPointer($0)) }
     }
 
-    /// Options that most effects do not have.
-    private mutating func combineRareOptions(_ options: RunOptions) {
-        let isRare =
-            options.id != nil || options.policy != .all || options.priority != 0 || options.at != nil
-            || options.limits != RunLimits(attempt: options.timeout)
-        guard isRare else { return }
-        if let id = options.id { combine(text: id.text) }
-        combine(options.policy.code)
-        combine(options.priority)
-        combine(UInt64(bitPattern: options.at?.microseconds ?? .min))
-        combine(UInt64(bitPattern: options.limits.waiting?.microseconds ?? -1))
-        combine(UInt64(bitPattern: options.limits.total?.microseconds ?? -1))
+    private mutating func add(_ part: Part, _ bytes: UnsafeRawBufferPointer) {
+        state = wyhash(bytes, seed: state &+ part.rawValue)
     }
-}
-
-extension RunOptions {
-    /// What every effect has, beside its queue.
-    fileprivate var commonWords: [UInt64] {
-        [
-            UInt64(bitPattern: Int64(retry.attempts)), UInt64(bitPattern: retry.first.microseconds), retry.factor.bitPattern,
-            UInt64(bitPattern: retry.maximum.microseconds), UInt64(bitPattern: timeout?.microseconds ?? -1),
-            UInt64(bitPattern: delay.microseconds),
-        ]
-    }
-
-    /// What the hash of an effect without options takes, made once: nearly all effects have none.
-    fileprivate static let defaultBytes: [UInt8] = {
-        let options = RunOptions()
-        let name = Array(options.queue.name.utf8)
-        var bytes: [UInt8] = []
-        for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: name.count >> (8 * byte))) }
-        bytes += name
-        for word in options.commonWords {
-            for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: word >> (8 * byte))) }
-        }
-        return bytes
-    }()
 }
 
 extension Policy {

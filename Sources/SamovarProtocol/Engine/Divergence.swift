@@ -35,5 +35,9 @@ public struct ReplayTerms: Equatable, Sendable {
 
     public init() {}
 
-    func accepts(_ hash: UInt64, at turn: Int) -> Bool { accepted[turn]?.contains(hash) == true }
+    /// Whether this command was accepted, by this build or by one that had another hash for it.
+    public func accepts(_ command: Divergence) -> Bool {
+        guard let hashes = accepted[command.turn] else { return false }
+        return hashes.contains(command.hash) || hashes.contains(Divergence.formerHash(of: command.orders))
+    }
 }

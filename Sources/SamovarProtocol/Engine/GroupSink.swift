@@ -80,8 +80,11 @@ final class GroupSink<P: Program> {
             case .emit(let output): return .emit(bytes(of: output, codecs.output))
             }
         }
+        // The hash is that of the build which wrote the record, if that has the same orders.
+        let former = Divergence.formerHash(of: orders)
         return Divergence(
-            turn: turn.number, origin: turn.origin, message: message, recorded: recorded, hash: group.hash, orders: orders)
+            turn: turn.number, origin: turn.origin, message: message, recorded: recorded,
+            hash: recorded == former ? former : group.hash, orders: orders)
     }
 
     /// Encodes a value behind the others; returns where it is. One that its own `encode(to:)` refuses cannot be journalled, so the group

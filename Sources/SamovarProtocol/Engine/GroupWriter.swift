@@ -40,7 +40,7 @@ final class GroupWriter {
     /// Follow-ups in the order in which the engine takes them.
     @exclusivity(unchecked) private var followUps = ShortQueue<FollowUp>()
     @exclusivity(unchecked) private var isFollowUp = false
-    @exclusivity(unchecked) private var orders = KeyedHash(Secret(high: 0, low: 0))
+    @exclusivity(unchecked) private var orders = CommandHash()
     /// That of the newest command; 0 if it is empty.
     @exclusivity(unchecked) @usableFromInline private(set) var hash: UInt64 = 0
     @exclusivity(unchecked) private var start = 0
@@ -143,10 +143,7 @@ final class GroupWriter {
         largestEffect = max(largestEffect, place.count)
         let id = EffectID(turn: turn.number, ordinal: ordinal)
         encoded.withWritten(place) { payload in
-            orders.combine(UInt8(1))
-            orders.combine(payload.count)
-            orders.combine(payload)
-            orders.combine(options)
+            orders.run(payload, options)
             log.append(.run(OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)))
         }
     }
@@ -154,16 +151,13 @@ final class GroupWriter {
     /// A message that follows.
     @usableFromInline
     func follow(_ place: Range<Int>, of turn: Int) {
-        orders.combine(UInt8(2))
-        orders.combine(place.count)
-        encoded.withWritten(place) { orders.combine($0) }
+        encoded.withWritten(place) { orders.follow($0) }
         followUps.append(FollowUp(bytes: place, cause: turn))
     }
 
     @usableFromInline
     func cancel(_ label: Label) {
-        orders.combine(UInt8(3))
-        orders.combine(Array(label.text.utf8))
+        orders.cancel(label)
         log.append(.cancel(label))
     }
 
@@ -171,16 +165,15 @@ final class GroupWriter {
     func emit(_ place: Range<Int>, _ ordinal: Int, _ turn: Turn) {
         let bytes = bytes(place)
         largestEffect = max(largestEffect, bytes.count)
-        orders.combine(UInt8(4))
-        orders.combine(bytes)
+        bytes.withUnsafeBytes { orders.emit($0) }
         log.append(.emit(EmittedOutput(id: EffectID(turn: turn.number, ordinal: ordinal), bytes: bytes)))
     }
 
     /// All orders of a command are noted.
     @usableFromInline
     func endOrders() {
-        hash = orders.finish()
-        orders = KeyedHash(Secret(high: 0, low: 0))
+        hash = orders.value
+        orders = CommandHash()
     }
 
     /// The limit that the group has passed; nil if there is none.

@@ -76,6 +76,48 @@ import Testing
         #expect(divergence.recorded == hash && divergence.hash != hash)
     }
 
+    /// The records as a build wrote them whose hash was SipHash-2-4.
+    private static func asFormerly(_ records: [Record]) throws -> [Record] {
+        try records.map { record in
+            guard case .applied(let message, let hash, let closes) = record.event, hash != 0 else { return record }
+            let engine = TypedEngineTests.engine()
+            engine.terms.shown = record.turn
+            let shown = try #require(#expect(throws: ReplayError.self) { try replay(records, on: engine) }?.divergence)
+            let former = Divergence.formerHash(of: shown.orders)
+            #expect(former != hash)
+            var record = record
+            record.event = .applied(message: message, hash: former, closes: closes)
+            return record
+        }
+    }
+
+    @Test func `A journal of a build with the former hash is replayed, and a change is found in it`() throws {
+        let (live, log) = try Self.history()
+        let records = try Self.asFormerly(TypedEngineTests.records(log))
+        let (replayed, again) = try Self.replay(records)
+        #expect(try replayed.state() == live.state())
+        #expect(again.opened == log.opened)
+        let divergence = try #require(Self.failure(records, as: ChangedEdition.self)?.divergence)
+        #expect(divergence.turn == 3 && divergence.hash != divergence.recorded)
+    }
+
+    @Test func `What was accepted by its former hash is accepted`() throws {
+        let (live, log) = try Self.history()
+        let records = try Self.asFormerly(TypedEngineTests.records(log))
+        var terms = ReplayTerms()
+        for turn in [3, 4] {
+            let engine = TypedEngineTests.engine(ChangedEdition.self)
+            engine.terms = terms
+            let divergence = try #require(#expect(throws: ReplayError.self) { try Self.replay(records, on: engine) }?.divergence)
+            #expect(divergence.turn == turn)
+            terms.accepted[turn] = [Divergence.formerHash(of: divergence.orders)]
+        }
+        let engine = TypedEngineTests.engine(ChangedEdition.self)
+        engine.terms = terms
+        try Self.replay(records, on: engine)
+        #expect(engine.head == live.head)
+    }
+
     @Test func `after an accepted divergence the follow-ups are those of the journal`() throws {
         let (live, log) = try Self.history()
         let records = try TypedEngineTests.records(log)
