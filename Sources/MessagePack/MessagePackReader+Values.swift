@@ -57,6 +57,13 @@ extension MessagePackReader {
         return bytes[content]
     }
 
+    /// Reads binary data and says where in the bytes it stands; not as text, lenient or not.
+    package mutating func readBinaryPlace() throws(MessagePackError) -> Range<Int> {
+        guard let content = try binaryContent() else { throw mismatch("binary data") }
+        next = content.upperBound
+        return content
+    }
+
     /// Reads one whole value of any type.
     public mutating func readValue() throws(MessagePackError) -> MessagePackValue {
         let start = next

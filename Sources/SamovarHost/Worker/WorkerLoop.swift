@@ -32,14 +32,14 @@ struct WorkerLoop: ~Copyable {
             try socket.sendWaiting()
             if socket.hasMessages(poller) {
                 _ = try socket.receive { envelope in
-                    CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.frame.kind == .acknowledge)
+                    CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
                     desk.enter { $0.received(envelope, now: now) }
                 }
             }
             let isBroken = socket.hasNews(poller) ? try socket.connectionBroke() : false
             var hasAnswered = false
             for action in desk.look(now: now, isBroken: isBroken) {
-                if case .send(let envelope) = action, envelope.frame.kind == .result { hasAnswered = true }
+                if case .send(let envelope) = action, envelope.kind == .result { hasAnswered = true }
                 try perform(action, &socket, &poller)
             }
             if hasAnswered { desk.gather() }
@@ -53,7 +53,7 @@ struct WorkerLoop: ~Copyable {
         case .connect: try socket.connect(&poller)
         case .disconnect: socket.disconnect(&poller)
         case .send(let envelope):
-            CrashPoint.pass(.workerBeforeResult, if: envelope.frame.kind == .result)
+            CrashPoint.pass(.workerBeforeResult, if: envelope.kind == .result)
             try socket.send(envelope)
         case .start(let task):
             guard let (slot, job) = desk.assign(task) else { return logger.error("no slot is free for job \(task.effect)") }

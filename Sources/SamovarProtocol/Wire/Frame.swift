@@ -117,18 +117,58 @@ public enum Frame: Equatable, Sendable {
 
 /// A frame with the timeline that its sender lives in.
 public struct Envelope: Equatable, Sendable {
-    public var timeline: Timeline
-    public var frame: Frame
+    private enum Content: Sendable {
+        case frame(Frame)
+        /// Written already, by who will never look into it.
+        case written(FrameKind, number: Int, body: [UInt8])
+    }
+
+    public let timeline: Timeline
+    private let content: Content
 
     public init(_ frame: Frame, timeline: Timeline) {
-        self.frame = frame
+        content = .frame(frame)
         self.timeline = timeline
     }
 
+    /// - Parameter body: well-formed.
+    init(written kind: FrameKind, number: Int, body: [UInt8], timeline: Timeline) {
+        content = .written(kind, number: number, body: body)
+        self.timeline = timeline
+    }
+
+    /// One that was written already is read for this.
+    public var frame: Frame {
+        switch content {
+        case .frame(let frame): return frame
+        case .written(let kind, let number, let body):
+            do {
+                return try Frame(FrameHeader(kind, timeline: timeline, number: number), body: body)
+            } catch {
+                preconditionFailure("a \(kind) was written that cannot be read: \(error)")
+            }
+        }
+    }
+
+    public var kind: FrameKind {
+        switch content {
+        case .frame(let frame): frame.kind
+        case .written(let kind, _, _): kind
+        }
+    }
+
+    public static func == (a: Envelope, b: Envelope) -> Bool { a.timeline == b.timeline && a.frame == b.frame }
+
     /// The header and, unless it would be empty, the body.
     public var parts: [[UInt8]] {
-        let header = FrameHeader(frame.kind, timeline: timeline, number: frame.number).bytes
-        let body = frame.body
+        switch content {
+        case .frame(let frame): parts(frame.kind, number: frame.number, body: frame.body)
+        case .written(let kind, let number, let body): parts(kind, number: number, body: body)
+        }
+    }
+
+    private func parts(_ kind: FrameKind, number: Int, body: [UInt8]) -> [[UInt8]] {
+        let header = FrameHeader(kind, timeline: timeline, number: number).bytes
         return body.isEmpty ? [header] : [header, body]
     }
 
@@ -142,7 +182,7 @@ public struct Envelope: Equatable, Sendable {
         let header = try FrameHeader(parts[0])
         timeline = header.timeline
         do {
-            frame = try Frame(header, body: parts.count == 2 ? parts[1] : [])
+            content = .frame(try Frame(header, body: parts.count == 2 ? parts[1] : []))
         } catch let error as WireError {
             throw error
         } catch {

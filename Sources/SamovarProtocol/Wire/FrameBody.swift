@@ -86,7 +86,7 @@ extension Frame {
         case .viewsRequest: self = .viewsRequest(instance: try reader.readInstance(), after: number)
         case .views: self = .views(try ViewPage(after: number, from: &reader))
         case .credit: self = .credit(number)
-        case .task: self = .task(try reader.readList { try JobTask(from: &$0) }, number: number)
+        case .task: self = .task(try reader.readTasks(of: body), number: number)
         case .result: self = .result(try reader.readList { try JobResult(from: &$0) }, credit: number)
         case .acknowledge: self = .acknowledge(try reader.readList { try $0.readLease() })
         case .cancel: self = .cancel(try reader.readList { try $0.readLease() })
@@ -163,8 +163,8 @@ extension MessagePackReader {
         guard found == count else { throw WireError.malformed("\(name) has \(count) fields, not \(found)") }
     }
 
-    mutating func readQueue() throws -> Queue {
-        Queue(try readString(likely: Queue.default.name))
+    mutating func readQueue(likely queue: Queue = .default) throws -> Queue {
+        Queue(try readString(likely: queue.name))
     }
 
     mutating func readInstance() throws -> Instance {

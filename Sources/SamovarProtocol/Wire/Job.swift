@@ -6,27 +6,9 @@ public import SamovarCore
 /// It refers to the open effect where it is handed out, and to what was read where it arrives: it passes through several hands on both
 /// sides, and a copy is one reference.
 public struct JobTask: Equatable, Sendable {
-    private struct Fields: Equatable, Sendable {
-        let effect: EffectID
-        let attempt: Int
-        let instance: Instance
-        let queue: Queue
-        let timeout: Duration?
-        let resume: StreamPlace?
-        let payload: ArraySlice<UInt8>
-    }
-
-    private final class Box: Sendable {
-        let fields: Fields
-
-        init(_ fields: Fields) {
-            self.fields = fields
-        }
-    }
-
     private enum Work: Sendable {
         case handedOut(OpenEffect)
-        case read(Box)
+        case read(TaskFrame, row: Int)
     }
 
     public let lease: Lease
@@ -37,7 +19,7 @@ public struct JobTask: Equatable, Sendable {
     public var effect: EffectID {
         switch work {
         case .handedOut(let effect): effect.id
-        case .read(let box): box.fields.effect
+        case .read(let frame, let row): frame.rows[row].effect
         }
     }
 
@@ -45,28 +27,28 @@ public struct JobTask: Equatable, Sendable {
     public var attempt: Int {
         switch work {
         case .handedOut(let effect): effect.failures + effect.deaths + 1
-        case .read(let box): box.fields.attempt
+        case .read(let frame, let row): frame.rows[row].attempt
         }
     }
 
     public var instance: Instance {
         switch work {
         case .handedOut(let effect): effect.instance
-        case .read(let box): box.fields.instance
+        case .read(let frame, let row): frame.terms[frame.rows[row].terms].instance
         }
     }
 
     public var queue: Queue {
         switch work {
         case .handedOut(let effect): effect.queue
-        case .read(let box): box.fields.queue
+        case .read(let frame, let row): frame.terms[frame.rows[row].terms].queue
         }
     }
 
     public var timeout: Duration? {
         switch work {
         case .handedOut(let effect): effect.timeout
-        case .read(let box): box.fields.timeout
+        case .read(let frame, let row): frame.terms[frame.rows[row].terms].timeout
         }
     }
 
@@ -75,7 +57,7 @@ public struct JobTask: Equatable, Sendable {
         switch work {
         case .handedOut(let effect):
             planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
-        case .read(let box): box.fields.resume
+        case .read(let frame, let row): frame.terms[frame.rows[row].terms].resume
         }
     }
 
@@ -83,7 +65,7 @@ public struct JobTask: Equatable, Sendable {
     public var payload: ArraySlice<UInt8> {
         switch work {
         case .handedOut(let effect): effect.payload[...]
-        case .read(let box): box.fields.payload
+        case .read(let frame, let row): frame.bytes[frame.rows[row].payload]
         }
     }
 
@@ -91,7 +73,7 @@ public struct JobTask: Equatable, Sendable {
     var size: Int {
         switch work {
         case .handedOut(let effect): effect.size + 56
-        case .read(let box): box.fields.payload.count + 56
+        case .read(let frame, let row): frame.rows[row].payload.count + 56
         }
     }
 
@@ -106,25 +88,21 @@ public struct JobTask: Equatable, Sendable {
         effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
         timeout: Duration? = nil, resume: StreamPlace? = nil, payload: ArraySlice<UInt8>
     ) {
-        self.lease = lease
-        self.token = token
-        work = .read(
-            Box(
-                Fields(
-                    effect: effect, attempt: attempt, instance: instance, queue: queue, timeout: timeout, resume: resume,
-                    payload: payload)))
+        let terms = TaskFrame.Terms(instance: instance, queue: queue, timeout: timeout, resume: resume)
+        let row = TaskFrame.Row(effect: effect, lease: lease, token: token, attempt: attempt, terms: 0, payload: payload.indices)
+        self.init(row: 0, of: TaskFrame(payload, rows: [row], terms: [terms]))
     }
 
-    public static func == (a: JobTask, b: JobTask) -> Bool { a.lease == b.lease && a.token == b.token && a.fields == b.fields }
+    /// A task that was read.
+    init(row: Int, of frame: TaskFrame) {
+        lease = frame.rows[row].lease
+        token = frame.rows[row].token
+        work = .read(frame, row: row)
+    }
 
-    private var fields: Fields {
-        switch work {
-        case .handedOut:
-            Fields(
-                effect: effect, attempt: attempt, instance: instance, queue: queue, timeout: timeout, resume: resume,
-                payload: payload)
-        case .read(let box): box.fields
-        }
+    public static func == (a: JobTask, b: JobTask) -> Bool {
+        a.lease == b.lease && a.token == b.token && a.effect == b.effect && a.attempt == b.attempt && a.instance == b.instance
+            && a.queue == b.queue && a.timeout == b.timeout && a.resume == b.resume && a.payload == b.payload
     }
 
     func write(to writer: inout MessagePackWriter) {
@@ -173,15 +151,6 @@ public struct JobTask: Equatable, Sendable {
         writer.writeNil()
         return writer.bytes
     }()
-
-    init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(10, of: "a task")
-        self.init(
-            effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64(),
-            attempt: try reader.readInt(), instance: try reader.readInstance(), queue: try reader.readQueue(),
-            timeout: try reader.readNil() ? nil : try reader.readMilliseconds(), resume: try reader.readOptionalPlace(),
-            payload: try reader.readBinarySlice())
-    }
 }
 
 extension JobTask: CustomStringConvertible {
@@ -225,13 +194,7 @@ public struct JobResult: Equatable, Sendable {
     }
 
     func write(to writer: inout MessagePackWriter) {
-        writer.writeShort(7) {
-            $0.writeArrayHeader(6)
-            $0.write(effect)
-            $0.write(lease)
-            $0.write(token)
-        }
-        answer.write(to: &writer)
+        JobClaim(effect: effect, lease: lease, token: token).write(answer, to: &writer)
     }
 
     init(from reader: inout MessagePackReader) throws {
@@ -240,6 +203,34 @@ public struct JobResult: Equatable, Sendable {
         lease = try reader.readLease()
         token = try reader.readUInt64()
         answer = try Answer(from: &reader)
+    }
+}
+
+extension JobClaim {
+    /// Writes the result of this job.
+    func write(_ answer: JobResult.Answer, to writer: inout MessagePackWriter) {
+        writer.writeShort(7) { $0.write(self) }
+        answer.write(to: &writer)
+    }
+
+    /// Writes the result of this job, one message.
+    func write(message: UnsafeRawBufferPointer, to writer: inout MessagePackWriter) {
+        writer.writeShort(10, bytes: message.count) {
+            $0.write(self)
+            $0.write(0)
+            $0.writeArrayHeader(1)
+            $0.writeBinary(message)
+        }
+    }
+}
+
+extension ShortWriter {
+    /// The beginning of a result: seven values.
+    fileprivate mutating func write(_ claim: JobClaim) {
+        writeArrayHeader(6)
+        write(claim.effect)
+        write(claim.lease)
+        write(claim.token)
     }
 }
 

@@ -34,6 +34,15 @@ public struct MessageList: Equatable, Sendable {
     public var only: ArraySlice<UInt8>? {
         if case .one(let message) = messages { message } else { nil }
     }
+
+    /// How many bytes all of them have.
+    var bytes: Int {
+        switch messages {
+        case .none: 0
+        case .one(let message): message.count
+        case .many(let messages): messages.reduce(0) { $0 + $1.count }
+        }
+    }
 }
 
 extension MessageList: RandomAccessCollection {
