@@ -24,18 +24,26 @@ struct Answering<P: Program>: Sendable {
         in slot: Slot, first: WorkerDesk.Assignment?, _ handle: Worker<P>.Handle
     ) async -> WorkerDesk.Assignment? {
         var next = first
+        // What a job answers is copied before the next one begins, and the memory used again.
+        var writer = MessagePackWriter(reserving: 256)
         while true {
             if next == nil { next = await slot.nextJob() }
-            guard let job = next, let desk = slot.begin(job.task) else { return next }
-            let answer: JobResult.Answer
+            guard let assignment = next.take() else { return nil }
+            guard let desk = slot.begin(assignment.task) else { return assignment }
+            let job = Job<P>(assignment.task, in: assignment.timeline, desk: desk)
+            let answer: JobResult.Answer?
             do {
-                let effect = try effect(of: job.task)
-                let last = try await handle(effect, Job<P>(job.task, in: job.timeline, desk: desk))
-                answer = .done(try messages(of: desk, last))
+                let last = try await handle(try effect(of: job.task), job)
+                answer = try self.answer(of: desk, last, &writer)
             } catch {
                 answer = failure(error, job.task, desk)
             }
-            next = slot.ended(job.task.lease, answer)
+            let lease = job.task.lease
+            if let answer {
+                next = slot.ended(lease, answer)
+            } else {
+                next = writer.withWritten(0..<writer.count) { slot.ended(lease, message: $0) }
+            }
         }
     }
 
@@ -50,13 +58,15 @@ struct Answering<P: Program>: Sendable {
         }
     }
 
+    /// What a handler said; nil if it is one message alone, as nearly always: that is all that the writer has then.
     @inlinable
-    func messages(of desk: JobDesk, _ last: P.Message?) throws -> MessageList {
+    func answer(of desk: JobDesk, _ last: P.Message?, _ writer: inout MessagePackWriter) throws -> JobResult.Answer? {
         passCrashPoint(isBefore: false)
         let sent = desk.close()
-        guard let last else { return MessageList(sent) }
-        let encoded = try messages.encode(last)
-        return sent.isEmpty ? MessageList(encoded[...]) : MessageList(sent + [encoded])
+        guard let last else { return .done(MessageList(sent)) }
+        if writer.count > 64 << 10 { writer = MessagePackWriter(reserving: 256) } else { writer.removeAll() }
+        try messages.encode(last, into: &writer)
+        return sent.isEmpty ? nil : .done(MessageList(sent + [writer.bytes]))
     }
 
     @usableFromInline

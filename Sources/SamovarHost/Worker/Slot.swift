@@ -101,6 +101,12 @@ final class Slot: Sendable {
         desk.finished(lease, answer, in: number)
     }
 
+    /// The same for an answer of one message.
+    @usableFromInline
+    func ended(_ lease: Lease, message: UnsafeRawBufferPointer) -> WorkerDesk.Assignment? {
+        desk.finished(lease, message: message, in: number)
+    }
+
     /// Waits for the loop to bring a job; nil when the slot is closed, and for a task that is a cancelled one.
     @usableFromInline
     nonisolated(nonsending) func nextJob() async -> WorkerDesk.Assignment? {

@@ -128,9 +128,20 @@ final class WorkerDesk: Sendable {
 
     /// The handler of a job has ended. The slot's next job, if there is one; else the slot is free.
     func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int) -> Assignment? {
-        let now = clock.now()
+        finished(in: slot) { $0.finished(lease, answer, now: clock.now, into: &$1) }
+    }
+
+    /// The same for an answer of one message.
+    func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int) -> Assignment? {
+        finished(in: slot) { $0.finished(lease, message: message, now: clock.now, into: &$1) }
+    }
+
+    @inline(__always)
+    private func finished(
+        in slot: Int, _ finish: (inout WorkerMachine, inout [WorkerMachine.Action]) -> JobTask?
+    ) -> Assignment? {
         let (next, wakesLoop) = state.withLock { state -> (Assignment?, Bool) in
-            let next = state.machine.finished(lease, answer, now: now, into: &state.actions)
+            let next = finish(&state.machine, &state.actions)
             state.leases[slot] = next?.lease
             guard let next else {
                 state.freeSlots.append(slot)

@@ -10,11 +10,14 @@ struct HeldJobs: Equatable {
         let claim: JobClaim
         let until: Timestamp?
         var isStopping = false
+
+        var lease: Lease { claim.lease }
     }
 
     private let slots: Int
     private var waiting: Deque<JobTask> = []
-    private var running: [Lease: Running] = [:]
+    /// In the order of their leases, in which nearly all of them start: few enough to be searched by halves, and moved together.
+    private var running: [Running] = []
     /// No running job is overdue before this time.
     private(set) var earliestTimeout: Timestamp?
 
@@ -27,38 +30,55 @@ struct HeldJobs: Equatable {
 
     /// Jobs whose answer is still owed.
     var claims: [JobClaim] {
-        waiting.map { JobClaim($0) } + running.values.filter { !$0.isStopping }.map(\.claim)
+        waiting.map { JobClaim($0) } + running.filter { !$0.isStopping }.map(\.claim)
     }
 
     /// Whether this job has a slot, be it one that was told to stop.
-    func hasSlot(_ lease: Lease) -> Bool { running[lease] != nil }
+    func hasSlot(_ lease: Lease) -> Bool { place(of: lease) != nil }
 
     /// Looks at each job that waits.
     func isWaiting(_ lease: Lease) -> Bool { waiting.contains { $0.lease == lease } }
 
     /// The claim of a job that runs and whose answer is still wanted.
     func running(_ lease: Lease) -> JobClaim? {
-        guard let job = running[lease], !job.isStopping else { return nil }
-        return job.claim
+        guard let place = place(of: lease), !running[place].isStopping else { return nil }
+        return running[place].claim
+    }
+
+    private func place(of lease: Lease) -> Int? {
+        let place = firstPlace(notBefore: lease)
+        return place < running.count && running[place].lease == lease ? place : nil
+    }
+
+    private func firstPlace(notBefore lease: Lease) -> Int {
+        var places = 0..<running.count
+        while !places.isEmpty {
+            let middle = (places.lowerBound + places.upperBound) / 2
+            places = running[middle].lease < lease ? middle + 1..<places.upperBound : places.lowerBound..<middle
+        }
+        return places.lowerBound
     }
 
     mutating func add(_ task: JobTask) {
         waiting.append(task)
     }
 
-    /// The next task, if a slot is free for it; it then has that slot.
-    mutating func startNext(now: Timestamp) -> JobTask? {
+    /// The next task, if a slot is free for it; it then has that slot. The time is asked for only if the task has not all of it.
+    mutating func startNext(now: () -> Timestamp) -> JobTask? {
         guard running.count < slots, let task = waiting.popFirst() else { return nil }
-        let until = task.timeout.map { now + $0 }
+        let until = task.timeout.map { now() + $0 }
         if let until { earliestTimeout = min(until, earliestTimeout ?? until) }
-        running[task.lease] = Running(claim: JobClaim(task), until: until)
+        let job = Running(claim: JobClaim(task), until: until)
+        let place = firstPlace(notBefore: task.lease)
+        if place == running.count { running.append(job) } else { running.insert(job, at: place) }
         return task
     }
 
     /// A handler ended. Its claim, if its answer is still wanted.
     mutating func finish(_ lease: Lease) -> JobClaim? {
-        guard let job = running.removeValue(forKey: lease), !job.isStopping else { return nil }
-        return job.claim
+        guard let place = place(of: lease) else { return nil }
+        let job = running.remove(at: place)
+        return job.isStopping ? nil : job.claim
     }
 
     /// Tells the running jobs that have run out of time to stop.
@@ -66,16 +86,16 @@ struct HeldJobs: Equatable {
         guard let earliest = earliestTimeout, now >= earliest else { return [] }
         earliestTimeout = nil
         var overdue: [JobClaim] = []
-        for (lease, job) in running where !job.isStopping {
-            guard let until = job.until else { continue }
+        for place in running.indices where !running[place].isStopping {
+            guard let until = running[place].until else { continue }
             if now >= until {
-                overdue.append(job.claim)
-                running[lease]?.isStopping = true
+                overdue.append(running[place].claim)
+                running[place].isStopping = true
             } else {
                 earliestTimeout = min(until, earliestTimeout ?? until)
             }
         }
-        return overdue.sorted { $0.lease < $1.lease }
+        return overdue
     }
 
     /// Drops those of these jobs that wait, and tells those that run to stop, which it gives back.
@@ -83,12 +103,11 @@ struct HeldJobs: Equatable {
         var stopped: [Lease] = []
         var others: Set<Lease> = []
         for lease in leases {
-            switch running[lease]?.isStopping {
-            case false?:
-                running[lease]?.isStopping = true
-                stopped.append(lease)
-            case true?: break
-            case nil: others.insert(lease)
+            if let place = place(of: lease) {
+                if !running[place].isStopping { stopped.append(lease) }
+                running[place].isStopping = true
+            } else {
+                others.insert(lease)
             }
         }
         if !others.isEmpty { waiting.removeAll { others.contains($0.lease) } }
@@ -104,12 +123,12 @@ struct HeldJobs: Equatable {
     /// Tells the running jobs to stop, or those of them that are meant.
     mutating func stopRunning(_ isMeant: (Lease) -> Bool = { _ in true }) -> [JobClaim] {
         var stopped: [JobClaim] = []
-        for (lease, job) in running where !job.isStopping && isMeant(lease) {
-            stopped.append(job.claim)
-            running[lease]?.isStopping = true
+        for place in running.indices where !running[place].isStopping && isMeant(running[place].lease) {
+            stopped.append(running[place].claim)
+            running[place].isStopping = true
         }
         if claims.isEmpty { earliestTimeout = nil }
-        return stopped.sorted { $0.lease < $1.lease }
+        return stopped
     }
 }
 

@@ -5,131 +5,197 @@ import SamovarCore
 ///
 /// A result stays until its acknowledgement, for the store may die between taking it and writing it down. How many there are
 /// is bounded by the worker's credit, which stops growing at the outbox's limits, and by the window of each stream.
-struct Outbox: Equatable {
-    /// Answers that were sent, in the order in which they were.
-    private var sent: Deque<JobResult> = []
+struct Outbox {
+    /// Answers that were sent, in the order in which they were: a batch for each frame, none of them empty.
+    private var sent: Deque<AnswerBatch> = []
+    /// How many they are.
+    private var sentCount = 0
     /// Streamed messages of each job, with neighbouring numbers, sent or not.
     private var streams: [Lease: Deque<JobResult>] = [:]
-    /// Answers and streamed messages that are to be sent.
-    private var unsent: [JobResult] = []
-    private var unsentBytes = 0
-    /// How many of them are streamed.
-    private var unsentStreamed = 0
+    /// Answers and streamed messages that are to be sent: the batch that grows, and before it those that are full.
+    private var growing = AnswerBatch()
+    private var full: [AnswerBatch] = []
+    /// An empty batch, whose memory is used again.
+    private var spare: AnswerBatch?
     private(set) var bytes = 0
+    /// The bytes of a frame; a larger result has a frame of its own.
+    private let limit: Int
+
+    /// What the spare batch may have held.
+    private static var spareBytes: Int { 256 << 10 }
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    private var unsent: [AnswerBatch] { full + [growing] }
+    private var unsentStreamed: Int { unsent.reduce(0) { $0 + $1.streamed } }
 
     /// Answers, streamed messages not counted.
-    var count: Int { sent.count + unsent.count - unsentStreamed }
+    var count: Int { sentCount + full.reduce(growing.answers) { $0 + $1.answers } }
     var isEmpty: Bool { count == 0 && streams.isEmpty }
-    var hasUnsent: Bool { !unsent.isEmpty }
+    var hasUnsent: Bool { !growing.isEmpty || !full.isEmpty }
     /// Some results are sent and not acknowledged.
     var awaitsAcknowledgement: Bool {
-        !sent.isEmpty || streams.values.reduce(0) { $0 + $1.count } > unsentStreamed
+        sentCount > 0 || (!streams.isEmpty && streams.values.reduce(0) { $0 + $1.count } > unsentStreamed)
     }
 
     var claims: [JobClaim] {
-        answers.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+        var claims: [JobClaim] = []
+        for batch in sent + unsent { batch.forEach { entry, _ in if !entry.isStreamed { claims.append(entry.claim) } } }
+        return claims
     }
-
-    private var answers: [JobResult] { sent + unsent.filter { !$0.answer.isStreamed } }
 
     /// Looks at each answer.
     func holds(_ lease: Lease) -> Bool {
-        sent.contains { $0.lease == lease } || unsent.contains { $0.lease == lease && !$0.answer.isStreamed }
+        sent.contains { $0.answers(lease) } || growing.answers(lease) || full.contains { $0.answers(lease) }
     }
 
     mutating func add(_ claim: JobClaim, _ answer: JobResult.Answer) {
-        let result = JobResult(effect: claim.effect, lease: claim.lease, token: claim.token, answer: answer)
-        let size = result.size
+        let size = answer.size
+        makeRoom(for: size)
+        let written = growing.append(claim, answer)
+        guard answer.isStreamed else { return bytes += written }
+        let message = JobResult(effect: claim.effect, lease: claim.lease, token: claim.token, answer: answer)
+        streams[claim.lease, default: []].append(message)
         bytes += size
-        unsentBytes += size
-        if answer.isStreamed {
-            streams[claim.lease, default: []].append(result)
-            unsentStreamed += 1
-        }
-        unsent.append(result)
+    }
+
+    /// An answer of one message.
+    mutating func add(_ claim: JobClaim, message: UnsafeRawBufferPointer) {
+        makeRoom(for: 64 + message.count)
+        bytes += growing.append(claim, message: message)
     }
 
     mutating func forget(_ leases: [Lease]) {
-        var others: Set<Lease> = []
-        for lease in leases {
-            if !streams.isEmpty, let messages = streams.removeValue(forKey: lease) {
-                for message in messages { bytes -= message.size }
-                others.insert(lease)
-            }
-            // Nearly always, answers are acknowledged in the order in which they were sent.
-            if !sent.isEmpty, sent[0].lease == lease {
-                bytes -= sent.removeFirst().size
-            } else {
-                others.insert(lease)
+        var others = leases[...]
+        // Nearly always, answers are acknowledged in the order in which they were sent, and nothing was streamed.
+        while streams.isEmpty, !others.isEmpty, let oldest = sent.first {
+            let (count, freed) = oldest.forgetFirst(others)
+            if count == 0 { break }
+            others.removeFirst(count)
+            sentCount -= count
+            bytes -= freed
+            if oldest.isEmpty { keep(sent.removeFirst()) }
+        }
+        if !others.isEmpty { forget(Set(others)) }
+    }
+
+    /// Looks at each answer.
+    private mutating func forget(_ leases: Set<Lease>) {
+        if !streams.isEmpty {
+            for lease in leases {
+                for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.size }
             }
         }
-        guard !others.isEmpty else { return }
-        sent.removeAll { result in
-            guard others.contains(result.lease) else { return false }
-            bytes -= result.size
-            return true
+        var kept: Deque<AnswerBatch> = []
+        for batch in sent {
+            let count = batch.count
+            bytes -= batch.forget { leases.contains($0.claim.lease) }
+            sentCount -= count - batch.count
+            if !batch.isEmpty { kept.append(batch) }
         }
-        dropUnsent { others.contains($0.lease) }
+        sent = kept
+        dropUnsent { leases.contains($0.claim.lease) }
     }
 
     /// The streamed messages of a job up to this number are on disk.
     mutating func forget(_ mark: StreamMark) {
         guard var messages = streams.removeValue(forKey: mark.lease) else { return }
-        while let first = messages.first, first.index <= mark.index {
+        while let first = messages.first, first.answer.index <= mark.index {
             bytes -= first.size
             messages.removeFirst()
         }
         if !messages.isEmpty { streams[mark.lease] = messages }
-        guard unsentStreamed > 0 else { return }
-        dropUnsent { $0.lease == mark.lease && $0.answer.isStreamed && $0.index <= mark.index }
+        dropUnsent { $0.claim.lease == mark.lease && $0.isStreamed && $0.index <= mark.index }
     }
 
-    /// Streamed messages are counted with their streams, answers here.
-    private mutating func dropUnsent(_ isForgotten: (JobResult) -> Bool) {
-        guard !unsent.isEmpty else { return }
-        unsent.removeAll { result in
-            guard isForgotten(result) else { return false }
-            unsentBytes -= result.size
-            if result.answer.isStreamed { unsentStreamed -= 1 } else { bytes -= result.size }
-            return true
+    /// The bytes of streamed messages are counted with their streams, those of answers here.
+    private mutating func dropUnsent(_ isMeant: (AnswerBatch.Entry) -> Bool) {
+        for batch in unsent where !batch.isEmpty {
+            bytes -= batch.forget { !$0.isStreamed && isMeant($0) }
+            if batch.streamed > 0 { _ = batch.forget { $0.isStreamed && isMeant($0) } }
         }
+        full.removeAll { $0.isEmpty }
     }
 
     mutating func forgetAll() {
-        self = Outbox()
+        self = Outbox(limit: limit)
     }
 
     /// Everything is to be sent again, the oldest lease first, and of each lease what it streamed before its answer.
     mutating func rewind() {
-        let answers = Dictionary(answers.map { ($0.lease, $0) }) { first, _ in first }
-        unsent = Set(answers.keys).union(streams.keys).sorted().flatMap { lease in
-            Array(streams[lease] ?? []) + (answers[lease].map { [$0] } ?? [])
+        var answers: [Lease: (batch: AnswerBatch, place: Int, entry: AnswerBatch.Entry)] = [:]
+        for batch in sent + unsent {
+            batch.forEach { entry, place in if !entry.isStreamed { answers[entry.claim.lease] = (batch, place, entry) } }
         }
-        unsentBytes = unsent.reduce(0) { $0 + $1.size }
-        unsentStreamed = streams.values.reduce(0) { $0 + $1.count }
-        sent.removeAll()
+        sent = []
+        sentCount = 0
+        full = []
+        growing = AnswerBatch()
+        for lease in Set(answers.keys).union(streams.keys).sorted() {
+            for message in streams[lease] ?? [] {
+                makeRoom(for: message.size)
+                _ = growing.append(JobClaim(effect: message.effect, lease: lease, token: message.token), message.answer)
+            }
+            guard let (batch, place, entry) = answers[lease] else { continue }
+            makeRoom(for: batch.size(at: place))
+            growing.append(entry, at: place, of: batch)
+        }
     }
 
-    /// What was not sent yet, in frames of at most `limit` bytes; a larger result has a frame of its own.
-    mutating func takeUnsent(limit: Int) -> [[JobResult]] {
-        guard !unsent.isEmpty else { return [] }
-        let results = unsent
-        let frames = unsentBytes <= limit ? [results] : results.grouped(limit: limit, size: { $0.size })
-        if unsentStreamed == 0 { sent += results } else { sent += results.lazy.filter { !$0.answer.isStreamed } }
-        if planted(.resultForgotten) { sent.removeAll() }
-        unsent = []
-        unsent.reserveCapacity(results.count)
-        unsentBytes = 0
-        unsentStreamed = 0
-        return frames
+    /// What was not sent yet: the bodies of frames of at most `limit` bytes.
+    mutating func takeUnsent() -> [[UInt8]] {
+        var bodies: [[UInt8]] = []
+        for batch in unsent where !batch.isEmpty {
+            bodies.append(batch.body())
+            // They are kept with their streams.
+            if batch.streamed > 0 { _ = batch.forget { $0.isStreamed } }
+            if batch.isEmpty || planted(.resultForgotten) { continue }
+            sentCount += batch.count
+            sent.append(batch)
+        }
+        if !bodies.isEmpty {
+            full = []
+            growing = fresh()
+        }
+        return bodies
+    }
+
+    // MARK: Batches
+
+    private mutating func makeRoom(for size: Int) {
+        if !growing.isEmpty, growing.bytes + size > limit { grow(fresh()) }
+    }
+
+    /// Another batch grows from now on.
+    private mutating func grow(_ batch: AnswerBatch) {
+        if !growing.isEmpty { full.append(growing) }
+        growing = batch
+    }
+
+    private mutating func fresh() -> AnswerBatch {
+        defer { spare = nil }
+        return spare ?? AnswerBatch()
+    }
+
+    private mutating func keep(_ batch: AnswerBatch) {
+        guard spare == nil, batch.written <= Self.spareBytes else { return }
+        batch.removeAll()
+        spare = batch
     }
 }
 
 extension JobResult {
     /// About the bytes that it takes in a frame.
+    var size: Int { answer.size }
+}
+
+extension JobResult.Answer {
+    /// About the bytes that a result with it takes in a frame.
     var size: Int {
-        switch answer {
-        case .done(let messages): messages.reduce(64) { $0 + $1.count + 5 }
+        switch self {
+        case .done(let messages): 64 + messages.bytes + messages.count * 5
         case .failed(_, let text, _): 80 + text.utf8.count
         case .returned: 64
         case .streamed(_, let message, let checkpoint): 80 + message.count + (checkpoint?.count ?? 0)
@@ -137,8 +203,23 @@ extension JobResult {
     }
 
     /// The number of a streamed message; 0 for an answer.
-    fileprivate var index: Int {
-        if case .streamed(let index, _, _) = answer { index } else { 0 }
+    var index: Int {
+        if case .streamed(let index, _, _) = self { index } else { 0 }
+    }
+
+    /// What the store is told instead, if it cannot take this answer.
+    func replacement(limit: Int) -> Self? {
+        switch self {
+        case .done(let messages):
+            let bytes = messages.bytes
+            guard bytes > limit else { return nil }
+            return .failed(.unhandled, "an answer of \(bytes) bytes; \(limit) at most", permanent: true)
+        case .failed(let reason, let text, let permanent):
+            let limit = 1_000
+            return text.utf8.count > limit ? .failed(reason, String(text.prefix(limit)), permanent: permanent) : nil
+        case .returned, .streamed:
+            return nil
+        }
     }
 }
 
@@ -161,21 +242,5 @@ extension Array {
         }
         if start < endIndex { groups.append(start == startIndex ? self : Array(self[start...])) }
         return groups
-    }
-}
-
-extension JobResult.Answer {
-    /// An answer that the store can take.
-    func bounded(to limit: Int) -> Self {
-        switch self {
-        case .done(let messages):
-            let bytes = messages.reduce(0) { $0 + $1.count }
-            guard bytes > limit else { return self }
-            return .failed(.unhandled, "an answer of \(bytes) bytes; \(limit) at most", permanent: true)
-        case .failed(let reason, let text, let permanent):
-            return .failed(reason, String(text.prefix(1_000)), permanent: permanent)
-        case .returned, .streamed:
-            return self
-        }
     }
 }

@@ -45,7 +45,7 @@ public struct WorkerMachine: ~Copyable {
     private(set) var state = State.working
     private var connection: Connection
     var held: HeldJobs
-    var outbox = Outbox()
+    var outbox: Outbox
     var progress = ProgressBox()
     /// Running jobs whose last message came with a checkpoint: they may go on elsewhere at any time.
     var checkpointed: Set<Lease> = []
@@ -78,6 +78,7 @@ public struct WorkerMachine: ~Copyable {
         capacity = max(1, offer.slots) + max(0, readAhead)
         connection = Connection(settings.connection, random: random)
         held = HeldJobs(slots: max(1, offer.slots))
+        outbox = Outbox(limit: settings.frameBytes)
     }
 
     /// The store's timeline, which begins the idempotency key of each job; zero before the first WELCOME.
@@ -132,17 +133,38 @@ extension WorkerMachine {
     /// A handler ended, with this answer.
     public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        let next = finished(lease, answer, now: now, into: &actions)
+        let next = finished(lease, answer, now: { now }, into: &actions)
         return (next.map { [.start($0)] } ?? []) + actions
     }
 
     /// The same, with the actions behind those that are there, but for a start: the task that has the slot now is returned.
+    ///
+    /// - Parameter now: asked only if it matters what time it is; to read the clock takes as long as the rest of this.
     public mutating func finished(
-        _ lease: Lease, _ answer: JobResult.Answer, now: Timestamp, into actions: inout [Action]
+        _ lease: Lease, _ answer: JobResult.Answer, now: () -> Timestamp, into actions: inout [Action]
     ) -> JobTask? {
+        if let claim = finish(lease) { outbox.add(claim, answer.replacement(limit: settings.answerBytes) ?? answer) }
+        return startNext(now: now, &actions)
+    }
+
+    /// The same for an answer of one message, as most are. It is copied from where it stands.
+    public mutating func finished(
+        _ lease: Lease, message: UnsafeRawBufferPointer, now: () -> Timestamp, into actions: inout [Action]
+    ) -> JobTask? {
+        guard message.count <= settings.answerBytes else {
+            return finished(lease, .done(MessageList(Array(message)[...])), now: now, into: &actions)
+        }
+        if let claim = finish(lease) { outbox.add(claim, message: message) }
+        return startNext(now: now, &actions)
+    }
+
+    private mutating func finish(_ lease: Lease) -> JobClaim? {
         if !checkpointed.isEmpty { checkpointed.remove(lease) }
-        if let claim = held.finish(lease) { outbox.add(claim, answer.bounded(to: settings.answerBytes)) }
-        stopIfDone(now, &actions)
+        return held.finish(lease)
+    }
+
+    private mutating func startNext(now: () -> Timestamp, _ actions: inout [Action]) -> JobTask? {
+        if state != .working { stopIfDone(now(), &actions) }
         return held.startNext(now: now)
     }
 
@@ -152,9 +174,7 @@ extension WorkerMachine {
         var actions: [Action] = []
         let granted = raiseCredit()
         if outbox.hasUnsent {
-            for results in outbox.takeUnsent(limit: settings.frameBytes) {
-                send(.result(results, credit: credit), now, &actions)
-            }
+            sendAnswers(now, &actions)
             if repeatAt == nil { repeatAt = now + connection.silence }
         } else if granted {
             send(.credit(credit), now, &actions)
@@ -326,7 +346,7 @@ extension WorkerMachine {
     }
 
     private mutating func startWaiting(_ now: Timestamp, _ actions: inout [Action]) {
-        while let task = held.startNext(now: now) { actions.append(.start(task)) }
+        while let task = held.startNext(now: { now }) { actions.append(.start(task)) }
     }
 
     private mutating func answerOverdue(_ now: Timestamp, _ actions: inout [Action]) {
@@ -360,14 +380,19 @@ extension WorkerMachine {
 
     private mutating func stop(_ now: Timestamp, _ actions: inout [Action]) {
         if connection.isWelcomed {
-            for results in outbox.takeUnsent(limit: settings.frameBytes) {
-                send(.result(results, credit: credit), now, &actions)
-            }
+            sendAnswers(now, &actions)
             send(.goodbye, now, &actions)
         }
         connection.close()
         state = .stopped
         actions.append(.stop)
+    }
+
+    private mutating func sendAnswers(_ now: Timestamp, _ actions: inout [Action]) {
+        for body in outbox.takeUnsent() {
+            connection.sent(now: now)
+            actions.append(.send(Envelope(written: .result, number: credit, body: body, timeline: connection.timeline)))
+        }
     }
 
     private mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
