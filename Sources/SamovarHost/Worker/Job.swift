@@ -18,7 +18,8 @@ public struct Job<P: Program>: Sendable {
     /// How long this attempt may take; its task is cancelled then.
     public var timeout: Duration? { task.timeout }
     /// When this attempt is cancelled; nil if it may take as long as it likes.
-    public let deadline: ContinuousClock.Instant?
+    public var deadline: ContinuousClock.Instant? { limit?.deadline }
+    @usableFromInline let limit: TimeLimit?
     /// How far earlier attempts came with `stream`; nil if none has streamed anything.
     public var resume: Resume? { task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
     @usableFromInline let desk: JobDesk
@@ -28,7 +29,7 @@ public struct Job<P: Program>: Sendable {
     init(_ task: JobTask, in timeline: Timeline, desk: JobDesk) {
         self.timeline = timeline
         self.task = task
-        deadline = task.timeout.map { .now + $0 }
+        limit = task.timeout.map { TimeLimit($0) }
         self.desk = desk
         encode = { try MessagePackEncoder().encode($0) }
     }
@@ -43,7 +44,7 @@ public struct Job<P: Program>: Sendable {
     private init<Parent: Program>(of job: Job<Parent>, encode: @escaping @Sendable (P.Message) throws -> [UInt8]) {
         timeline = job.timeline
         task = job.task
-        deadline = job.deadline
+        limit = job.limit
         desk = job.desk
         self.encode = encode
     }
@@ -106,6 +107,17 @@ public struct Job<P: Program>: Sendable {
         public func checkpoint<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value? {
             try bytes.map { try MessagePackDecoder().decode(type, from: $0) }
         }
+    }
+}
+
+/// When a job is to end. An object of its own, for the size of an instant is known only at run time, and that of a job would be, too.
+@usableFromInline
+final class TimeLimit: Sendable {
+    let deadline: ContinuousClock.Instant
+
+    @usableFromInline
+    init(_ timeout: Duration) {
+        deadline = .now + timeout
     }
 }
 
