@@ -44,6 +44,8 @@ struct Answering<P: Program>: Sendable {
             } else {
                 next = writer.withWritten(0..<writer.count) { slot.ended(lease, message: $0) }
             }
+            // A slot without a job shall not hold much memory.
+            if writer.count > 64 << 10 { writer = MessagePackWriter(reserving: 256) }
         }
     }
 
@@ -64,7 +66,7 @@ struct Answering<P: Program>: Sendable {
         passCrashPoint(isBefore: false)
         let sent = desk.close()
         guard let last else { return .done(MessageList(sent)) }
-        if writer.count > 64 << 10 { writer = MessagePackWriter(reserving: 256) } else { writer.removeAll() }
+        writer.removeAll()
         try messages.encode(last, into: &writer)
         return sent.isEmpty ? nil : .done(MessageList(sent + [writer.bytes]))
     }

@@ -150,6 +150,7 @@ public struct Envelope: Equatable, Sendable {
         }
     }
 
+    /// What its frame is for; one that was written already need not be read for this.
     public var kind: FrameKind {
         switch content {
         case .frame(let frame): frame.kind
