@@ -64,6 +64,17 @@ extension MessagePackReader {
         return content
     }
 
+    /// Passes over what comes next if it is the same, byte by byte, as what stands between two positions; else it consumes nothing.
+    package mutating func skip(repeating positions: Range<Int>) -> Bool {
+        guard positions.upperBound <= position, positions.count <= end - next else { return false }
+        let isSame = bytes.withUnsafeBytes { bytes in
+            let here = bytes.startIndex + position
+            return positions.allSatisfy { bytes[$0] == bytes[here + $0 - positions.lowerBound] }
+        }
+        if isSame { next += positions.count }
+        return isSame
+    }
+
     /// Reads one whole value of any type.
     public mutating func readValue() throws(MessagePackError) -> MessagePackValue {
         let start = next

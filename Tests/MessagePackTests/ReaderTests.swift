@@ -2,6 +2,17 @@ import MessagePack
 import Testing
 
 @Suite struct ReaderTests {
+    @Test func `What comes next is passed over only if it is what stood there before, wherever the bytes begin`() throws {
+        var reader = MessagePackReader(hex("ff01c0a17801c0a17801c0a17901c0a1")[1...])
+        let first = 0..<4
+        #expect(!reader.skip(repeating: first) && reader.position == 0, "it was not read yet")
+        for _ in 0..<3 { try reader.skip() }
+        #expect(reader.skip(repeating: first) && reader.position == 8)
+        #expect(!reader.skip(repeating: first) && reader.position == 8, "the last byte is another")
+        for _ in 0..<3 { try reader.skip() }
+        #expect(!reader.skip(repeating: first) && reader.position == 12, "the last byte is missing")
+    }
+
     @Test func `an error leaves the reader where it was`() throws {
         var reader = MessagePackReader(hex("a178"))
         #expect(throws: MessagePackError(.typeMismatch, "expected an integer, found a string \"x\"", offset: 0)) {

@@ -163,8 +163,8 @@ extension MessagePackReader {
         guard found == count else { throw WireError.malformed("\(name) has \(count) fields, not \(found)") }
     }
 
-    mutating func readQueue(likely queue: Queue = .default) throws -> Queue {
-        Queue(try readString(likely: queue.name))
+    mutating func readQueue() throws -> Queue {
+        Queue(try readString(likely: Queue.default.name))
     }
 
     mutating func readInstance() throws -> Instance {

@@ -18,11 +18,11 @@ final class TaskFrame: Sendable {
     }
 
     /// What is nearly always the same for neighbouring tasks, and then kept once for them.
-    struct Terms: Equatable, Sendable {
-        var instance = Instance.main
-        var queue = Queue.default
-        var timeout: Duration?
-        var resume: StreamPlace?
+    struct Terms: Sendable {
+        let instance: Instance
+        let queue: Queue
+        let timeout: Duration?
+        let resume: StreamPlace?
     }
 
     let bytes: ArraySlice<UInt8>
@@ -42,17 +42,19 @@ extension MessagePackReader {
         let count = try readArrayHeader()
         var rows: [TaskFrame.Row] = []
         rows.reserveCapacity(Swift.min(count, 4_096))
-        var known = TaskFrame.Terms()
-        var terms = [known]
+        var terms: [TaskFrame.Terms] = []
+        // Where those of the task before stand.
+        var known = 0..<0
         for _ in 0..<count {
             try readFields(10, of: "a task")
             let effect = try readEffect()
             let lease = try readLease()
             let token = try readUInt64()
             let attempt = try readInt()
-            if let others = try readTerms(unless: known) {
-                known = others
-                terms.append(others)
+            if known.isEmpty || !skip(repeating: known) {
+                let start = position
+                terms.append(try readTerms())
+                known = start..<position
             }
             let payload = try readBinaryPlace()
             rows.append(
@@ -63,14 +65,9 @@ extension MessagePackReader {
         return rows.indices.map { JobTask(row: $0, of: frame) }
     }
 
-    /// The terms of a task; nil if they are these.
-    private mutating func readTerms(unless known: borrowing TaskFrame.Terms) throws -> TaskFrame.Terms? {
-        let instance = try readInstance()
-        let queue = try readQueue(likely: known.queue)
-        let timeout: Duration? = try readNil() ? nil : try readMilliseconds()
-        let resume = try readOptionalPlace()
-        let isKnown =
-            timeout == known.timeout && resume == nil && known.resume == nil && instance == known.instance && queue == known.queue
-        return isKnown ? nil : TaskFrame.Terms(instance: instance, queue: queue, timeout: timeout, resume: resume)
+    private mutating func readTerms() throws -> TaskFrame.Terms {
+        TaskFrame.Terms(
+            instance: try readInstance(), queue: try readQueue(), timeout: try readNil() ? nil : try readMilliseconds(),
+            resume: try readOptionalPlace())
     }
 }
