@@ -65,6 +65,15 @@ public struct MessagePackReader: Sendable {
         return type
     }
 
+    /// Whether the next value has others in it.
+    var nextIsContainer: Bool {
+        guard next < end else { return false }
+        switch byte(at: next) {
+        case Format.fixMap..<Format.fixString, Format.array16...Format.map32: return true
+        default: return false
+        }
+    }
+
     // MARK: Scalars
 
     /// Consumes nil and returns true; consumes nothing and returns false if the next value is another.

@@ -164,10 +164,12 @@ private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<
 extension MessagePackable {
     /// Fails, however, if the bytes of the reader are not exactly one value of this type.
     fileprivate init(directlyFrom reader: inout MessagePackReader) throws(MessagePackError) {
-        // Holds off bytes that are too deep from a type which does not count the depth.
-        try reader.skip()
-        guard reader.isAtEnd else { throw reader.truncated() }
-        reader.next = reader.bytes.startIndex
+        if reader.nextIsContainer {
+            // Holds off bytes that are too deep from a type which does not count the depth.
+            try reader.skip()
+            guard reader.isAtEnd else { throw reader.truncated() }
+            reader.next = reader.bytes.startIndex
+        }
         self = try Self(from: &reader)
         guard reader.isAtEnd else { throw reader.truncated() }
     }

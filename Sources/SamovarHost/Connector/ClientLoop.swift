@@ -177,7 +177,7 @@ struct ClientLoop: ~Copyable {
             case .disconnect: front.disconnect(&poller)
             case .send(let envelope):
                 try front.send(envelope)
-                CrashPoint.pass(.clientAfterSend, if: envelope.frame.kind == .send)
+                CrashPoint.pass(.clientAfterSend, if: envelope.kind == .send)
             case .welcomed(_, let timeline): client.connectedContinuation.yield(.success(timeline))
             case .answered(let outcome):
                 CrashPoint.pass(.clientBeforeReceipt)

@@ -227,11 +227,11 @@ final class StoreLoop: Sendable {
     ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
-            CrashPoint.pass(.storeBeforeTask, if: envelope.frame.kind == .task)
+            CrashPoint.pass(.storeBeforeTask, if: envelope.kind == .task)
             try sockets.send(envelope, to: route)
-            CrashPoint.pass(.storeAfterReceipt, if: envelope.frame.kind == .receipt)
+            CrashPoint.pass(.storeAfterReceipt, if: envelope.kind == .receipt)
         case .publish(let envelope, let instance):
-            CrashPoint.pass(.storeBeforeView, if: envelope.frame.kind == .view)
+            CrashPoint.pass(.storeBeforeView, if: envelope.kind == .view)
             try sockets.publish(envelope, of: instance)
         case .append(let first, let last, let bytes): journal.post(.append(Batch(first: first, last: last, bytes: bytes)))
         case .save(let turn, let bytes): upkeep.post(.save(Snapshot(turn: turn, bytes: bytes)))

@@ -20,7 +20,7 @@ public struct Divergence: Equatable, Sendable {
     public let message: [UInt8]
     /// The hash that the journal has; 0 if nothing was ordered, nil at turn 1, whose record has none.
     public let recorded: UInt64?
-    /// The hash of what is ordered now.
+    /// The hash of what is ordered now; as a former build wrote it, if the record has that.
     public let hash: UInt64
     /// What is ordered now.
     public let orders: [Order]

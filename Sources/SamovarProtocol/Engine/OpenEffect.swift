@@ -1,4 +1,3 @@
-import MessagePack
 public import SamovarCore
 
 /// An effect that was ordered and is not closed yet, with everything that survives a restart.
@@ -8,7 +7,7 @@ public import SamovarCore
 ///
 /// `@unchecked`: nothing in a box changes once it is made.
 public struct OpenEffect: Equatable, @unchecked Sendable {
-    private struct Fields: Equatable {
+    private struct Fields: Equatable, Sendable {
         let id: EffectID
         let root: Int
         let instance: Instance

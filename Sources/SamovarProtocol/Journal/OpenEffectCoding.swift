@@ -9,7 +9,7 @@ extension OpenEffect {
         writer.write(root)
         writer.write(instance)
         options.write(to: &writer)
-        writer.writeBinary(payload)
+        withPayload { writer.writeBinary($0) }
         writer.write(failures)
         writer.write(deaths)
         if let failed { writer.write(failed) } else { writer.writeNil() }
@@ -22,7 +22,8 @@ extension OpenEffect {
     init(from reader: inout MessagePackReader) throws {
         try reader.readFields(13, of: "an effect")
         let id = try reader.readEffect()
-        let root = try reader.readInt()
+        let root = try reader.readCount()
+        guard id.turn >= 0 else { throw WireError.malformed("\(id) is no effect") }
         let instance = try reader.readInstance()
         let options = try RunOptions(from: &reader)
         let payload = try reader.readBinary()

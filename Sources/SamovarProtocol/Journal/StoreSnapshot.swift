@@ -64,13 +64,13 @@ extension StoreState {
         seed = try reader.readBinary()
         try engine.restore(state: try reader.readBinary(), head: head, writtenBy: author)
         for effect in try reader.readList({ try OpenEffect(from: &$0) }) {
-            ledger.open(effect.with(payload: try engine.migrated(effect: effect.payload, from: author)))
+            ledger.open(try migrated(effect, from: author))
         }
         _ = try reader.readList { reader in
             try reader.readFields(4, of: "a dead effect")
             let effect = try OpenEffect(from: &reader)
             let failure = try Failure(from: &reader)
-            ledger.open(effect.with(payload: try engine.migrated(effect: effect.payload, from: author)))
+            ledger.open(try migrated(effect, from: author))
             ledger.bury(effect.id, failure)
         }
         _ = try reader.readList { reader in
@@ -102,6 +102,12 @@ extension StoreState {
         sessions.restore(expired: expired, forgottenTurn: forgotten)
         // Nobody runs anything yet.
         ledger.forgetChanges()
+    }
+
+    /// An effect of another version of the program, as this one reads it.
+    private func migrated(_ effect: OpenEffect, from author: Int) throws -> OpenEffect {
+        guard author < engine.schema.version else { return effect }
+        return effect.with(payload: try engine.migrated(effect: effect.payload, from: author))
     }
 }
 

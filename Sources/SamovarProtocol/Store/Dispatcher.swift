@@ -307,7 +307,7 @@ struct Dispatcher {
 
     /// Removes a worker; returns its jobs in the order in which it was given them.
     mutating func leave(_ id: WorkerID) -> [EffectID] {
-        guard let desk = workers.removeValue(forKey: id) else { return [] }
+        guard let desk = workers[id] else { return [] }
         serve([], desk)
         rotation.remove(id)
         let jobs = places.effects(of: desk)
@@ -315,6 +315,8 @@ struct Dispatcher {
             _ = places.remove(job)
             told[job] = nil
         }
+        // Now that no row refers to its desk any more.
+        workers[id] = nil
         return jobs
     }
 

@@ -68,6 +68,7 @@ struct EffectTable<Value> {
     /// Enters what belongs to an effect; false if it has an entry, which stays as it is.
     @discardableResult
     mutating func insert(_ value: consuming Value, for id: EffectID) -> Bool {
+        precondition(id.turn != .min, "nobody has an entry")
         // At most half of the places are taken, so that free ones are near.
         if 2 * (count + 1) > slots.count { grow() }
         let place = slots.withUnsafeMutableBufferPointer { slots -> Int? in

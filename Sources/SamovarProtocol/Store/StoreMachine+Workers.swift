@@ -157,7 +157,7 @@ extension StoreMachine {
         }
         switch (consume result).answer {
         case .done(let messages):
-            // Asked only if it can be, for that takes a copy of the machine.
+            // Asked only where it may be: the compiler moves the whole machine for that call.
             if !unheard.isEmpty, lacksMessages(id, lease) {
                 counters.lateResults += 1
                 giveBackIfCurrent(id, lease, now: now)

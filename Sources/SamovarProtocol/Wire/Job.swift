@@ -130,7 +130,10 @@ public struct JobTask: Equatable, Sendable {
         writer.write(queue.name)
         if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
         writer.writeOptional(resume)
-        writer.writeBinary(payload)
+        switch work {
+        case .handedOut(let effect): effect.withPayload { writer.writeBinary($0) }
+        case .read: writer.writeBinary(payload)
+        }
     }
 
     /// Eight values.

@@ -69,9 +69,9 @@ struct Outbox {
 
     mutating func forget(_ leases: [Lease]) {
         var others = leases[...]
-        // Nearly always, answers are acknowledged in the order in which they were sent, and nothing was streamed.
-        while streams.isEmpty, !others.isEmpty, let oldest = sent.first {
-            let (count, freed) = oldest.forgetFirst(others)
+        // Nearly always, answers are acknowledged in the order in which they were sent, and nothing was streamed before them.
+        while !others.isEmpty, let oldest = sent.first {
+            let (count, freed) = oldest.forgetFirst(streams.isEmpty ? others : others.prefix { streams[$0] == nil })
             if count == 0 { break }
             others.removeFirst(count)
             sentCount -= count

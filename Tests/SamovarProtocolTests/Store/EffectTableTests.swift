@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -65,5 +66,18 @@ import Testing
         #expect(table[id(.min, .min)] == nil)
         #expect(table.removeValue(forKey: id(.min, .min)) == nil)
         #expect(table.count == others)
+    }
+
+    @Test func `An effect that no turn can have ordered is not read from a snapshot`() throws {
+        for turn in [0, 7, -1, Int.min] {
+            var writer = MessagePackWriter()
+            OpenEffect(id: id(turn), root: 0, payload: [1], now: at(0)).write(to: &writer)
+            var reader = MessagePackReader(writer.bytes)
+            if turn >= 0 {
+                #expect(try OpenEffect(from: &reader).id == id(turn))
+            } else {
+                #expect(throws: WireError.malformed("\(turn)/0 is no effect")) { _ = try OpenEffect(from: &reader) }
+            }
+        }
     }
 }
