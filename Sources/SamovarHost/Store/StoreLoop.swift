@@ -150,7 +150,13 @@ final class StoreLoop: Sendable {
             try poller.wait(timeoutMilliseconds: timeout)
             if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
             let now = clock.now()
-            if poller.isReadable(wakeup) { try takeNews(&machine, now) }
+            if poller.isReadable(wakeup) {
+                try takeNews(&machine, now)
+                // The journal shall not rest, and what waited for it shall not wait for a whole round.
+                for action in machine.takeActions() {
+                    guard try perform(action, journal, upkeep, &sockets) else { return }
+                }
+            }
             mayHaveMore = try sockets.receive(poller) { route, frames, isTruncated in
                 if isTruncated {
                     machine.receivedNoise("more than two frames", from: route)

@@ -148,7 +148,8 @@ extension StoreMachine {
         snapshotIfDue()
     }
 
-    /// The journal holds every turn up to this one.
+    /// The journal holds every turn up to this one. What was taken meanwhile goes there at once, and does not wait for another round: perform
+    /// what this gives before you call `advance`.
     public mutating func committed(through turn: Int, now: Timestamp) {
         isCommitting = false
         isIsolating = false
@@ -156,6 +157,7 @@ extension StoreMachine {
         state.engine.committed(through: turn)
         for action in gate.open(to: turn) { leave(action) }
         dispatcher.left(through: turn, now: time(now))
+        if phase != .stopped, phase != .recovering { closeBatch() }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
