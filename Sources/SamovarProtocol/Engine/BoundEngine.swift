@@ -37,11 +37,13 @@ final class BoundEngine: ProgramEngine {
     }
 
     func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
-        if let message = messages.only {
-            try turns.answer(message, effect, lease, root, now, log)
-        } else {
-            try turns.answers(messages, effect, lease, root, now, log)
-        }
+        try turns.answers(messages, effect, lease, root, now, log)
+    }
+
+    func take(
+        only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
+        try turns.answer(message, effect, lease, root, now, log)
     }
 
     func take(
@@ -100,7 +102,7 @@ extension TypedEngine {
                 try self.take(only: message, effect: effect, lease: lease, root: root, now: now, log: log)
             },
             answers: { messages, effect, lease, root, now, log in
-                try self.take(several: messages, effect: effect, lease: lease, root: root, now: now, log: log)
+                try self.take(answer: messages, effect: effect, lease: lease, root: root, now: now, log: log)
             },
             streamed: { message, checkpoint, origin, root, now, log in
                 try self.take(streamed: message, checkpoint: checkpoint, origin: origin, root: root, now: now, log: log)

@@ -74,7 +74,7 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
 
     public var queue: Queue { options.queue }
     public var retry: Retry { options.retry }
-    public var timeout: Duration? { options.timeout }
+    public var timeout: Duration? { isUsual ? nil : options.timeout }
 
     /// An effect that a turn orders now.
     init(

@@ -25,6 +25,9 @@ public protocol ProgramEngine: AnyObject {
     /// - Throws: `UnreadableAnswer` if a message is not one of this program, and then nothing was applied; `GroupLimit`.
     func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
 
+    /// The same for an answer of one message, as nearly all are.
+    func take(only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
+
     /// Applies a message that a job sent before its end.
     ///
     /// - Throws: `UnreadableAnswer` if it is not one of this program, and then nothing was applied; `GroupLimit`.
@@ -74,6 +77,12 @@ public protocol ProgramEngine: AnyObject {
 }
 
 extension ProgramEngine {
+    public func take(
+        only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+    ) throws {
+        try take(answer: MessageList(message), effect: effect, lease: lease, root: root, now: now, log: log)
+    }
+
     public var oldestReadableVersion: Int { schema.version }
     public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] { effect }
     public func committed(through turn: Int) {}

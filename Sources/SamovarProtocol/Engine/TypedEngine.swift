@@ -184,19 +184,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     @usableFromInline
     func encoded(refusal: P.Refusal) throws -> [UInt8] { try encoder.encode(refusal) }
 
-    public func take(
-        answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
-    ) throws {
-        if let message = messages.only {
-            try take(only: message, effect: effect, lease: lease, root: root, now: now, log: log)
-        } else {
-            try take(several: messages, effect: effect, lease: lease, root: root, now: now, log: log)
-        }
-    }
-
-    /// An answer of one message, as nearly all are.
     @inlinable
-    func take(
+    public func take(
         only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
     ) throws {
         let origin = Origin.effect(effect, lease: lease, index: 0)
@@ -207,8 +196,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 
     @inlinable
-    func take(
-        several messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
+    public func take(
+        answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
     ) throws {
         var decoded: [P.Message] = []
         decoded.reserveCapacity(messages.count)

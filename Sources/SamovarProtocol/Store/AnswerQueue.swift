@@ -8,36 +8,51 @@ struct AnswerQueue {
     private struct Frame {
         let worker: Dispatcher.WorkerDesk
         /// Never empty.
-        let results: [JobResult]
+        let results: JobResults
     }
 
+    /// The frame that is taken from, until the next one is begun, and those that wait behind it.
+    private var results: JobResults = []
     private var frames: Deque<Frame> = []
     /// Of the first frame, how many have been taken.
     private var taken = 0
+    /// Whose the newest answer was that has been taken.
+    private(set) var worker: Dispatcher.WorkerDesk?
 
-    var isEmpty: Bool { frames.isEmpty }
+    var isEmpty: Bool { taken == results.rows.count && frames.isEmpty }
 
     /// The effect that the next answer is of.
-    var first: EffectID? { frames.isEmpty ? nil : frames[0].results[taken].effect }
-
-    /// The answers of one worker.
-    func of(_ worker: WorkerID) -> some Sequence<JobResult> {
-        frames.enumerated().lazy.filter { $0.element.worker.id == worker }
-            .flatMap { [taken] in $0.element.results.dropFirst($0.offset == 0 ? taken : 0) }
+    var first: EffectID? {
+        if taken < results.rows.count { return results.rows[taken].effect }
+        return frames.first?.results.rows.first?.effect
     }
 
-    mutating func append(_ results: [JobResult], of worker: Dispatcher.WorkerDesk) {
+    /// The answers of one worker.
+    func of(_ worker: WorkerID) -> [JobResult] {
+        let first = self.worker?.id == worker ? Array(results.dropFirst(taken)) : []
+        return first + frames.lazy.filter { $0.worker.id == worker }.flatMap(\.results)
+    }
+
+    mutating func append(_ results: JobResults, of worker: Dispatcher.WorkerDesk) {
         if !results.isEmpty { frames.append(Frame(worker: worker, results: results)) }
     }
 
-    mutating func popFirst() -> (JobResult, of: Dispatcher.WorkerDesk)? {
-        guard !frames.isEmpty else { return nil }
-        let next = (frames[0].results[taken], of: frames[0].worker)
-        taken += 1
-        if taken == frames[0].results.count {
-            frames.removeFirst()
-            taken = 0
+    /// Takes an answer. What it says can be asked for until the next one is taken.
+    mutating func popFirst() -> JobResults.Row? {
+        if taken == results.rows.count {
+            guard let next = frames.popFirst() else { return nil }
+            (results, worker, taken) = (next.results, next.worker, 0)
         }
-        return next
+        defer { taken += 1 }
+        return results.rows[taken]
     }
+
+    /// The only message of an answer that was just taken; nil if it is another.
+    func message(of row: JobResults.Row) -> ArraySlice<UInt8>? {
+        guard case .message(let place) = row.answer else { return nil }
+        return results.bytes[place]
+    }
+
+    /// What an answer says that was just taken.
+    func answer(of row: JobResults.Row) -> JobResult.Answer { results.answer(of: row) }
 }

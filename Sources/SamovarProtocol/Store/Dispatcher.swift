@@ -24,7 +24,7 @@ struct Dispatcher {
         /// What waits in them.
         @exclusivity(unchecked) fileprivate var lines: [WaitingLine] = []
         /// Tasks that it is handed in this round.
-        @exclusivity(unchecked) fileprivate var handed: [JobTask] = []
+        @exclusivity(unchecked) fileprivate var handed = TaskBatch()
         /// Tasks that it may have been sent since its HELLO.
         @exclusivity(unchecked) var credit = 0
         /// Tasks that it was sent since its HELLO.
@@ -114,7 +114,8 @@ struct Dispatcher {
 
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
-        !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
+        if trustsNewcomers, effect.isUsual { return false }
+        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
     }
 
     /// Whether no effect is a suspect of which no worker has died.
@@ -356,35 +357,36 @@ struct Dispatcher {
 
     // MARK: Assigning
 
+    /// What the tasks of one round have in common.
+    struct Handout {
+        /// The turn that they wait for at the gate.
+        let floor: Int
+        /// What a job has beyond its timeout.
+        let grace: Duration
+        /// About the bytes of a frame.
+        let frameBytes: Int
+        let proof: JobProof
+    }
+
     /// Hands waiting effects to workers with room.
     ///
-    /// - Parameter floor: the turn that the tasks wait for at the gate.
     /// - Returns: the tasks of each worker that gets some, in the order in which workers got their first.
-    mutating func assign(
-        from ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64
-    ) -> [(worker: WorkerDesk, tasks: [JobTask])] {
+    mutating func assign(from ledger: EffectLedger, _ handout: Handout) -> [(worker: WorkerDesk, frames: [TaskBatch.Frame])] {
         guard hasWaiting else { return [] }
         var served: [WorkerDesk] = []
-        isolateSuspects(ledger, floor: floor, grace: grace, token: token, &served)
+        isolateSuspects(ledger, handout, &served)
         // Who is alone is given all at once.
         let share = rotation.count == 1 ? Int.max : 1
         var passes = rotation.count
         while passes > 0, let id = rotation.next() {
             passes -= 1
             guard let desk = workers[id], desk.id != reserved else { continue }
-            let given = fill(desk, atMost: share, from: ledger, floor: floor, grace: grace, token: token, &served)
-            if given { passes = rotation.count }
+            if fill(desk, atMost: share, from: ledger, handout, &served) { passes = rotation.count }
         }
-        return served.map { desk in
-            defer { desk.handed = [] }
-            return (desk, desk.handed)
-        }
+        return served.map { ($0, $0.handed.takeFrames()) }
     }
 
-    private mutating func isolateSuspects(
-        _ ledger: EffectLedger, floor: Int, grace: Duration, token: (EffectID, Lease) -> UInt64,
-        _ served: inout [WorkerDesk]
-    ) {
+    private mutating func isolateSuspects(_ ledger: EffectLedger, _ handout: Handout, _ served: inout [WorkerDesk]) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
             guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
@@ -393,7 +395,7 @@ struct Dispatcher {
                 return desk.running == 0 && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
-                give(effect, at: place, to: empty, floor: floor, grace: grace, token: token, &served)
+                give(effect, at: place, to: empty, handout, &served)
             } else {
                 kept.append(id)
             }
@@ -411,15 +413,14 @@ struct Dispatcher {
 
     /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
     private mutating func fill(
-        _ desk: WorkerDesk, atMost limit: Int, from ledger: EffectLedger, floor: Int, grace: Duration,
-        token: (EffectID, Lease) -> UInt64, _ served: inout [WorkerDesk]
+        _ desk: WorkerDesk, atMost limit: Int, from ledger: EffectLedger, _ handout: Handout, _ served: inout [WorkerDesk]
     ) -> Bool {
         var given = 0
         for line in desk.lines {
             while given < limit, hasRoom(desk), desk.hasRoom(for: line.queue), let first = line.popFirst() {
                 let isThere = places.isWaiting(first.effect, at: first.place)
                 guard isThere, let effect = ledger.open[first.effect], !isSuspect(effect) else { continue }
-                give(effect, at: first.place, to: desk, floor: floor, grace: grace, token: token, &served)
+                give(effect, at: first.place, to: desk, handout, &served)
                 given += 1
             }
         }
@@ -427,18 +428,17 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: consuming OpenEffect, at place: Int, to worker: WorkerDesk, floor: Int, grace: Duration,
-        token: (EffectID, Lease) -> UInt64, _ served: inout [WorkerDesk]
+        _ effect: consuming OpenEffect, at place: Int, to worker: WorkerDesk, _ handout: Handout, _ served: inout [WorkerDesk]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
-        let token = token(effect.id, lease)
+        let token = handout.proof.token(of: effect.id, under: lease)
         assign(effect, at: place, to: worker, lease: lease, token: token)
         worker.sent += 1
-        if let timeout = effect.timeout { atGate.append((floor, effect.id, lease, timeout + grace)) }
+        if let timeout = effect.timeout { atGate.append((handout.floor, effect.id, lease, timeout + handout.grace)) }
         if worker.handed.isEmpty { served.append(worker) }
-        worker.handed.append(JobTask(effect, lease: lease, token: token))
+        worker.handed.append(JobTask(effect, lease: lease, token: token), number: worker.sent, limit: handout.frameBytes)
     }
 
     private mutating func assign(_ effect: OpenEffect, at place: Int, to desk: WorkerDesk, lease: Lease, token: UInt64) {

@@ -17,6 +17,7 @@ struct EffectPlaces {
         fileprivate(set) var lease = Lease(start: 0, counter: 0)
         /// What proves that the lease was given.
         fileprivate(set) var token: UInt64 = 0
+        /// Nil also for the default ones.
         fileprivate var options: RunOptions?
         /// The rows that the same worker was given before and after this one.
         fileprivate var before: Int?
@@ -28,7 +29,7 @@ struct EffectPlaces {
         }
 
         fileprivate mutating func give(
-            _ options: RunOptions, to desk: Dispatcher.WorkerDesk, lease: Lease, token: UInt64, after before: Int?
+            _ options: RunOptions?, to desk: Dispatcher.WorkerDesk, lease: Lease, token: UInt64, after before: Int?
         ) {
             holder = .passUnretained(desk)
             self.lease = lease
@@ -80,7 +81,7 @@ struct EffectPlaces {
     /// Gives a waiting effect, whose row has this number, to a worker.
     mutating func give(_ effect: OpenEffect, at number: Int, to desk: Dispatcher.WorkerDesk, lease: Lease, token: UInt64) {
         let before = desk.newest
-        rows[number].give(effect.options, to: desk, lease: lease, token: token, after: before)
+        rows[number].give(effect.isUsual ? nil : effect.options, to: desk, lease: lease, token: token, after: before)
         if let before { rows[before].after = number }
         desk.newest = number
     }

@@ -33,8 +33,8 @@ extension StoreMachine {
             budget -= 1
             if let effect = answers.first {
                 guard suspects.isEmpty || mayTake(.answer(effect)) else { break }
-                guard let (result, worker) = answers.popFirst() else { break }
-                take(result, of: worker, now: now)
+                guard let row = answers.popFirst() else { break }
+                take(row, now: now)
             } else if let id = crowded.popFirst() {
                 failCrowded(id, now: now)
             } else if let failed = postponed.first {
@@ -117,16 +117,15 @@ extension StoreMachine {
     private mutating func assign(now: Timestamp) {
         followLedger(now: now)
         guard phase == .serving, dispatcher.hasWaiting else { return }
-        let proof = JobProof(timeline, secret)
-        let handed = dispatcher.assign(from: state.ledger, floor: head, grace: settings.timeoutGrace) {
-            proof.token(of: $0, under: $1)
-        }
-        for (desk, tasks) in handed {
+        let handed = dispatcher.assign(
+            from: state.ledger,
+            Dispatcher.Handout(
+                floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: JobProof(timeline, secret)))
+        for (desk, frames) in handed {
             guard case .worker? = peers[desk.route] else { continue }
-            var number = desk.sent - tasks.count
-            for frame in tasks.grouped(limit: settings.taskFrameBytes, size: { $0.size }) {
-                number += frame.count
-                send(.task(frame, number: number), to: desk.route, floor: planted(.taskBeforeDurable) ? .none : .turn(head))
+            for frame in frames {
+                let envelope = Envelope(written: .task, number: frame.number, body: frame.body, timeline: timeline)
+                emit(.send(envelope, to: desk.route), floor: planted(.taskBeforeDurable) ? .none : .turn(head))
             }
         }
         dispatcher.left(through: gate.durable, now: now)

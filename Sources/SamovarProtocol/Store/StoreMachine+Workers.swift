@@ -110,19 +110,17 @@ extension StoreMachine {
         }
     }
 
-    private mutating func receive(_ results: [JobResult], of worker: Dispatcher.WorkerDesk) {
+    private mutating func receive(_ results: JobResults, of worker: Dispatcher.WorkerDesk) {
         var forged: Set<Int> = []
-        // By index: a copy of a result counts its references.
-        for index in results.indices {
-            let effect = results[index].effect
-            if !isGenuine(effect, results[index].lease, results[index].token) {
+        for (number, row) in results.rows.enumerated() {
+            if !isGenuine(row.effect, row.lease, row.token) {
                 drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
-                forged.insert(index)
-            } else if hasLostTail(effect.turn, of: timeline, what: "worker \(worker.id)") {
+                forged.insert(number)
+            } else if hasLostTail(row.effect.turn, of: timeline, what: "worker \(worker.id)") {
                 return
             }
         }
-        let genuine = forged.isEmpty ? results : results.indices.filter { !forged.contains($0) }.map { results[$0] }
+        let genuine = forged.isEmpty ? results : JobResults(results.indices.filter { !forged.contains($0) }.map { results[$0] })
         answers.append(genuine, of: worker)
     }
 
@@ -141,11 +139,12 @@ extension StoreMachine {
         acknowledged.removeAll(keepingCapacity: true)
     }
 
-    /// The turn of an answer. An effect that is closed already was answered before: the worker may forget it.
-    mutating func take(_ result: consuming JobResult, of worker: Dispatcher.WorkerDesk, now: Timestamp) {
-        let id = result.effect
-        let lease = result.lease
-        if case .streamed(let index, let message, let checkpoint) = result.answer {
+    /// The turn of the answer that was just taken. An effect that is closed already was answered before: the worker may forget it.
+    mutating func take(_ row: JobResults.Row, now: Timestamp) {
+        guard let worker = answers.worker else { return }
+        let (id, lease) = (row.effect, row.lease)
+        let message = answers.message(of: row)
+        if message == nil, case .streamed(let index, let message, let checkpoint) = answers.answer(of: row) {
             return take(message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: worker.route, now: now)
         }
         counters.results += 1
@@ -155,20 +154,34 @@ extension StoreMachine {
             counters.lateResults += 1
             return
         }
-        switch (consume result).answer {
-        case .done(let messages):
+        if let message {
             // Asked only where it may be: the compiler moves the whole machine for that call.
-            if !unheard.isEmpty, lacksMessages(id, lease) {
-                counters.lateResults += 1
-                giveBackIfCurrent(id, lease, now: now)
-            } else {
-                complete(id, root: root, messages: messages, lease: lease, now: now)
+            if !unheard.isEmpty, lacksMessages(id, lease) { return takeLate(id, lease, now: now) }
+            return complete(id, root: root, lease: lease, now: now) { engine, log throws in
+                try engine.take(only: message, effect: id, lease: lease, root: root, now: now, log: log)
+            }
+        }
+        switch answers.answer(of: row) {
+        case .done(let messages):
+            if lacksMessages(id, lease) { return takeLate(id, lease, now: now) }
+            if messages.isEmpty {
+                close(id, answered: lease)
+                return write(.done(id), root: root, now: now)
+            }
+            complete(id, root: root, lease: lease, now: now) { engine, log throws in
+                try engine.take(answer: messages, effect: id, lease: lease, root: root, now: now, log: log)
             }
         case .failed(let reason, let text, let permanent):
             attemptFailed(id, reason, text, lease: lease, isPermanent: permanent, now: now)
         case .returned: giveBackIfCurrent(id, lease, now: now)
         case .streamed: break
         }
+    }
+
+    /// An answer whose job has streamed messages that have not all come.
+    private mutating func takeLate(_ id: EffectID, _ lease: Lease, now: Timestamp) {
+        counters.lateResults += 1
+        giveBackIfCurrent(id, lease, now: now)
     }
 
     /// The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next, and one
@@ -180,11 +193,10 @@ extension StoreMachine {
         return holder.lease == lease
     }
 
-    private mutating func complete(_ id: EffectID, root: Int, messages: MessageList, lease: Lease, now: Timestamp) {
-        if messages.isEmpty {
-            close(id, answered: lease)
-            return write(.done(id), root: root, now: now)
-        }
+    /// Applies the messages of an answer.
+    private mutating func complete(
+        _ id: EffectID, root: Int, lease: Lease, now: Timestamp, _ apply: (any ProgramEngine, TurnLog) throws -> Void
+    ) {
         let call = ProgramCall.answer(id)
         if quarantine(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil {
             return close(id, answered: lease)
@@ -192,7 +204,7 @@ extension StoreMachine {
         begin(call)
         do {
             let before = head
-            try state.engine.take(answer: messages, effect: id, lease: lease, root: root, now: now, log: log)
+            try apply(state.engine, log)
             end(call)
             counters.applied += head - before
             state.time = now

@@ -48,7 +48,7 @@ public enum Frame: Equatable, Sendable {
     /// Jobs for a worker; the number of the last, counted from its HELLO.
     case task([JobTask], number: Int)
     /// Answers of jobs, and the worker's credit.
-    case result([JobResult], credit: Int)
+    case result(JobResults, credit: Int)
     /// The worker may forget these answers.
     case acknowledge([Lease])
     /// The worker shall stop these jobs; their answers are no longer wanted.

@@ -7,7 +7,7 @@ extension Frame {
     private var likelySize: Int {
         switch self {
         case .task(let tasks, _): tasks.indices.reduce(8) { $0 + tasks[$1].size }
-        case .result(let results, _): results.indices.reduce(8) { $0 + results[$1].size }
+        case .result(let results, _): results.reduce(8) { $0 + $1.size }
         case .send(let submissions, _): submissions.reduce(8) { $0 + $1.input.count + 24 }
         case .receipt(let outcomes, _): outcomes.count * 16
         case .acknowledge(let leases), .cancel(let leases): leases.count * 8
@@ -40,13 +40,8 @@ extension Frame {
         case .outputs(let page): page.write(to: &writer)
         case .viewsRequest(let instance, _): writer.write(instance)
         case .views(let page): page.write(to: &writer)
-        // These two not through a closure: it would count the references of each task and result.
-        case .task(let tasks, _):
-            writer.writeArrayHeader(tasks.count)
-            for index in tasks.indices { tasks[index].write(to: &writer) }
-        case .result(let results, _):
-            writer.writeArrayHeader(results.count)
-            for index in results.indices { results[index].write(to: &writer) }
+        case .task(let tasks, _): writer.writeList(tasks) { $0.write(to: &$1) }
+        case .result(let results, _): results.write(to: &writer)
         case .acknowledge(let leases), .cancel(let leases): writer.writeList(leases) { $1.write($0) }
         case .streamed(let marks): writer.writeList(marks) { $0.write(to: &$1) }
         case .progress(let reports): writer.writeList(reports) { $0.write(to: &$1) }
@@ -87,7 +82,7 @@ extension Frame {
         case .views: self = .views(try ViewPage(after: number, from: &reader))
         case .credit: self = .credit(number)
         case .task: self = .task(try reader.readTasks(of: body), number: number)
-        case .result: self = .result(try reader.readList { try JobResult(from: &$0) }, credit: number)
+        case .result: self = .result(try reader.readResults(of: body), credit: number)
         case .acknowledge: self = .acknowledge(try reader.readList { try $0.readLease() })
         case .cancel: self = .cancel(try reader.readList { try $0.readLease() })
         case .streamed: self = .streamed(try reader.readList { try StreamMark(from: &$0) })
@@ -145,6 +140,17 @@ extension ShortWriter {
         writeArrayHeader(2)
         write(lease.start)
         write(lease.counter)
+    }
+}
+
+extension ShortReader {
+    mutating func readEffect() -> EffectID {
+        EffectID(turn: readInt(), ordinal: readInt())
+    }
+
+    mutating func readLease() -> Lease {
+        readArrayHeader(of: 2)
+        return Lease(start: readInt(), counter: readInt())
     }
 }
 

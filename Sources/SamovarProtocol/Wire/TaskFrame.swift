@@ -36,6 +36,16 @@ final class TaskFrame: Sendable {
     }
 }
 
+extension ShortReader {
+    /// Reads a task with the terms of the one before it.
+    fileprivate mutating func readTask(repeating known: Range<Int>, terms: Int) -> TaskFrame.Row {
+        readArrayHeader(of: 10)
+        let (effect, lease, token, attempt) = (readEffect(), readLease(), readUInt64(), readInt())
+        skip(repeating: known)
+        return TaskFrame.Row(effect: effect, lease: lease, token: token, attempt: attempt, terms: terms, payload: readBinaryPlace())
+    }
+}
+
 extension MessagePackReader {
     /// Reads the tasks of a frame, of whose body this is the reader.
     mutating func readTasks(of body: [UInt8]) throws -> [JobTask] {
@@ -46,6 +56,11 @@ extension MessagePackReader {
         // Where those of the task before stand.
         var known = 0..<0
         for _ in 0..<count {
+            // Nearly all, in one go.
+            if !known.isEmpty, let row = readShort({ $0.readTask(repeating: known, terms: terms.count - 1) }) {
+                rows.append(row)
+                continue
+            }
             try readFields(10, of: "a task")
             let effect = try readEffect()
             let lease = try readLease()

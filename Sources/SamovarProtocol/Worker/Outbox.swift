@@ -222,25 +222,3 @@ extension JobResult.Answer {
         }
     }
 }
-
-extension Array {
-    /// Neighbours together as long as their sizes add up to at most `limit`.
-    func grouped(limit: Int, size: (Element) -> Int) -> [[Element]] {
-        // Nearly always all of them fit.
-        if reduce(0, { $0 + size($1) }) <= limit { return isEmpty ? [] : [self] }
-        var groups: [[Element]] = []
-        var start = startIndex
-        var total = 0
-        for index in indices {
-            let next = size(self[index])
-            if index > start, total + next > limit {
-                groups.append(Array(self[start..<index]))
-                start = index
-                total = 0
-            }
-            total += next
-        }
-        if start < endIndex { groups.append(start == startIndex ? self : Array(self[start...])) }
-        return groups
-    }
-}

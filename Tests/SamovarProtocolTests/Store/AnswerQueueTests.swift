@@ -10,10 +10,11 @@ import Testing
             WorkerID(high: 0, low: number), route: Route(door: .work, id: [UInt8(number)]), heard: Timestamp(microseconds: 0))
     }
 
-    private func answers(_ turns: ClosedRange<Int>) -> [JobResult] {
-        turns.map { turn in
-            JobResult(effect: EffectID(turn: turn, ordinal: 0), lease: Lease(start: 1, counter: turn), token: 0, answer: .returned)
-        }
+    private func answers(_ turns: ClosedRange<Int>) -> JobResults {
+        JobResults(
+            turns.map { turn in
+                JobResult(effect: EffectID(turn: turn, ordinal: 0), lease: Lease(start: 1, counter: turn), token: 0, answer: .returned)
+            })
     }
 
     @Test func `They come out in the order in which they came, each with its worker`() throws {
@@ -26,11 +27,33 @@ import Testing
         for turn in 1...3 {
             #expect(queue.first?.turn == turn)
             let next = queue.popFirst()
-            let (result, worker) = try #require(next)
-            #expect(result.effect.turn == turn)
-            #expect(worker === (turn < 3 ? one : other))
+            let row = try #require(next)
+            #expect(row.effect.turn == turn)
+            #expect(queue.worker === (turn < 3 ? one : other))
+            #expect(queue.message(of: row) == nil && queue.answer(of: row) == .returned)
         }
-        #expect(queue.isEmpty && queue.first == nil)
+        let none = queue.popFirst()
+        #expect(queue.isEmpty && queue.first == nil && none == nil)
+    }
+
+    @Test func `What an answer says stands in its frame until the next answer is taken`() throws {
+        let results: JobResults = [
+            JobResult(effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), token: 7, answer: .done([[1, 2]])),
+            JobResult(effect: EffectID(turn: 2, ordinal: 0), lease: Lease(start: 1, counter: 2), token: 8, answer: .done([])),
+        ]
+        guard case .result(let read, _) = try Envelope(parts: Envelope(.result(results, credit: 1), timeline: .zero).parts).frame
+        else { return #expect(Bool(false), "it was another frame") }
+        var queue = AnswerQueue()
+        queue.append(read, of: desk(1))
+        queue.append(answers(3...3), of: desk(2))
+        var next = queue.popFirst()
+        let first = try #require(next)
+        #expect(first.token == 7 && queue.message(of: first) == [1, 2] && queue.answer(of: first) == .done([[1, 2]]))
+        next = queue.popFirst()
+        let second = try #require(next)
+        #expect(queue.message(of: second) == nil && queue.answer(of: second) == .done([]) && queue.worker?.id.low == 1)
+        _ = queue.popFirst()
+        #expect(queue.worker?.id.low == 2)
     }
 
     @Test func `Those of one worker are told without those that were taken`() throws {

@@ -26,7 +26,7 @@ import Testing
         let (rig, task) = try Self.running()
         rig.commits = false
         let messages = [task.streamed(1, "one"), task.streamed(2, "two"), task.streamed(3, "three")]
-        #expect(rig.exchange(.result(messages, credit: 9), from: worker(1)) == [])
+        #expect(rig.exchange(.result(JobResults(messages), credit: 9), from: worker(1)) == [])
         rig.commit()
         rig.commit()
         #expect(rig.take(worker(1)) == [.streamed([mark(task, 3)])])
@@ -123,7 +123,7 @@ import Testing
             let frames = rig.connectWorker(1, claims: [claim], credit: 0, attempt: restarts ? 3 : 2, at: worker(3))
             #expect(frames.contains(.cancel([task.lease])), "restarts: \(restarts)")
             let late = [task.streamed(2, "two"), task.streamed(3, "three"), task.answered("end")]
-            rig.exchange(.result(late, credit: 0), from: worker(3))
+            rig.exchange(.result(JobResults(late), credit: 0), from: worker(3))
             #expect(try rig.state().done == ["one", "one again"], "restarts: \(restarts)")
         }
     }
@@ -135,7 +135,7 @@ import Testing
         let next = try rig.restarted()
         next.connectWorker(claims: [claim], credit: 9)
         let again = [task.streamed(1, "one", checkpoint: [7]), task.streamed(2, "two", checkpoint: [8])]
-        #expect(next.exchange(.result(again, credit: 9), from: worker(1)) == [.streamed([mark(task, 2)])])
+        #expect(next.exchange(.result(JobResults(again), credit: 9), from: worker(1)) == [.streamed([mark(task, 2)])])
         #expect(try next.state().done == ["one", "two"])
 
         next.machine.saveSnapshot()

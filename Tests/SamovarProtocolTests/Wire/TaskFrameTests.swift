@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `An envelope that was written already is the one that is read from it`() throws {
-        let results = [WorkerMachineTests.result(1, .done([[1]])), WorkerMachineTests.result(2, .returned)]
+        let results: JobResults = [WorkerMachineTests.result(1, .done([[1]])), WorkerMachineTests.result(2, .returned)]
         let envelope = Envelope(.result(results, credit: 7), timeline: home)
         let written = Envelope(written: .result, number: 7, body: try #require(envelope.parts.last), timeline: home)
         #expect(

@@ -50,7 +50,7 @@ import Testing
     }
 
     static func results(_ results: [JobResult], credit: Int) -> WorkerMachine.Action {
-        .send(Envelope(.result(results, credit: credit), timeline: home))
+        .send(Envelope(.result(JobResults(results), credit: credit), timeline: home))
     }
 
     static func hello(

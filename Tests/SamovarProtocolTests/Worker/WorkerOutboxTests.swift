@@ -23,7 +23,7 @@ import Testing
         try outbox.takeUnsent().map { body in
             let frame = try Frame(FrameHeader(.result, timeline: home, number: 0), body: body)
             guard case .result(let results, _) = frame else { return [] }
-            return results
+            return Array(results)
         }
     }
 
