@@ -63,7 +63,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
         let command = P.update(&live, message, turn)
         var chain = Chain()
         chain.note(command, of: turn.number)
-        sink.took(turn, message, command)
+        sink.took(turn, message, consume command)
         if sink.watchesState { sink.saw(live, after: message, turn) }
         try finish(&chain, of: turn, into: &sink)
     }
@@ -90,7 +90,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
             number += 1
             let command = P.update(&live, message, turn)
             chain.note(command, of: turn.number)
-            sink.took(turn, message, command)
+            sink.took(turn, message, consume command)
             if sink.watchesState { sink.saw(live, after: message, turn) }
             guard chain.effects <= limits.effects else { throw .effects(limits.effects, root: root.number) }
         }

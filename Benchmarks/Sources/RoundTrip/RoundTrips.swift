@@ -90,17 +90,14 @@ enum RoundTrips<Message: RoundTripMessage, Effect: NumberedEffect>: Program {
 
 /// Effects of 64 bytes, of which the first 8 are a number.
 enum Samples {
-    private static let sample = [UInt8](repeating: 0x78, count: 64)
-
     static func bytes(_ number: Int) -> [UInt8] {
-        var bytes = sample
-        for index in 0..<8 { bytes[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        var bytes = [UInt8](repeating: 0x78, count: 64)
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, as: Int.self) }
         return bytes
     }
 
     static func number(of bytes: [UInt8]) -> Int {
-        var number = 0
-        for (index, byte) in bytes.prefix(8).enumerated() { number |= Int(byte) << (8 * index) }
-        return number
+        guard bytes.count >= 8 else { return -1 }
+        return Int(littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(as: Int.self) })
     }
 }

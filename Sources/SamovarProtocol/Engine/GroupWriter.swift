@@ -144,7 +144,7 @@ final class GroupWriter {
         let id = EffectID(turn: turn.number, ordinal: ordinal)
         encoded.withWritten(place) { payload in
             orders.run(payload, options)
-            log.append(.run(OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)))
+            log.add(.run(OpenEffect(id: id, root: root, options: options, payload: payload, now: turn.now)))
         }
     }
 
@@ -191,7 +191,7 @@ extension TurnLog {
     @usableFromInline
     func note(_ role: MessageRole, of origin: Origin) {
         switch (origin, role) {
-        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): append(.close(effect))
+        case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): add(.close(effect))
         case (.effect(let effect, let lease, let index), .streamed(let checkpoint)):
             append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
         case (.subscription(let activation, let nominal), _): append(.fired(activation, nominal: nominal))

@@ -7,16 +7,31 @@ public import SamovarCore
 ///
 /// `@unchecked`: nothing in a box changes once it is made.
 public struct OpenEffect: Equatable, @unchecked Sendable {
-    private struct Fields: Equatable, Sendable {
+    fileprivate struct Fields: Sendable {
         let id: EffectID
         let root: Int
+        /// How many bytes follow.
+        let size: Int
+        let notBefore: Timestamp
+        /// Nil for nearly all effects: they have no options, and nothing has become of them.
+        let rest: Rest?
+    }
+
+    /// What few effects have.
+    fileprivate final class Rest: Equatable, Sendable {
         let instance: Instance
         let options: RunOptions
         let history: History
-        /// It has no options, and nothing has become of it: so it is with nearly all effects.
-        let isUsual: Bool
-        /// How many bytes follow.
-        let size: Int
+
+        init(_ instance: Instance, _ options: RunOptions, _ history: History) {
+            self.instance = instance
+            self.options = options
+            self.history = history
+        }
+
+        static func == (a: Rest, b: Rest) -> Bool {
+            a === b || a.instance == b.instance && a.options == b.options && a.history == b.history
+        }
     }
 
     /// What has become of its attempts.
@@ -43,48 +58,53 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     public var id: EffectID { fields { $0.pointee.id } }
     /// The turn that began the chain; 0 for a source, which no chain waits for.
     public var root: Int { fields { $0.pointee.root } }
-    public var instance: Instance { fields { $0.pointee.instance } }
-    public var options: RunOptions { fields { $0.pointee.options } }
+    public var instance: Instance { rest?.instance ?? .main }
+    public var options: RunOptions { rest?.options ?? .default }
     /// How many bytes the effect has in MessagePack.
     var size: Int { fields { $0.pointee.size } }
     /// The effect in MessagePack, copied.
     public var payload: [UInt8] { withPayload { [UInt8]($0) } }
 
     public var history: History {
-        get { fields { $0.pointee.history } }
+        get { rest?.history ?? History(notBefore: notBefore) }
         set {
             self = withPayload {
                 OpenEffect(id: id, root: root, instance: instance, options: options, payload: $0, history: newValue)
             }
         }
     }
-    public var failures: Int { fields { $0.pointee.history.failures } }
-    public var deaths: Int { fields { $0.pointee.history.deaths } }
-    public var failed: Lease? { fields { $0.pointee.history.failed } }
-    public var notBefore: Timestamp { fields { $0.pointee.history.notBefore } }
-    public var expiry: Timestamp? { fields { $0.pointee.history.expiry } }
-    public var isCrowded: Bool { fields { $0.pointee.history.isCrowded } }
-    public var place: StreamPlace? { fields { $0.pointee.history.place } }
+    public var failures: Int { rest?.history.failures ?? 0 }
+    public var deaths: Int { rest?.history.deaths ?? 0 }
+    public var failed: Lease? { rest?.history.failed }
+    public var notBefore: Timestamp { fields { $0.pointee.notBefore } }
+    public var expiry: Timestamp? { rest?.history.expiry }
+    public var isCrowded: Bool { rest?.history.isCrowded ?? false }
+    public var place: StreamPlace? { rest?.history.place }
+
+    private var rest: Rest? { fields { $0.pointee.rest } }
 
     /// A source runs for as long as it is wanted, and outlives any number of workers: their deaths say nothing of it.
     public var isSource: Bool { root == 0 }
 
     /// Whether it has no options, and nothing has become of it: so it is with nearly all effects.
-    var isUsual: Bool { fields { $0.pointee.isUsual } }
+    var isUsual: Bool { fields { $0.pointee.rest == nil } }
 
+    /// What others refer to it by; nil if nobody does.
+    var label: Label? { rest?.options.id }
     public var queue: Queue { options.queue }
     public var retry: Retry { options.retry }
-    public var timeout: Duration? { isUsual ? nil : options.timeout }
+    public var timeout: Duration? { rest?.options.timeout }
 
     /// An effect that a turn orders now.
     init(
         id: EffectID, root: Int, instance: Instance = .main, options: RunOptions, payload: UnsafeRawBufferPointer, now: Timestamp
     ) {
-        var history = History(notBefore: now)
-        if !options.isDefault {
-            history.notBefore = max(now + options.delay, options.at ?? now)
-            history.expiry = options.limits.total.map { [history] in history.notBefore + $0 }
+        guard !options.isDefault || instance != .main else {
+            self.init(id: id, root: root, notBefore: now, rest: nil, payload: payload)
+            return
         }
+        var history = History(notBefore: max(now + options.delay, options.at ?? now))
+        history.expiry = options.limits.total.map { [history] in history.notBefore + $0 }
         self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 
@@ -105,25 +125,44 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     private init(
         id: EffectID, root: Int, instance: Instance, options: RunOptions, payload: UnsafeRawBufferPointer, history: History
     ) {
+        let isUsual = options.isDefault && instance == .main && history == History(notBefore: history.notBefore)
+        let rest = isUsual ? nil : Rest(instance, options, history)
+        self.init(id: id, root: root, notBefore: history.notBefore, rest: rest, payload: payload)
+    }
+
+    private init(id: EffectID, root: Int, notBefore: Timestamp, rest: Rest?, payload: UnsafeRawBufferPointer) {
         box = ManagedBuffer<Fields, UInt8>.create(minimumCapacity: payload.count) { _ in
-            Fields(
-                id: id, root: root, instance: instance, options: options, history: history,
-                isUsual: options.isDefault && instance == .main && history == History(notBefore: history.notBefore),
-                size: payload.count)
+            Fields(id: id, root: root, size: payload.count, notBefore: notBefore, rest: rest)
         }
         box.withUnsafeMutablePointerToElements {
             UnsafeMutableRawBufferPointer(start: $0, count: payload.count).copyMemory(from: payload)
         }
     }
 
-    /// The same effect in another encoding.
-    func with(payload: [UInt8]) -> OpenEffect {
-        OpenEffect(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
-    }
-
     /// Calls `body` with the effect in MessagePack where it stands.
     func withPayload<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try box.withUnsafeMutablePointers { try body(UnsafeRawBufferPointer(start: $1, count: $0.pointee.size)) }
+    }
+
+    /// A reference to an effect that is not counted. Whoever has one keeps the effect.
+    struct Uncounted {
+        fileprivate let box: Unmanaged<ManagedBuffer<Fields, UInt8>>
+
+        @inline(__always)
+        func with<Result>(_ body: (OpenEffect) -> Result) -> Result {
+            box._withUnsafeGuaranteedRef { body(OpenEffect(box: $0)) }
+        }
+    }
+
+    var uncounted: Uncounted { Uncounted(box: .passUnretained(box)) }
+
+    private init(box: ManagedBuffer<Fields, UInt8>) {
+        self.box = box
+    }
+
+    /// The same effect in another encoding.
+    func with(payload: [UInt8]) -> OpenEffect {
+        OpenEffect(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 
     @inline(__always)
@@ -133,7 +172,7 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
 
     public static func == (a: OpenEffect, b: OpenEffect) -> Bool {
         if a.box === b.box { return true }
-        return a.fields { a in b.fields { b in a.pointee == b.pointee } }
+        return a.id == b.id && a.root == b.root && a.notBefore == b.notBefore && a.rest == b.rest
             && a.withPayload { a in b.withPayload { b in a.elementsEqual(b) } }
     }
 }

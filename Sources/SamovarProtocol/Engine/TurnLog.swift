@@ -31,7 +31,11 @@ public final class TurnLog {
 
     /// Notes what a turn orders.
     @usableFromInline
-    func append(_ order: consuming LoggedOrder) {
+    func append(_ order: consuming LoggedOrder) { add(order) }
+
+    /// The same where it is made: written to its place, and not handed on through memory.
+    @inline(__always)
+    func add(_ order: consuming LoggedOrder) {
         if orderCount == orders.count { orders.append(nil) }
         orders[orderCount] = order
         orderCount += 1

@@ -18,6 +18,14 @@ struct AnswerQueue {
     private var taken = 0
     /// Whose the newest answer was that has been taken.
     private(set) var worker: Dispatcher.WorkerDesk?
+    // Both are held beside, until the next frame is begun, and need not be counted for each answer.
+    private var uncountedWorker: Unmanaged<Dispatcher.WorkerDesk>?
+    /// The bytes in which the newest answer stands, until the next one is taken.
+    private(set) var frame: Unmanaged<JobResults.Frame>
+
+    init() {
+        frame = .passUnretained(results.frame)
+    }
 
     var isEmpty: Bool { taken == results.rows.count && frames.isEmpty }
 
@@ -42,15 +50,20 @@ struct AnswerQueue {
         if taken == results.rows.count {
             guard let next = frames.popFirst() else { return nil }
             (results, worker, taken) = (next.results, next.worker, 0)
+            uncountedWorker = .passUnretained(next.worker)
+            frame = .passUnretained(next.results.frame)
         }
         defer { taken += 1 }
         return results.rows[taken]
     }
 
-    /// The only message of an answer that was just taken; nil if it is another.
-    func message(of row: JobResults.Row) -> ArraySlice<UInt8>? {
-        guard case .message(let place) = row.answer else { return nil }
-        return results.bytes[place]
+    /// Notes that the answer that was just taken has to be acknowledged. Its worker, if it is the first in this round.
+    func acknowledge(_ lease: Lease) -> Dispatcher.WorkerDesk? {
+        let isFirst = uncountedWorker?._withUnsafeGuaranteedRef { worker in
+            defer { worker.acknowledged.append(lease) }
+            return worker.acknowledged.isEmpty
+        }
+        return isFirst == true ? worker : nil
     }
 
     /// What an answer says that was just taken.

@@ -418,17 +418,20 @@ struct Dispatcher {
         var given = 0
         for line in desk.lines {
             while given < limit, hasRoom(desk), desk.hasRoom(for: line.queue), let first = line.popFirst() {
-                let isThere = places.isWaiting(first.effect, at: first.place)
-                guard isThere, let effect = ledger.open[first.effect], !isSuspect(effect) else { continue }
-                give(effect, at: first.place, to: desk, handout, &served)
-                given += 1
+                guard places.isWaiting(first.effect, at: first.place) else { continue }
+                let isGiven = ledger.open.withEffect(first.effect) { effect in
+                    if isSuspect(effect) { return false }
+                    give(effect, at: first.place, to: desk, handout, &served)
+                    return true
+                }
+                if isGiven == true { given += 1 }
             }
         }
         return given > 0
     }
 
     private mutating func give(
-        _ effect: consuming OpenEffect, at place: Int, to worker: WorkerDesk, _ handout: Handout, _ served: inout [WorkerDesk]
+        _ effect: OpenEffect, at place: Int, to worker: WorkerDesk, _ handout: Handout, _ served: inout [WorkerDesk]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
@@ -438,7 +441,7 @@ struct Dispatcher {
         worker.sent += 1
         if let timeout = effect.timeout { atGate.append((handout.floor, effect.id, lease, timeout + handout.grace)) }
         if worker.handed.isEmpty { served.append(worker) }
-        worker.handed.append(JobTask(effect, lease: lease, token: token), number: worker.sent, limit: handout.frameBytes)
+        worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: handout.frameBytes)
     }
 
     private mutating func assign(_ effect: OpenEffect, at place: Int, to desk: WorkerDesk, lease: Lease, token: UInt64) {

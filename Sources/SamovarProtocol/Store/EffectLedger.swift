@@ -20,8 +20,15 @@ struct EffectLedger: Equatable, Sendable {
     /// What the dispatcher has to follow, since the last time that it did.
     struct Changes: Equatable, Sendable {
         /// Open now, or no longer behind another with its label.
-        var opened: [EffectID] = []
+        var opened: [Opened] = []
         var cancelled: [EffectID] = []
+    }
+
+    /// An effect that may be handed out now, as far as its label goes.
+    struct Opened: Equatable, Sendable {
+        let id: EffectID
+        /// It has no options, and nothing has become of it: nothing more has to be known of it.
+        let isUsual: Bool
     }
 
     /// Cancelled effects that are remembered, the newest.
@@ -38,7 +45,7 @@ struct EffectLedger: Equatable, Sendable {
 
     /// Opens an effect, as far as its policy allows.
     mutating func order(_ effect: consuming OpenEffect) {
-        guard let label = effect.options.id else { return open(effect) }
+        guard let label = effect.label else { return open(effect) }
         switch labels.admission(of: label, effect.options.policy) {
         case .opened: open(effect)
         case .replaces(let others):
@@ -54,9 +61,9 @@ struct EffectLedger: Equatable, Sendable {
     mutating func open(_ effect: consuming OpenEffect) {
         let id = effect.id
         count(root(effect.root))
-        if let label = effect.options.id, !effect.isCrowded { labels.insert(id, label) }
-        changes.opened.append(id)
-        open[id] = effect
+        if let label = effect.label, !effect.isCrowded { labels.insert(id, label) }
+        changes.opened.append(Opened(id: id, isUsual: effect.isUsual))
+        open.set(effect, for: id)
     }
 
     /// One more effect of a root. Nearly always there are others, and then nothing is entered.
@@ -75,7 +82,9 @@ struct EffectLedger: Equatable, Sendable {
             }
             if left == 0 { openByRoot.remove(at: place) }
         }
-        if let label = effect.options.id, let next = labels.remove(id, label) { changes.opened.append(next) }
+        if let label = effect.label, let next = labels.remove(id, label) {
+            changes.opened.append(Opened(id: next, isUsual: false))
+        }
         return effect
     }
 
@@ -93,7 +102,7 @@ struct EffectLedger: Equatable, Sendable {
         if planted(.cancelForgotten) { return changes.cancelled.append(id) }
         guard let effect = close(id) else { return }
         changes.cancelled.append(id)
-        guard let label = effect.options.id else { return }
+        guard let label = effect.label else { return }
         cancelled.append(Cancelled(id: id, root: effect.root, label: label))
         if cancelled.count > Self.cancelledLimit { cancelled.removeFirst(cancelled.count - Self.cancelledLimit) }
     }

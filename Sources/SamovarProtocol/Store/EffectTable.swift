@@ -37,7 +37,7 @@ struct EffectTable<Value> {
                 removeValue(forKey: id)
                 return
             }
-            if let place = place(of: id) { slots[place].value = newValue } else { insert(newValue, for: id) }
+            set(newValue, for: id)
         }
     }
 
@@ -68,23 +68,35 @@ struct EffectTable<Value> {
     /// Enters what belongs to an effect; false if it has an entry, which stays as it is.
     @discardableResult
     mutating func insert(_ value: consuming Value, for id: EffectID) -> Bool {
+        let (place, isNew) = entry(of: id)
+        guard isNew else { return false }
+        slots[place].value = value
+        return true
+    }
+
+    /// Enters what belongs to an effect, in place of what did.
+    mutating func set(_ value: consuming Value, for id: EffectID) {
+        slots[entry(of: id).place].value = value
+    }
+
+    /// Where an effect's entry is; it is made if there is none, and has to be filled then.
+    @inline(__always)
+    private mutating func entry(of id: EffectID) -> (place: Int, isNew: Bool) {
         precondition(id.turn != .min, "nobody has an entry")
         // At most half of the places are taken, so that free ones are near.
         if 2 * (count + 1) > slots.count { grow() }
-        let place = slots.withUnsafeMutableBufferPointer { slots -> Int? in
+        let (place, isNew) = slots.withUnsafeMutableBufferPointer { slots in
             let mask = slots.count - 1
             var place = Self.home(of: id, mask)
             while slots[place].id.turn != .min {
-                if slots[place].id == id { return nil }
+                if slots[place].id == id { return (place, false) }
                 place = (place + 1) & mask
             }
             slots[place].id = id
-            return place
+            return (place, true)
         }
-        guard let place else { return false }
-        slots[place].value = value
-        count += 1
-        return true
+        if isNew { count += 1 }
+        return (place, isNew)
     }
 
     /// Takes an effect's entry out; nil if it has none.
@@ -118,12 +130,12 @@ struct EffectTable<Value> {
         }
     }
 
-    /// The place where the search begins. Turns that follow each other are spread evenly; the constant is 2⁶⁴ divided by the golden ratio,
-    /// Knuth, as above.
+    /// The place where the search begins. Eight turns that follow each other are neighbours, for what one turn orders is looked up together with
+    /// what the next one does; such groups are spread evenly. The constant is 2⁶⁴ divided by the golden ratio, Knuth, as above.
     @inline(__always)
     private static func home(of id: EffectID, _ mask: Int) -> Int {
-        let bits = UInt64(bitPattern: Int64(id.turn)) &+ UInt64(bitPattern: Int64(id.ordinal)) &* 0xbf58_476d_1ce4_e5b9
-        return Int(truncatingIfNeeded: (bits &* 0x9e37_79b9_7f4a_7c15) >> 32) & mask
+        let group = UInt64(bitPattern: Int64(id.turn >> 3)) &+ UInt64(bitPattern: Int64(id.ordinal)) &* 0xbf58_476d_1ce4_e5b9
+        return (Int(truncatingIfNeeded: (group &* 0x9e37_79b9_7f4a_7c15) >> 32) << 3 | (id.turn & 7)) & mask
     }
 
     private mutating func grow() {
@@ -133,6 +145,16 @@ struct EffectTable<Value> {
         for slot in former {
             if let value = slot.value { insert(value, for: slot.id) }
         }
+    }
+}
+
+extension EffectTable<OpenEffect> {
+    /// Calls `body` with an open effect whose references are not counted meanwhile; nil if it is not open. The table has it: `body` does not
+    /// change the table.
+    @inline(__always)
+    func withEffect<Result>(_ id: EffectID, _ body: (OpenEffect) -> Result) -> Result? {
+        guard let place = place(of: id) else { return nil }
+        return slots[place].value?.uncounted.with(body)
     }
 }
 

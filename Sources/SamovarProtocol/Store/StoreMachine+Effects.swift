@@ -6,14 +6,14 @@ extension StoreMachine {
     mutating func followLedger(now: Timestamp) {
         for index in state.ledger.changes.cancelled.indices { close(state.ledger.changes.cancelled[index], answered: nil) }
         for index in state.ledger.changes.opened.indices {
-            let id = state.ledger.changes.opened[index]
-            // Nothing more has to be known of most effects, and to look at one counts a reference.
-            if dispatcher.trustsNewcomers, state.ledger.open[id]?.isUsual == true {
-                dispatcher.enqueue(usual: id, now: now)
+            let opened = state.ledger.changes.opened[index]
+            // Nearly all. It cannot have been closed since: that takes its label.
+            if opened.isUsual, dispatcher.trustsNewcomers {
+                dispatcher.enqueue(usual: opened.id, now: now)
                 continue
             }
-            guard let effect = state.ledger.open[id] else { continue }
-            if let expiry = effect.expiry { deadlines.insert(.total, of: id, at: expiry) }
+            guard let effect = state.ledger.open[opened.id] else { continue }
+            if let expiry = effect.expiry { deadlines.insert(.total, of: opened.id, at: expiry) }
             offer(effect, now: now)
         }
         state.ledger.forgetChanges()

@@ -17,11 +17,12 @@ extension StoreMachine {
     }
 
     mutating func begin(_ call: ProgramCall) {
-        marker.begin(call, isAlone: isClean || call == .view || call == .state, after: head)
+        let (isAlone, head) = (isClean || call == .view || call == .state, head)
+        uncountedMarker._withUnsafeGuaranteedRef { $0.begin(call, isAlone: isAlone, after: head) }
     }
 
     mutating func end(_ call: ProgramCall) {
-        marker.end()
+        uncountedMarker._withUnsafeGuaranteedRef { $0.end() }
         guard !suspects.isEmpty, suspects.contains(call) else { return }
         // The trouble may be a later state: one that can be shown acquits nobody of a proven death.
         guard call != .view, call != .state else {

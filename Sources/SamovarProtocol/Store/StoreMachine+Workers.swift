@@ -124,11 +124,6 @@ extension StoreMachine {
         answers.append(genuine, of: worker)
     }
 
-    private mutating func acknowledge(_ lease: Lease, to worker: Dispatcher.WorkerDesk) {
-        if worker.acknowledged.isEmpty { acknowledged.append(worker) }
-        worker.acknowledged.append(lease)
-    }
-
     /// Tells workers of the answers that were taken in this round.
     mutating func acknowledge() {
         for worker in acknowledged where !worker.acknowledged.isEmpty {
@@ -141,24 +136,26 @@ extension StoreMachine {
 
     /// The turn of the answer that was just taken. An effect that is closed already was answered before: the worker may forget it.
     mutating func take(_ row: JobResults.Row, now: Timestamp) {
-        guard let worker = answers.worker else { return }
         let (id, lease) = (row.effect, row.lease)
-        let message = answers.message(of: row)
-        if message == nil, case .streamed(let index, let message, let checkpoint) = answers.answer(of: row) {
-            return take(message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: worker.route, now: now)
+        if case .other = row.answer, case .streamed(let index, let message, let checkpoint) = answers.answer(of: row) {
+            guard let route = answers.worker?.route else { return }
+            return take(message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: route, now: now)
         }
         counters.results += 1
-        acknowledge(lease, to: worker)
+        if let worker = answers.acknowledge(lease) { acknowledged.append(worker) }
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
         guard let root = state.ledger.open[id]?.root else {
             counters.lateResults += 1
             return
         }
-        if let message {
+        if case .message(let place) = row.answer {
             // Asked only where it may be: the compiler moves the whole machine for that call.
             if !unheard.isEmpty, lacksMessages(id, lease) { return takeLate(id, lease, now: now) }
+            let frame = answers.frame
             return complete(id, root: root, lease: lease, now: now) { engine, log throws in
-                try engine.take(only: message, effect: id, lease: lease, root: root, now: now, log: log)
+                try frame._withUnsafeGuaranteedRef {
+                    try engine.take(only: $0.bytes[place], effect: id, lease: lease, root: root, now: now, log: log)
+                }
             }
         }
         switch answers.answer(of: row) {
@@ -203,10 +200,10 @@ extension StoreMachine {
         }
         begin(call)
         do {
-            let before = head
-            try apply(state.engine, log)
+            let before = log.batch.last
+            try uncountedLog._withUnsafeGuaranteedRef { log in try state.uncountedEngine.with { try apply($0, log) } }
             end(call)
-            counters.applied += head - before
+            counters.applied += log.batch.last - before
             state.time = now
             close(id, answered: lease)
             openLogged(now: now)

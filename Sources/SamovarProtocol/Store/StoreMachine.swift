@@ -72,7 +72,9 @@ public struct StoreMachine: ~Copyable {
 
     var phase = Phase.recovering
     var state: StoreState
-    var log: TurnLog
+    var log: TurnLog {
+        didSet { uncountedLog = .passUnretained(log) }
+    }
     var gate: Gate<StoreAction>
     var dispatcher: Dispatcher
     /// A batch is with the journal.
@@ -88,6 +90,9 @@ public struct StoreMachine: ~Copyable {
     var shownView: (turn: Int, bytes: [UInt8])?
     /// Says which call into the program is under way, to the process after this one.
     let marker: TrapMarker
+    // Those two for each turn, without a reference that is counted.
+    let uncountedMarker: Unmanaged<TrapMarker>
+    private(set) var uncountedLog: Unmanaged<TurnLog>
     /// How the process before this one ended, if it was in a call.
     var death: Suspicion.Death?
     /// The same for the thread that makes snapshots.
@@ -177,6 +182,7 @@ public struct StoreMachine: ~Copyable {
         self.build = build
         self.durability = durability
         self.marker = marker
+        uncountedMarker = .passUnretained(marker)
         let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
         death = suspicion.death
         upkeepDeath = suspicion.upkeepDeath
@@ -184,6 +190,7 @@ public struct StoreMachine: ~Copyable {
         marker.write(suspects.list)
         state = StoreState(engine: engine, window: settings.window)
         log = TurnLog(after: 0)
+        uncountedLog = .passUnretained(log)
         gate = Gate(durable: 0)
         dispatcher = Dispatcher(start: 0, suspectDeaths: settings.suspectDeaths)
     }

@@ -6,6 +6,9 @@ import SamovarCore
 /// A live store and a replay go through the same functions, so that what comes back after a crash is what was there before.
 struct StoreState {
     let engine: any ProgramEngine
+    /// The same for each turn.
+    let uncountedEngine: UncountedEngine
+    private let holder: EngineHolder
     /// How often the store was started in this timeline.
     var starts = 0
     /// The seed of the timeline, in MessagePack.
@@ -24,6 +27,8 @@ struct StoreState {
 
     init(engine: any ProgramEngine, window: Int) {
         self.engine = engine
+        holder = EngineHolder(engine)
+        uncountedEngine = UncountedEngine(holder)
         sessions = SessionBook(window: window)
     }
 

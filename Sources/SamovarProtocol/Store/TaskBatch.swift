@@ -20,12 +20,16 @@ struct TaskBatch {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds a task.
+    /// Adds the next attempt of an open effect.
     ///
     /// - Parameter limit: about the bytes of a frame. A larger task has a frame of its own.
-    mutating func append(_ task: consuming JobTask, number: Int, limit: Int) {
-        if count > 0, writer.count + task.size > limit { close() }
-        task.write(to: &writer)
+    mutating func append(_ effect: OpenEffect, lease: Lease, token: UInt64, number: Int, limit: Int) {
+        if count > 0, writer.count + effect.size + JobTask.overhead > limit { close() }
+        if effect.isUsual {
+            JobTask.write(usual: effect, lease: lease, token: token, to: &writer)
+        } else {
+            JobTask(effect, lease: lease, token: token).write(to: &writer)
+        }
         count += 1
         last = number
     }

@@ -69,11 +69,14 @@ public struct JobTask: Equatable, Sendable {
         }
     }
 
+    /// About the bytes that a task takes in a frame, besides those of its effect.
+    static var overhead: Int { 56 }
+
     /// About the bytes that it takes in a frame.
     var size: Int {
         switch work {
-        case .handedOut(let effect): effect.size + 56
-        case .read(let frame, let row): frame.rows[row].payload.count + 56
+        case .handedOut(let effect): effect.size + Self.overhead
+        case .read(let frame, let row): frame.rows[row].payload.count + Self.overhead
         }
     }
 
@@ -107,16 +110,17 @@ public struct JobTask: Equatable, Sendable {
 
     func write(to writer: inout MessagePackWriter) {
         switch work {
-        case .handedOut(let effect) where effect.isUsual: write(usual: effect, to: &writer)
+        case .handedOut(let effect) where effect.isUsual: Self.write(usual: effect, lease: lease, token: token, to: &writer)
         default: writeInFull(to: &writer)
         }
     }
 
-    private func write(usual effect: OpenEffect, to writer: inout MessagePackWriter) {
+    /// Writes the first attempt of an effect without options.
+    static func write(usual effect: OpenEffect, lease: Lease, token: UInt64, to writer: inout MessagePackWriter) {
         effect.withPayload { payload in
-            Self.usualFields.withUnsafeBytes { fields in
+            usualFields.withUnsafeBytes { fields in
                 writer.writeShort(9, bytes: fields.count + payload.count) {
-                    writeHead(to: &$0, effect: effect.id, attempt: 1)
+                    writeHead(to: &$0, effect: effect.id, lease: lease, token: token, attempt: 1)
                     $0.append(fields)
                     $0.writeBinary(payload)
                 }
@@ -125,7 +129,7 @@ public struct JobTask: Equatable, Sendable {
     }
 
     private func writeInFull(to writer: inout MessagePackWriter) {
-        writer.writeShort(8) { writeHead(to: &$0, effect: effect, attempt: attempt) }
+        writer.writeShort(8) { Self.writeHead(to: &$0, effect: effect, lease: lease, token: token, attempt: attempt) }
         writer.write(instance)
         writer.write(queue.name)
         if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
@@ -137,7 +141,7 @@ public struct JobTask: Equatable, Sendable {
     }
 
     /// Eight values.
-    private func writeHead(to values: inout ShortWriter, effect: EffectID, attempt: Int) {
+    private static func writeHead(to values: inout ShortWriter, effect: EffectID, lease: Lease, token: UInt64, attempt: Int) {
         values.writeArrayHeader(10)
         values.write(effect)
         values.write(lease)

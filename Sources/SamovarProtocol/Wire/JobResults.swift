@@ -20,13 +20,22 @@ public struct JobResults: Equatable, Sendable {
         let answer: Answer
     }
 
+    /// The bytes of a frame. A class, for rows refer to it without counting.
+    final class Frame: Sendable {
+        let bytes: [UInt8]
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+    }
+
     let rows: [Row]
-    let bytes: [UInt8]
+    let frame: Frame
     let others: [JobResult.Answer]
 
-    fileprivate init(rows: [Row], bytes: [UInt8], others: [JobResult.Answer]) {
+    fileprivate init(rows: [Row], frame: Frame, others: [JobResult.Answer]) {
         self.rows = rows
-        self.bytes = bytes
+        self.frame = frame
         self.others = others
     }
 
@@ -35,14 +44,14 @@ public struct JobResults: Equatable, Sendable {
         rows = results.enumerated().map { number, result in
             Row(effect: result.effect, lease: result.lease, token: result.token, answer: .other(number))
         }
-        bytes = []
+        frame = Frame([])
         others = results.map(\.answer)
     }
 
     /// What a result says.
     func answer(of row: Row) -> JobResult.Answer {
         switch row.answer {
-        case .message(let place): .done(MessageList(bytes[place]))
+        case .message(let place): .done(MessageList(frame.bytes[place]))
         case .other(let number): others[number]
         }
     }
@@ -102,6 +111,6 @@ extension MessagePackReader {
                 others.append(result.answer)
             }
         }
-        return JobResults(rows: rows, bytes: body, others: others)
+        return JobResults(rows: rows, frame: JobResults.Frame(body), others: others)
     }
 }

@@ -10,11 +10,13 @@ import Testing
             WorkerID(high: 0, low: number), route: Route(door: .work, id: [UInt8(number)]), heard: Timestamp(microseconds: 0))
     }
 
+    private func result(_ turn: Int, _ answer: JobResult.Answer) -> JobResult {
+        JobResult(
+            effect: EffectID(turn: turn, ordinal: 0), lease: Lease(start: 1, counter: turn), token: UInt64(turn), answer: answer)
+    }
+
     private func answers(_ turns: ClosedRange<Int>) -> JobResults {
-        JobResults(
-            turns.map { turn in
-                JobResult(effect: EffectID(turn: turn, ordinal: 0), lease: Lease(start: 1, counter: turn), token: 0, answer: .returned)
-            })
+        JobResults(turns.map { result($0, .returned) })
     }
 
     @Test func `They come out in the order in which they came, each with its worker`() throws {
@@ -30,17 +32,14 @@ import Testing
             let row = try #require(next)
             #expect(row.effect.turn == turn)
             #expect(queue.worker === (turn < 3 ? one : other))
-            #expect(queue.message(of: row) == nil && queue.answer(of: row) == .returned)
+            #expect(queue.answer(of: row) == .returned)
         }
         let none = queue.popFirst()
         #expect(queue.isEmpty && queue.first == nil && none == nil)
     }
 
     @Test func `What an answer says stands in its frame until the next answer is taken`() throws {
-        let results: JobResults = [
-            JobResult(effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), token: 7, answer: .done([[1, 2]])),
-            JobResult(effect: EffectID(turn: 2, ordinal: 0), lease: Lease(start: 1, counter: 2), token: 8, answer: .done([])),
-        ]
+        let results: JobResults = [result(1, .done([[1, 2]])), result(2, .done([]))]
         guard case .result(let read, _) = try Envelope(parts: Envelope(.result(results, credit: 1), timeline: .zero).parts).frame
         else { return #expect(Bool(false), "it was another frame") }
         var queue = AnswerQueue()
@@ -48,12 +47,24 @@ import Testing
         queue.append(answers(3...3), of: desk(2))
         var next = queue.popFirst()
         let first = try #require(next)
-        #expect(first.token == 7 && queue.message(of: first) == [1, 2] && queue.answer(of: first) == .done([[1, 2]]))
+        #expect(first.token == 1 && queue.answer(of: first) == .done([[1, 2]]))
         next = queue.popFirst()
         let second = try #require(next)
-        #expect(queue.message(of: second) == nil && queue.answer(of: second) == .done([]) && queue.worker?.id.low == 1)
+        #expect(queue.answer(of: second) == .done([]) && queue.worker?.id.low == 1)
         _ = queue.popFirst()
         #expect(queue.worker?.id.low == 2)
+    }
+
+    @Test func `The first answer of a round that is to be acknowledged names its worker`() {
+        var queue = AnswerQueue()
+        let desk = desk(1)
+        queue.append(answers(1...2), of: desk)
+        #expect(queue.acknowledge(Lease(start: 1, counter: 1)) == nil, "none was taken")
+        _ = queue.popFirst()
+        #expect(queue.acknowledge(Lease(start: 1, counter: 1)) === desk)
+        _ = queue.popFirst()
+        #expect(queue.acknowledge(Lease(start: 1, counter: 2)) == nil)
+        #expect(desk.acknowledged.map(\.counter) == [1, 2])
     }
 
     @Test func `Those of one worker are told without those that were taken`() throws {
