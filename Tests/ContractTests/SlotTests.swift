@@ -6,66 +6,163 @@ import Testing
 @testable import SamovarHost
 
 @Suite struct SlotTests {
-    static func slot() throws -> Slot {
-        let offer = WorkerOffer(id: WorkerID(high: 7, low: 7), slots: 1, queues: [.default])
-        let machine = WorkerMachine(offer, schema: nil, random: Random(seed: 1))
-        return Slot(0, of: try WorkerDesk(machine, slots: 1))
+    /// A slot with its desk and its machine, whose store is played by a test.
+    struct Workplace {
+        static let home = Timeline(high: 1, low: 1)
+        static let other = Timeline(high: 2, low: 2)
+
+        let desk: WorkerDesk
+        let slot: Slot
+
+        init() throws {
+            let offer = WorkerOffer(id: WorkerID(high: 7, low: 7), slots: 1, queues: [.default])
+            let settings = WorkerMachine.Settings(connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
+            desk = try WorkerDesk(
+                WorkerMachine(offer, schema: nil, readAhead: 8, settings: settings, random: Random(seed: 1)), slots: 1)
+            slot = Slot(0, of: desk)
+        }
+
+        /// A store of this timeline comes, and has these tasks.
+        func connect(_ timeline: Timeline = Self.home, tasks: [Int]) {
+            _ = desk.look(now: desk.now(), isBroken: true)
+            _ = desk.look(now: desk.now(), isBroken: false)
+            receive(.welcome(Welcome(schema: Schema(name: "x", version: 1), head: 9, silence: .seconds(6))), of: timeline)
+            receive(.task(tasks.map(SlotTests.task), number: tasks.count), of: timeline)
+        }
+
+        /// What the loop does with a frame. Returns the results that it sends.
+        @discardableResult
+        func receive(_ frame: Frame, of timeline: Timeline = Self.home) -> [Envelope] {
+            desk.enter { $0.received(Envelope(frame, timeline: timeline), now: desk.now()) }
+            return look()
+        }
+
+        @discardableResult
+        func look() -> [Envelope] {
+            var results: [Envelope] = []
+            for action in desk.look(now: desk.now(), isBroken: false) {
+                switch action {
+                case .start(let task): if let (_, timeline) = desk.assign(task) { slot.give(task, in: timeline) }
+                case .cancel(let lease): slot.cancel(lease)
+                case .send(let envelope): if envelope.kind == .result { results.append(envelope) }
+                default: break
+                }
+            }
+            return results
+        }
     }
 
+    static func lease(_ number: Int) -> Lease { Lease(start: 1, counter: number) }
+
     static func task(_ number: Int) -> JobTask {
-        JobTask(
-            effect: EffectID(turn: number, ordinal: 0), lease: Lease(start: 1, counter: number), token: 0, attempt: 1, payload: [])
+        JobTask(effect: EffectID(turn: number, ordinal: 0), lease: lease(number), token: 0, attempt: 1, payload: [])
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `A job that is cancelled before it begins is told to stop, and the next one is not`() async throws {
-        let slot = try Self.slot()
+        let work = try Workplace()
         let cancellations = Mutex<[Bool]>([])
-        slot.cancel(Self.task(1).lease)
-        slot.give(WorkerDesk.Assignment(task: Self.task(1), timeline: .zero))
-        await slot.run(on: SlotExecutor(0)) { slot, first in
-            guard let job = await slot.nextJob(), slot.begin(job.task) != nil else { return nil }
-            if job.task.lease == Self.task(1).lease {
-                // A job that waits ends when it is told to.
-                while (try? await Task.sleep(for: .milliseconds(1))) != nil {}
-                slot.give(WorkerDesk.Assignment(task: Self.task(2), timeline: .zero))
-            } else {
-                slot.close()
-            }
+        work.connect(tasks: [1, 2])
+        work.receive(.cancel([Self.lease(1)]))
+        await work.slot.run(on: SlotExecutor(0)) { slot in
+            guard var desk = await slot.nextJob() else { return }
+            let isFirst = desk.job.lease == Self.lease(1)
+            // A job that waits ends when it is told to.
+            if isFirst { while (try? await Task.sleep(for: .milliseconds(1))) != nil {} } else { slot.close() }
             cancellations.withLock { $0.append(Task.isCancelled) }
             // Another task runs the next job.
-            return nil
+            let end = slot.ended(&desk, message: nil)
+            #expect(end == (isFirst ? .interrupted : .idle))
         }
         #expect(cancellations.withLock { $0 } == [true, false])
     }
 
-    @Test func `A job is not told to stop because one of another timeline with its lease was`() throws {
-        let slot = try Self.slot()
-        _ = slot.begin(Self.task(1))
-        slot.cancel(Self.task(1).lease)
-        #expect(slot.begin(Self.task(2)) == nil, "the first one was told to stop, and so no other runs in its task")
-        #expect(slot.begin(Self.task(2)) != nil)
-        slot.cancel(Self.task(1).lease)
-        _ = slot.begin(Self.task(3))
-        _ = slot.begin(Self.task(1))
-        #expect(slot.begin(Self.task(4)) != nil, "this other job with the lease of the first one was not told to stop")
+    @Test(.timeLimit(.minutes(1)))
+    func `A job that is cancelled while its slot is between two tasks is told to stop`() async throws {
+        let work = try Workplace()
+        let stopped = Mutex<[Lease]>([])
+        work.connect(tasks: [1, 2, 3])
+        work.receive(.cancel([Self.lease(1)]))
+        await work.slot.run(on: SlotExecutor(0)) { slot in
+            guard var desk = await slot.nextJob() else { return }
+            let lease = desk.job.lease
+            if lease != Self.lease(3) { while (try? await Task.sleep(for: .milliseconds(1))) != nil {} } else { slot.close() }
+            if Task.isCancelled { stopped.withLock { $0.append(lease) } }
+            _ = slot.ended(&desk, message: nil)
+            if lease == Self.lease(1) { work.receive(.cancel([Self.lease(2)])) }
+        }
+        #expect(stopped.withLock { $0 } == [Self.lease(1), Self.lease(2)])
     }
 
-    @Test func `A desk is used again only if nothing has kept it`() throws {
-        let slot = try Self.slot()
-        var desk = slot.begin(Self.task(1))
-        let first = desk.map(ObjectIdentifier.init)
-        desk?.collect([1])
-        _ = desk?.close()
-        desk = nil
-        desk = slot.begin(Self.task(2))
-        #expect(desk.map(ObjectIdentifier.init) == first)
-        #expect(desk?.close() == [])
+    @Test func `A job is not told to stop because one of another timeline with its lease was`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1, 2])
+        var desk = try #require(await work.slot.nextJob())
+        work.slot.cancel(Self.lease(1))
+        var end = work.slot.ended(&desk, message: nil)
+        #expect(end == .interrupted, "it was told to stop, and so no other runs in its task")
+        desk = try #require(await work.slot.nextJob())
+        work.slot.cancel(Self.lease(1))
+        #expect(desk.job.lease == Self.lease(2))
+        end = work.slot.ended(&desk, message: nil)
+        #expect(end == .idle)
+        work.slot.cancel(Self.lease(1))
+        work.connect(Workplace.other, tasks: [1])
+        desk = try #require(await work.slot.nextJob())
+        #expect(desk.job.lease == Self.lease(1) && desk.job.timeline == Workplace.other)
+        end = work.slot.ended(&desk, message: nil)
+        #expect(end == .idle, "this other job with the lease of the first one was not told to stop")
+    }
+
+    @Test func `A desk is used again only if nothing has kept it, and nothing was said`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1, 2, 3, 4])
+        var desk = try #require(await work.slot.nextJob())
+        let first = ObjectIdentifier(desk)
+        _ = work.slot.ended(&desk, message: nil)
+        #expect(ObjectIdentifier(desk) == first && desk.job.lease == Self.lease(2))
         let kept = desk
-        let other = slot.begin(Self.task(3))
-        kept?.collect([2])
-        #expect(other !== kept)
-        #expect(other?.close() == [])
+        _ = work.slot.ended(&desk, message: nil)
+        #expect(desk !== kept && desk.job.lease == Self.lease(3) && kept.job.lease == Self.lease(2))
+        kept.collect([2])
+        await #expect(throws: StreamError.ended) { try await kept.stream([2], checkpoint: nil) }
+        var isFree = JobDesk.isFree(&desk)
+        #expect(isFree, "what is left of an ended job does not speak for another")
+        desk.collect([3])
+        _ = work.slot.ended(&desk, message: nil)
+        isFree = JobDesk.isFree(&desk)
+        #expect(isFree && desk.job.lease == Self.lease(4))
+    }
+
+    @Test func `What a job has sent comes before its last message, and nothing of it with a failure`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1, 2, 3, 4])
+        var desk = try #require(await work.slot.nextJob())
+        desk.collect([1])
+        desk.collect([2])
+        _ = [3].withUnsafeBytes { work.slot.ended(&desk, message: UnsafeRawBufferPointer(rebasing: $0[..<1])) }
+        desk.collect([4])
+        _ = work.slot.ended(&desk, message: nil)
+        desk.collect([5])
+        _ = work.slot.ended(&desk, .failed(.threw, "no", permanent: false))
+        _ = work.slot.ended(&desk, message: nil)
+        let answers: [JobResult.Answer] = [
+            .done([[1], [2], [3]]), .done([[4]]), .failed(.threw, "no", permanent: false), .done([]),
+        ]
+        let results = zip(1..., answers).map {
+            JobResult(effect: EffectID(turn: $0, ordinal: 0), lease: Self.lease($0), token: 0, answer: $1)
+        }
+        #expect(work.look() == [Envelope(.result(results, credit: 13), timeline: Workplace.home)])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `What the store has of a stream makes room for more`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1])
+        let desk = try #require(await work.slot.nextJob())
+        for _ in 0..<StreamWindow.limit { try await desk.stream([1], checkpoint: nil) }
+        work.desk.acknowledged(StreamMark(lease: Self.lease(1), index: 1))
+        try await desk.stream([1], checkpoint: nil)
     }
 
     @Test func `What a short lock guards is changed by one thread at a time`() async {

@@ -37,14 +37,14 @@ import Testing
             effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), token: 0, attempt: 1, queue: queue,
             payload: [])
         let sent = Mutex<[Parent.Message]>([])
-        let desk = JobDesk(task) { news in
+        let desk = JobDesk(task, in: .zero) { news in
             guard case .streamed(_, _, let bytes, _) = news else { return }
             sent.withLock { $0 += (try? MessagePackDecoder().decode(Parent.Message.self, from: bytes)).map { [$0] } ?? [] }
         }
         let prepared = try await worker.prepare()
         let last: Parent.Message?
         do {
-            last = try await prepared.handle(effect, Job<Parent>(task, in: .zero, desk: desk))
+            last = try await prepared.handle(effect, Job<Parent>(desk))
         } catch {
             await prepared.tearDown()
             throw error
@@ -140,7 +140,7 @@ import Testing
     static func desk(_ report: @escaping @Sendable (JobNews) -> Void = { _ in }) -> JobDesk {
         let task = JobTask(
             effect: EffectID(turn: 1, ordinal: 0), lease: lease, token: 0, attempt: 2, resume: StreamPlace(index: 5), payload: [])
-        return JobDesk(task, report: report)
+        return JobDesk(task, in: .zero, report: report)
     }
 
     static let lease = Lease(start: 1, counter: 1)
@@ -175,6 +175,35 @@ import Testing
         }
         _ = desk.close()
         await #expect(throws: StreamError.ended) { try await desk.stream([1], checkpoint: nil) }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Nothing is streamed after a job has ended, also if it is the first thing that is said`() async throws {
+        for _ in 0..<300 {
+            let isOver = Mutex(false)
+            let desk = Self.desk { _ in #expect(!isOver.withLock { $0 }) }
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        await #expect(throws: StreamError.ended) { while true { try await desk.stream([1], checkpoint: nil) } }
+                    }
+                }
+                _ = desk.close()
+                isOver.withLock { $0 = true }
+            }
+        }
+    }
+
+    @Test func `All that is collected before the end is in the answer`() async {
+        for _ in 0..<300 {
+            let desk = Self.desk()
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<4 { group.addTask { desk.collect([UInt8(number)]) } }
+            }
+            #expect(desk.close().sorted { $0[0] < $1[0] } == [[0], [1], [2], [3]])
+            desk.collect([4])
+            #expect(desk.close().count == 4)
+        }
     }
 
     @Test func `What is too large is refused by name`() async throws {

@@ -1,35 +1,29 @@
 public import MessagePack
 public import SamovarCore
-public import SamovarProtocol
+import SamovarProtocol
 
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
-    public var key: String { "\(timeline)/\(effect)" }
-    @usableFromInline let timeline: Timeline
-    @usableFromInline let task: JobTask
-    private var effect: EffectID { task.effect }
+    public var key: String { "\(desk.job.timeline)/\(desk.job.task.effect)" }
     /// From 1.
-    public var attempt: Int { task.attempt }
+    public var attempt: Int { desk.job.task.attempt }
     /// Of the program that ordered it.
-    public var instance: Instance { task.instance }
+    public var instance: Instance { desk.job.task.instance }
     /// The queue in which it was ordered.
-    public var queue: Queue { task.queue }
+    public var queue: Queue { desk.job.task.queue }
     /// How long this attempt may take; its task is cancelled then.
-    public var timeout: Duration? { task.timeout }
+    public var timeout: Duration? { desk.job.task.timeout }
     /// When this attempt is cancelled; nil if it may take as long as it likes.
-    public var deadline: ContinuousClock.Instant? { limit?.deadline }
-    @usableFromInline let limit: TimeLimit?
+    public var deadline: ContinuousClock.Instant? { desk.limit?.deadline }
     /// How far earlier attempts came with `stream`; nil if none has streamed anything.
-    public var resume: Resume? { task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
+    public var resume: Resume? { desk.job.task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
+    /// Keeps all that the job is, so that a copy of a job is a reference.
     @usableFromInline let desk: JobDesk
     @usableFromInline let encode: @Sendable (P.Message) throws -> [UInt8]
 
     @inlinable
-    init(_ task: JobTask, in timeline: Timeline, desk: JobDesk) {
-        self.timeline = timeline
-        self.task = task
-        limit = task.timeout.map { TimeLimit($0) }
+    init(_ desk: JobDesk) {
         self.desk = desk
         encode = { try MessagePackEncoder().encode($0) }
     }
@@ -42,9 +36,6 @@ public struct Job<P: Program>: Sendable {
     }
 
     private init<Parent: Program>(of job: Job<Parent>, encode: @escaping @Sendable (P.Message) throws -> [UInt8]) {
-        timeline = job.timeline
-        task = job.task
-        limit = job.limit
         desk = job.desk
         self.encode = encode
     }
@@ -107,17 +98,6 @@ public struct Job<P: Program>: Sendable {
         public func checkpoint<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value? {
             try bytes.map { try MessagePackDecoder().decode(type, from: $0) }
         }
-    }
-}
-
-/// When a job is to end. An object of its own, for the size of an instant is known only at run time, and that of a job would be, too.
-@usableFromInline
-final class TimeLimit: Sendable {
-    let deadline: ContinuousClock.Instant
-
-    @usableFromInline
-    init(_ timeout: Duration) {
-        deadline = .now + timeout
     }
 }
 

@@ -1,34 +1,34 @@
+import CrashPoints
 import SamovarCore
 import SamovarProtocol
 import Synchronization
 
-/// What a running job has said, between its handler and the loop of its worker.
+/// A running job: what it is, and what it has said, between its handler and the loop of its worker.
 ///
-/// A slot uses its desk for the next job, too, unless something has kept it: what is left of an ended job must not speak for another.
+/// A slot uses its desk for the next job, too, if nothing has kept it and nothing was said: what is left of an ended job must not speak
+/// for another. So nearly all jobs, which only answer, have one desk without a lock.
+///
+/// `@unchecked`: `limit` is written by `begin` alone, when the slot has the only reference.
 @usableFromInline
-final class JobDesk: Sendable {
-    private struct State {
-        var lease: Lease
+final class JobDesk: @unchecked Sendable {
+    private enum Voice: UInt8, AtomicRepresentable {
+        case silent
+        /// Something was said.
+        case heard
+        /// The job is over.
+        case closed
+    }
+
+    private struct Speech {
         var messages: [[UInt8]] = []
         var window: StreamWindow
-        var isClosed = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var waiterCount = 0
         /// Made when the job tells of itself for the first time.
         var told: ProgressCell?
 
         init(_ task: JobTask) {
-            lease = task.lease
             window = StreamWindow(after: task.resume)
-        }
-
-        /// For another job. Most have used nothing of it.
-        mutating func reset(_ task: JobTask) {
-            lease = task.lease
-            if !messages.isEmpty { messages = [] }
-            if window.last != 0 || task.resume != nil { window = StreamWindow(after: task.resume) }
-            isClosed = false
-            told = nil
         }
 
         mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
@@ -38,32 +38,68 @@ final class JobDesk: Sendable {
         }
     }
 
-    private let state: Mutex<State>
+    let job: RunningJob
+    // Nobody reads it while `begin` writes.
+    @exclusivity(unchecked) private(set) var limit: TimeLimit?
+    private let voice = Atomic(Voice.silent)
+    /// Nil as long as nothing was said.
+    private let speech = Mutex<Speech?>(nil)
     private let report: @Sendable (JobNews) -> Void
 
-    init(_ task: JobTask, report: @escaping @Sendable (JobNews) -> Void) {
-        state = Mutex(State(task))
+    init(_ task: consuming JobTask, in timeline: Timeline, report: @escaping @Sendable (JobNews) -> Void) {
+        job = RunningJob(task, in: timeline)
+        limit = job.timeout.map { TimeLimit($0) }
         self.report = report
     }
 
-    /// Begins anew, for another job.
-    func reset(_ task: JobTask) {
-        state.withLock { $0.reset(task) }
-    }
-
-    func collect(_ message: [UInt8]) {
-        state.withLock { $0.messages.append(message) }
-    }
-
-    /// The collected messages; nothing can be streamed after this.
+    /// The effect in MessagePack. Only while the desk is free.
     @usableFromInline
+    func takePayload() -> ArraySlice<UInt8> { job.takePayload() }
+
+    @usableFromInline
+    func passBeforeEffect() { CrashPoint.pass(.workerBeforeEffect) }
+
+    // MARK: The slot
+
+    /// Nobody else has this desk, so nobody can say anything, and nobody has.
+    static func isFree(_ desk: inout JobDesk) -> Bool {
+        isKnownUniquelyReferenced(&desk) && desk.voice.load(ordering: .relaxed) == .silent
+    }
+
+    /// Its job is another one from now on. Only while the desk is free.
+    func begin() {
+        limit = job.timeout.map { TimeLimit($0) }
+    }
+
+    /// An empty desk, for the job that comes after this one.
+    func successor() -> JobDesk { JobDesk(job.task, in: job.timeline, report: report) }
+
+    /// The collected messages; nothing can be said after this.
     func close() -> [[UInt8]] {
-        let (messages, waiters) = state.withLock { state in
-            state.isClosed = true
-            return (state.messages, state.takeWaiters())
+        // Who says the first thing looks at this, too.
+        guard voice.exchange(.closed, ordering: .acquiringAndReleasing) != .silent else { return [] }
+        let (messages, waiters) = speech.withLock { speech in
+            (speech?.messages ?? [], speech?.takeWaiters() ?? [])
         }
         for waiter in waiters { waiter.resume() }
         return messages
+    }
+
+    // MARK: The handler
+
+    /// Says something; nil if the job is over.
+    private func speak<Result>(_ body: (inout Speech) throws -> sending Result) rethrows -> Result? {
+        try speech.withLock { speech in
+            let (_, before) = voice.compareExchange(expected: .silent, desired: .heard, ordering: .acquiringAndReleasing)
+            if before == .closed { return nil }
+            var said = speech.take() ?? Speech(job.task)
+            defer { speech = said }
+            return try body(&said)
+        }
+    }
+
+    func collect(_ message: [UInt8]) {
+        speak { $0.messages.append(message) }
     }
 
     func stream(_ message: [UInt8], checkpoint: [UInt8]?) async throws {
@@ -74,60 +110,73 @@ final class JobDesk: Sendable {
         guard size <= StreamWindow.messageLimit else { throw StreamError.tooLarge(bytes: size, limit: StreamWindow.messageLimit) }
         while true {
             try Task.checkCancellation()
-            let isSent = try state.withLock { state in
-                guard !state.isClosed else { throw StreamError.ended }
-                guard let index = state.window.next(size: size) else { return false }
+            let isSent = speak { speech in
+                guard let index = speech.window.next(size: size) else { return false }
                 // Under the lock: the numbers must reach the loop in order.
-                report(.streamed(state.lease, index: index, message: message, checkpoint: checkpoint))
+                report(.streamed(self, index: index, message: message, checkpoint: checkpoint))
                 return true
             }
+            guard let isSent else { throw StreamError.ended }
             if isSent { return }
             await waitForRoom(size)
         }
     }
 
     private func waitForRoom(_ size: Int) async {
-        let number = state.withLock { state in
-            state.waiterCount += 1
-            return state.waiterCount
-        }
+        guard
+            let number = speak({ speech in
+                speech.waiterCount += 1
+                return speech.waiterCount
+            })
+        else { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isFree = state.withLock { state in
-                    if state.isClosed || state.window.hasRoom(for: size) || Task.isCancelled { return true }
-                    state.waiters[number] = continuation
-                    return false
+                let isWaiting = speak { speech in
+                    if speech.window.hasRoom(for: size) || Task.isCancelled { return false }
+                    speech.waiters[number] = continuation
+                    return true
                 }
-                if isFree { continuation.resume() }
+                if isWaiting != true { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+            speech.withLock { $0?.waiters.removeValue(forKey: number) }?.resume()
         }
-    }
-
-    func acknowledged(_ mark: StreamMark) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            guard mark.lease == state.lease else { return [] }
-            state.window.acknowledged(through: mark.index)
-            return state.takeWaiters()
-        }
-        for waiter in waiters { waiter.resume() }
     }
 
     func progress(_ progress: JobProgress) {
-        let (lease, told) = state.withLock { state in
-            let cell = state.told ?? ProgressCell()
-            state.told = cell
-            return (state.lease, cell)
+        let told = speak { speech in
+            let cell = speech.told ?? ProgressCell()
+            speech.told = cell
+            return cell
         }
-        if told.set(progress) { report(.progressed(lease, told)) }
+        if let told, told.set(progress) { report(.progressed(job.lease, told)) }
+    }
+
+    // MARK: The loop
+
+    func acknowledged(_ mark: StreamMark) {
+        guard mark.lease == job.lease else { return }
+        let waiters = speech.withLock { speech in
+            speech?.window.acknowledged(through: mark.index)
+            return speech?.takeWaiters() ?? []
+        }
+        for waiter in waiters { waiter.resume() }
     }
 }
 
 /// What a job tells its worker before its end.
 enum JobNews: Sendable {
-    case streamed(Lease, index: Int, message: [UInt8], checkpoint: [UInt8]?)
+    case streamed(JobDesk, index: Int, message: [UInt8], checkpoint: [UInt8]?)
     case progressed(Lease, ProgressCell)
+}
+
+/// When a job is to end. An object of its own, for the size of an instant is known only at run time, and that of a desk would be, too.
+final class TimeLimit: Sendable {
+    let deadline: ContinuousClock.Instant
+
+    init(_ timeout: Duration) {
+        deadline = .now + timeout
+    }
 }
 
 /// The newest progress of a job. However often it is set, the loop hears of it once until it looks.

@@ -1,4 +1,5 @@
-public import SamovarCore
+import CrashPoints
+import SamovarCore
 public import SamovarProtocol
 import Synchronization
 
@@ -8,32 +9,28 @@ import Synchronization
 /// cancelled is a cancelled task: it runs no other, and the slot goes on with a new one.
 @usableFromInline
 final class Slot: Sendable {
-    /// Runs jobs one after the other, beginning with one that another task has left, and ends with one that it may not run. It runs
-    /// where the slot runs; to change executors and back would cost as much as a small job.
+    /// Runs jobs one after the other, until the slot is closed or a job was told to stop. It runs where the slot runs; to change executors
+    /// and back would cost as much as a small job.
     @usableFromInline
-    typealias Work = nonisolated(nonsending) @Sendable (Slot, WorkerDesk.Assignment?) async -> WorkerDesk.Assignment?
+    typealias Work = nonisolated(nonsending) @Sendable (Slot) async -> Void
+
+    /// What comes after a job.
+    @usableFromInline
+    enum End {
+        /// Its desk is that of another job.
+        case next
+        /// The slot has no other job yet.
+        case idle
+        /// This job was told to stop: another task runs what comes.
+        case interrupted
+    }
 
     private struct State {
-        /// The running job.
-        var lease: Lease?
-        /// What it says.
-        var said: JobDesk?
-        /// The running job was told to stop.
-        var isInterrupted = false
-        /// A job that was told to stop and does not run: it has ended, or is the next to begin.
-        var cancelled: Lease?
         /// A job that nobody has come for.
-        var next: WorkerDesk.Assignment?
+        var next: JobDesk?
         var isClosed = false
         /// The slot's task while it has no job.
-        var idle: CheckedContinuation<WorkerDesk.Assignment?, Never>?
-
-        /// The job is over, and nobody can tell it to stop any more.
-        mutating func takeInterruption() -> Bool {
-            lease = nil
-            defer { isInterrupted = false }
-            return isInterrupted
-        }
+        var idle: CheckedContinuation<JobDesk?, Never>?
     }
 
     private enum Interruption {
@@ -53,70 +50,75 @@ final class Slot: Sendable {
     init(_ number: Int, of desk: WorkerDesk) {
         self.number = number
         self.desk = desk
-        report = { desk.take($0) }
+        report = { desk.take($0, from: number) }
         (interruptions, interrupt) = AsyncStream.makeStream()
     }
 
     /// Runs jobs until the slot is closed.
     func run(on executor: SlotExecutor, _ work: @escaping Work) async {
         var interruptions = interruptions.makeAsyncIterator()
-        var first: WorkerDesk.Assignment?
         repeat {
-            first = await withTaskGroup(of: WorkerDesk.Assignment?.self) { group in
+            await withTaskGroup(of: Void.self) { group in
                 // Only this one runs handlers, which may block its thread; a cancellation must get through meanwhile.
-                group.addTask(executorPreference: executor) { [first] in
-                    let left = await work(self, first)
+                group.addTask(executorPreference: executor) {
+                    self.desk.began(self.number) { self.interrupt.yield(.cancel) }
+                    await work(self)
                     self.interrupt.yield(.ended)
-                    return left
                 }
                 while let interruption = await interruptions.next(), interruption == .cancel { group.cancelAll() }
-                return await group.next() ?? nil
+                await group.waitForAll()
             }
-        } while first != nil || !isClosed
+        } while !isOver
     }
 
     // MARK: The slot's task
 
-    /// A desk for a job; nil if the one before it was told to stop, for then this task is a cancelled one.
+    /// The handler of a job has ended with one message, or with none. The desk is that of the next job then, if there is one.
     @usableFromInline
-    func begin(_ task: JobTask) -> JobDesk? {
-        state.withLock { state in
-            guard !state.takeInterruption() else { return nil }
-            state.lease = task.lease
-            // Used up: another timeline has the same leases again.
-            if state.cancelled.take() == task.lease { stop(&state) }
-            if isKnownUniquelyReferenced(&state.said), let said = state.said {
-                said.reset(task)
-                return said
-            }
-            let said = JobDesk(task, report: report)
-            state.said = said
-            return said
-        }
+    func ended(_ desk: inout JobDesk, message: UnsafeRawBufferPointer?) -> End {
+        let sent = close(&desk)
+        if let message, sent.isEmpty { return goOn(desk, message) }
+        return goOn(desk, .done(MessageList(sent + (message.map { [Array($0)] } ?? []))))
     }
 
-    /// The handler of a job has ended. The slot's next job, if there is one.
+    /// The handler of a job has failed; nothing is left of what it sent.
     @usableFromInline
-    func ended(_ lease: Lease, _ answer: JobResult.Answer) -> WorkerDesk.Assignment? {
-        desk.finished(lease, answer, in: number)
+    func ended(_ desk: inout JobDesk, _ failure: JobResult.Answer) -> End {
+        _ = close(&desk)
+        return goOn(desk, failure)
     }
 
-    /// The same for an answer of one message.
-    @usableFromInline
-    func ended(_ lease: Lease, message: UnsafeRawBufferPointer) -> WorkerDesk.Assignment? {
-        desk.finished(lease, message: message, in: number)
+    /// What a job has sent. It can say nothing more, and has another desk than the one that follows, unless it has said nothing and kept
+    /// nothing.
+    private func close(_ desk: inout JobDesk) -> [[UInt8]] {
+        if JobDesk.isFree(&desk) { return [] }
+        defer { desk = desk.successor() }
+        return desk.close()
     }
 
-    /// Waits for the loop to bring a job; nil when the slot is closed, and for a task that is a cancelled one.
+    private func goOn(_ desk: JobDesk, _ answer: JobResult.Answer) -> End {
+        goOn(desk, self.desk.finished(desk.job.lease, answer, in: number, next: desk.job))
+    }
+
+    /// A function of its own, which counts no reference to what its caller has.
+    @inline(never)
+    private func goOn(_ desk: JobDesk, _ message: UnsafeRawBufferPointer) -> End {
+        goOn(desk, self.desk.finished(desk.job.lease, message: message, in: number, next: desk.job))
+    }
+
+    private func goOn(_ desk: JobDesk, _ end: WorkerDesk.End) -> End {
+        if end.hasNext { desk.begin() }
+        if !end.isInterrupted { return end.hasNext ? .next : .idle }
+        if end.hasNext { give(desk) }
+        return .interrupted
+    }
+
+    /// Waits for a job; nil when the slot is closed.
     @usableFromInline
-    nonisolated(nonsending) func nextJob() async -> WorkerDesk.Assignment? {
+    nonisolated(nonsending) func nextJob() async -> JobDesk? {
         await withCheckedContinuation { continuation in
-            let (job, isReady) = state.withLock { state -> (WorkerDesk.Assignment?, Bool) in
-                if state.takeInterruption() { return (nil, true) }
-                if let job = state.next {
-                    state.next = nil
-                    return (job, true)
-                }
+            let (job, isReady) = state.withLock { state -> (JobDesk?, Bool) in
+                if let job = state.next.take() { return (job, true) }
                 if state.isClosed { return (nil, true) }
                 state.idle = continuation
                 return (nil, false)
@@ -125,42 +127,37 @@ final class Slot: Sendable {
         }
     }
 
-    private var isClosed: Bool { state.withLock { $0.isClosed } }
+    @usableFromInline
+    func passAfterEffect() { CrashPoint.pass(.workerAfterEffect) }
+
+    private var isOver: Bool { state.withLock { $0.isClosed && $0.next == nil } }
 
     // MARK: The loop
 
-    func give(_ job: WorkerDesk.Assignment) {
+    /// A job for a slot that has none.
+    func give(_ task: JobTask, in timeline: Timeline) {
+        give(JobDesk(task, in: timeline, report: report))
+    }
+
+    private func give(_ job: JobDesk) {
         let idle = state.withLock { state in
-            defer { state.idle = nil }
-            if state.idle == nil { state.next = job }
-            return state.idle
+            let idle = state.idle.take()
+            if idle == nil { state.next = job }
+            return idle
         }
         idle?.resume(returning: job)
     }
 
-    /// Tells a job to stop. It may have ended, and it may be about to begin.
+    /// Tells a job to stop, which may have ended and may be about to begin.
     func cancel(_ lease: Lease) {
-        state.withLock { state in
-            if state.lease == lease { stop(&state) } else { state.cancelled = lease }
-        }
-    }
-
-    private func stop(_ state: inout State) {
-        state.isInterrupted = true
-        // Under the lock: before the end of the job's task, or it would reach the next one.
-        interrupt.yield(.cancel)
-    }
-
-    func acknowledged(_ mark: StreamMark) {
-        state.withLock { $0.said }?.acknowledged(mark)
+        desk.cancel(lease, in: number) { interrupt.yield(.cancel) }
     }
 
     /// No more jobs.
     func close() {
         let idle = state.withLock { state in
             state.isClosed = true
-            defer { state.idle = nil }
-            return state.idle
+            return state.idle.take()
         }
         idle?.resume(returning: nil)
     }

@@ -36,7 +36,7 @@ public struct Worker<P: Program>: Sendable {
             let answering = Answering<P>()
             self.handle = handle
             self.tearDown = tearDown
-            work = { await answering.work(in: $0, first: $1, handle) }
+            work = { await answering.work(in: $0, handle) }
         }
     }
 

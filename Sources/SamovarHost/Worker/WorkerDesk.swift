@@ -1,5 +1,5 @@
-public import SamovarCore
-public import SamovarProtocol
+import SamovarCore
+import SamovarProtocol
 import ZeroMQ
 
 /// The machine of a worker, entered by its loop and by its slots.
@@ -10,13 +10,13 @@ import ZeroMQ
 ///
 /// The loop moderates itself as a network card does. An answer that comes to a loop at rest leaves at once; those that come right
 /// after it gather for a moment, unless a slot has nothing else to do.
-@usableFromInline
 final class WorkerDesk: Sendable {
-    /// A job for a slot.
-    @usableFromInline
-    struct Assignment: Sendable {
-        @usableFromInline let task: JobTask
-        @usableFromInline let timeline: Timeline
+    /// What comes after a job.
+    struct End {
+        /// The slot has another job; else it is free.
+        let hasNext: Bool
+        /// The job that has ended was told to stop.
+        let isInterrupted: Bool
     }
 
     /// What the loop is doing.
@@ -29,13 +29,23 @@ final class WorkerDesk: Sendable {
         case rests
     }
 
+    private struct Seat {
+        /// The job of the slot.
+        var lease: Lease?
+        /// The job was told to stop.
+        var isInterrupted = false
+        /// The slot has a task that runs jobs. One whose job was told to stop runs no other, and the slot is between two tasks then.
+        var hasTask = false
+        /// The desk of the job once it streams.
+        var streaming: JobDesk?
+    }
+
     private struct State: ~Copyable {
         var machine: WorkerMachine
         /// What the loop has to carry out.
         var actions: [WorkerMachine.Action] = []
         var freeSlots: [Int]
-        /// The job of each slot.
-        var leases: [Lease?]
+        var seats: [Seat]
         var loop = Loop.works
         /// Something has happened since the loop last looked.
         var hasNews = false
@@ -60,7 +70,7 @@ final class WorkerDesk: Sendable {
     init(_ machine: consuming sending WorkerMachine, slots: Int) throws(ZeroMQError) {
         wakeup = try Wakeup()
         let free = Array((0..<slots).reversed())
-        state = ShortLock(State(machine: machine, freeSlots: free, leases: Array(repeating: nil, count: slots)))
+        state = ShortLock(State(machine: machine, freeSlots: free, seats: Array(repeating: Seat(), count: slots)))
     }
 
     func now() -> Timestamp { clock.now() }
@@ -114,51 +124,76 @@ final class WorkerDesk: Sendable {
     var timeline: Timeline { state.withLock { $0.machine.timeline } }
 
     /// A free slot for a task that the machine starts.
-    func assign(_ task: JobTask) -> (slot: Int, Assignment)? {
+    func assign(_ task: JobTask) -> (slot: Int, Timeline)? {
         state.withLock { state in
             guard let slot = state.freeSlots.popLast() else { return nil }
-            state.leases[slot] = task.lease
-            return (slot, Assignment(task: task, timeline: state.machine.timeline))
+            state.seats[slot].lease = task.lease
+            return (slot, state.machine.timeline)
         }
     }
 
-    func slot(of lease: Lease) -> Int? { state.withLock { $0.leases.firstIndex(of: lease) } }
+    func slot(of lease: Lease) -> Int? { state.withLock { $0.seats.firstIndex { $0.lease == lease } } }
+
+    /// Tells a job to stop, if it has not ended.
+    ///
+    /// - Parameter interrupt: cancels the slot's task; called under the lock, before the job can end, or it would reach the next one.
+    func cancel(_ lease: Lease, in slot: Int, _ interrupt: () -> Void) {
+        state.withLock { state in
+            guard state.seats[slot].lease == lease else { return }
+            state.seats[slot].isInterrupted = true
+            if state.seats[slot].hasTask { interrupt() }
+        }
+    }
+
+    /// What a job has streamed is on disk up to a place.
+    func acknowledged(_ mark: StreamMark) {
+        state.withLock { $0.seats.first { $0.lease == mark.lease }?.streaming }?.acknowledged(mark)
+    }
 
     // MARK: Slots
 
-    /// The handler of a job has ended. The slot's next job, if there is one; else the slot is free.
-    func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int) -> Assignment? {
-        finished(in: slot) { $0.finished(lease, answer, now: clock.now, into: &$1) }
+    /// A task of a slot begins, whose first job may have been told to stop before.
+    func began(_ slot: Int, _ interrupt: () -> Void) {
+        state.withLock { state in
+            state.seats[slot].hasTask = true
+            if state.seats[slot].isInterrupted { interrupt() }
+        }
+    }
+
+    /// The handler of a job has ended. The slot's next job begins in its place, if there is one.
+    ///
+    /// - Parameter job: that has ended, and to which nobody else refers.
+    func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int, next job: RunningJob) -> End {
+        finished(in: slot, job) { $0.finished(lease, answer, now: { clock.now() }, into: &$1, next: job) }
     }
 
     /// The same for an answer of one message.
-    func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int) -> Assignment? {
-        finished(in: slot) { $0.finished(lease, message: message, now: clock.now, into: &$1) }
+    func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int, next job: RunningJob) -> End {
+        finished(in: slot, job) { $0.finished(lease, message: message, now: { clock.now() }, into: &$1, next: job) }
     }
 
     @inline(__always)
     private func finished(
-        in slot: Int, _ finish: (inout WorkerMachine, inout [WorkerMachine.Action]) -> JobTask?
-    ) -> Assignment? {
-        let (next, wakesLoop) = state.withLock { state -> (Assignment?, Bool) in
-            let next = finish(&state.machine, &state.actions)
-            state.leases[slot] = next?.lease
-            guard let next else {
-                state.freeSlots.append(slot)
-                return (nil, state.tellLoop())
-            }
-            return (Assignment(task: next, timeline: state.machine.timeline), state.tellLoop(urgently: false))
+        in slot: Int, _ job: RunningJob, _ finish: (inout WorkerMachine, inout [WorkerMachine.Action]) -> Bool
+    ) -> End {
+        let (end, wakesLoop) = state.withLock { state -> (End, Bool) in
+            let hasNext = finish(&state.machine, &state.actions)
+            let end = End(hasNext: hasNext, isInterrupted: state.seats[slot].isInterrupted)
+            state.seats[slot] = Seat(lease: hasNext ? job.lease : nil, hasTask: !end.isInterrupted)
+            if !hasNext { state.freeSlots.append(slot) }
+            return (end, state.tellLoop(urgently: !hasNext))
         }
         if wakesLoop { wakeup.signal() }
-        return next
+        return end
     }
 
-    /// What a running job says before its end.
-    func take(_ news: JobNews) {
+    /// What the running job of a slot says before its end.
+    func take(_ news: JobNews, from slot: Int) {
         let wakesLoop = state.withLock { state in
             switch news {
-            case .streamed(let lease, let index, let message, let checkpoint):
-                state.machine.streamed(lease, index: index, message: message, checkpoint: checkpoint)
+            case .streamed(let desk, let index, let message, let checkpoint):
+                state.seats[slot].streaming = desk
+                state.machine.streamed(desk.job.lease, index: index, message: message, checkpoint: checkpoint)
             case .progressed(let lease, let cell):
                 if let progress = cell.take() { state.machine.progressed(lease, progress) }
             }

@@ -56,12 +56,11 @@ struct WorkerLoop: ~Copyable {
             CrashPoint.pass(.workerBeforeResult, if: envelope.kind == .result)
             try socket.send(envelope)
         case .start(let task):
-            guard let (slot, job) = desk.assign(task) else { return logger.error("no slot is free for job \(task.effect)") }
-            slots[slot].give(job)
+            guard let (slot, timeline) = desk.assign(task) else { return logger.error("no slot is free for job \(task.effect)") }
+            slots[slot].give(task, in: timeline)
         case .cancel(let lease):
             if let slot = desk.slot(of: lease) { slots[slot].cancel(lease) }
-        case .acknowledged(let mark):
-            if let slot = desk.slot(of: mark.lease) { slots[slot].acknowledged(mark) }
+        case .acknowledged(let mark): desk.acknowledged(mark)
         case .refused(let error): throw WorkerError(description: "the store refuses this worker: \(error)")
         case .stop:
             // LINGER is 0: what was sent a moment ago still has to leave.

@@ -133,29 +133,39 @@ extension WorkerMachine {
     /// A handler ended, with this answer.
     public mutating func finished(_ lease: Lease, _ answer: JobResult.Answer, now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        let next = finished(lease, answer, now: { now }, into: &actions)
-        return (next.map { [.start($0)] } ?? []) + actions
+        keep(answer, of: lease)
+        let next = startNext(now: { now }, &actions)
+        return (next.map { [.start($0.task)] } ?? []) + actions
     }
 
-    /// The same, with the actions behind those that are there, but for a start: the task that has the slot now is returned.
+    /// The same, with the actions behind those that are there, but for a start: the task that has the slot now, if there is one, begins in
+    /// place of the job that ended.
     ///
-    /// - Parameter now: asked only if it matters what time it is; to read the clock takes as long as the rest of this.
+    /// - Parameters:
+    ///   - now: asked only if it matters what time it is; to read the clock takes as long as the rest of this.
+    ///   - job: to which nobody else refers.
+    /// - Returns: whether a task has begun.
     public mutating func finished(
-        _ lease: Lease, _ answer: JobResult.Answer, now: () -> Timestamp, into actions: inout [Action]
-    ) -> JobTask? {
-        if let claim = finish(lease) { outbox.add(claim, answer.replacement(limit: settings.answerBytes) ?? answer) }
-        return startNext(now: now, &actions)
+        _ lease: Lease, _ answer: JobResult.Answer, now: () -> Timestamp, into actions: inout [Action], next job: RunningJob
+    ) -> Bool {
+        keep(answer, of: lease)
+        return startNext(now: now, &actions, job)
     }
 
     /// The same for an answer of one message, as most are. It is copied from where it stands.
     public mutating func finished(
-        _ lease: Lease, message: UnsafeRawBufferPointer, now: () -> Timestamp, into actions: inout [Action]
-    ) -> JobTask? {
-        guard message.count <= settings.answerBytes else {
-            return finished(lease, .done(MessageList(Array(message)[...])), now: now, into: &actions)
+        _ lease: Lease, message: UnsafeRawBufferPointer, now: () -> Timestamp, into actions: inout [Action], next job: RunningJob
+    ) -> Bool {
+        if message.count > settings.answerBytes {
+            keep(.done(MessageList(Array(message)[...])), of: lease)
+        } else if let claim = finish(lease) {
+            outbox.add(claim, message: message)
         }
-        if let claim = finish(lease) { outbox.add(claim, message: message) }
-        return startNext(now: now, &actions)
+        return startNext(now: now, &actions, job)
+    }
+
+    private mutating func keep(_ answer: JobResult.Answer, of lease: Lease) {
+        if let claim = finish(lease) { outbox.add(claim, answer.replacement(limit: settings.answerBytes) ?? answer) }
     }
 
     private mutating func finish(_ lease: Lease) -> JobClaim? {
@@ -163,9 +173,17 @@ extension WorkerMachine {
         return held.finish(lease)
     }
 
-    private mutating func startNext(now: () -> Timestamp, _ actions: inout [Action]) -> JobTask? {
+    private mutating func startNext(
+        now: () -> Timestamp, _ actions: inout [Action]
+    ) -> (task: JobTask, timeout: Duration?)? {
         if state != .working { stopIfDone(now(), &actions) }
         return held.startNext(now: now)
+    }
+
+    private mutating func startNext(now: () -> Timestamp, _ actions: inout [Action], _ job: RunningJob) -> Bool {
+        guard let (task, timeout) = startNext(now: now, &actions) else { return false }
+        job.begin(task, timeout: timeout, in: connection.timeline)
+        return true
     }
 
     /// Sends what has gathered since the last call: every new answer, and the credit.
@@ -346,7 +364,7 @@ extension WorkerMachine {
     }
 
     private mutating func startWaiting(_ now: Timestamp, _ actions: inout [Action]) {
-        while let task = held.startNext(now: { now }) { actions.append(.start(task)) }
+        while let (task, _) = held.startNext(now: { now }) { actions.append(.start(task)) }
     }
 
     private mutating func answerOverdue(_ now: Timestamp, _ actions: inout [Action]) {

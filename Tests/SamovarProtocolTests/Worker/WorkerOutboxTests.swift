@@ -58,14 +58,26 @@ import Testing
         var machine = WorkerMachineTests.welcomed { $0.answerBytes = 3 }
         _ = machine.received(WorkerMachineTests.tasks([1], number: 1), now: at(0))
         var actions: [WorkerMachine.Action] = []
-        let next = [1, 2, 3, 4].withUnsafeBytes { bytes in
+        let job = RunningJob(WorkerMachineTests.task(1), in: home)
+        let hasNext = [1, 2, 3, 4].withUnsafeBytes { bytes in
             machine.finished(
-                WorkerMachineTests.lease(1), message: UnsafeRawBufferPointer(rebasing: bytes[..<4]), now: { at(0) }, into: &actions)
+                job.lease, message: UnsafeRawBufferPointer(rebasing: bytes[..<4]), now: { at(0) }, into: &actions, next: job)
         }
         let flushed = machine.flush(now: at(0))
         let failure = JobResult.Answer.failed(.unhandled, "an answer of 4 bytes; 3 at most", permanent: true)
-        #expect(next == nil && actions == [])
+        #expect(!hasNext && actions == [])
         #expect(flushed == [WorkerMachineTests.results([WorkerMachineTests.result(1, failure)], credit: 3)])
+    }
+
+    @Test func `The next task begins in place of the job that has ended`() {
+        var machine = WorkerMachineTests.welcomed()
+        _ = machine.received(WorkerMachineTests.tasks([1, 2], number: 2), now: at(0))
+        var actions: [WorkerMachine.Action] = []
+        let job = RunningJob(WorkerMachineTests.task(1), in: .zero)
+        #expect(machine.finished(job.lease, .done([]), now: { at(0) }, into: &actions, next: job))
+        #expect(job.task == WorkerMachineTests.task(2) && job.timeline == home)
+        #expect(!machine.finished(job.lease, .done([]), now: { at(0) }, into: &actions, next: job))
+        #expect(machine.jobs == 0 && actions == [])
     }
 
     @Test func `Nothing is left of answers that were acknowledged in their order`() throws {
