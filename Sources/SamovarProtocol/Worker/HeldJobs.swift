@@ -63,16 +63,15 @@ struct HeldJobs: Equatable {
         waiting.append(task)
     }
 
-    /// The next task with its timeout, if a slot is free for it; it then has that slot. The time is asked for only if there is a timeout.
-    mutating func startNext(now: () -> Timestamp) -> (task: JobTask, timeout: Duration?)? {
+    /// The next task, if a slot is free for it; it then has that slot. The time is asked for only if the task has not all of it.
+    mutating func startNext(now: () -> Timestamp) -> (task: JobTask, hasTimeout: Bool)? {
         guard running.count < slots, let task = waiting.popFirst() else { return nil }
-        let timeout = task.timeout
-        let until = timeout.map { now() + $0 }
+        let until = task.timeout.map { now() + $0 }
         if let until { earliestTimeout = min(until, earliestTimeout ?? until) }
         let job = Running(claim: JobClaim(task), until: until)
         let place = firstPlace(notBefore: task.lease)
         if place == running.count { running.append(job) } else { running.insert(job, at: place) }
-        return (task, timeout)
+        return (task, until != nil)
     }
 
     /// A handler ended. Its claim, if its answer is still wanted.

@@ -10,24 +10,24 @@ public final class RunningJob: @unchecked Sendable {
     // Nobody reads them while they are written.
     @exclusivity(unchecked) public private(set) var task: JobTask
     @exclusivity(unchecked) public private(set) var timeline: Timeline
-    @exclusivity(unchecked) private var limit: Duration?
+    @exclusivity(unchecked) private var hasTimeout: Bool
     @exclusivity(unchecked) private var payload: ArraySlice<UInt8>?
 
     public init(_ task: consuming JobTask, in timeline: Timeline) {
-        limit = task.timeout
+        hasTimeout = task.timeout != nil
         payload = task.payload
         self.task = task
         self.timeline = timeline
     }
 
     public var lease: Lease { task.lease }
-    public var timeout: Duration? { limit }
+    public var timeout: Duration? { hasTimeout ? task.timeout : nil }
 
     /// The effect in MessagePack, for one who has the only reference to this job. To ask the task for it is to copy the task first.
     public func takePayload() -> ArraySlice<UInt8> { payload.take() ?? task.payload }
 
-    func begin(_ task: consuming JobTask, timeout: Duration?, in timeline: Timeline) {
-        limit = timeout
+    func begin(_ task: consuming JobTask, hasTimeout: Bool, in timeline: Timeline) {
+        self.hasTimeout = hasTimeout
         payload = task.payload
         self.task = task
         self.timeline = timeline

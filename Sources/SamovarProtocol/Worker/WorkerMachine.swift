@@ -175,14 +175,14 @@ extension WorkerMachine {
 
     private mutating func startNext(
         now: () -> Timestamp, _ actions: inout [Action]
-    ) -> (task: JobTask, timeout: Duration?)? {
+    ) -> (task: JobTask, hasTimeout: Bool)? {
         if state != .working { stopIfDone(now(), &actions) }
         return held.startNext(now: now)
     }
 
     private mutating func startNext(now: () -> Timestamp, _ actions: inout [Action], _ job: RunningJob) -> Bool {
-        guard let (task, timeout) = startNext(now: now, &actions) else { return false }
-        job.begin(task, timeout: timeout, in: connection.timeline)
+        guard let (task, hasTimeout) = startNext(now: now, &actions) else { return false }
+        job.begin(task, hasTimeout: hasTimeout, in: connection.timeline)
         return true
     }
 
