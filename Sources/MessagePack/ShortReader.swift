@@ -7,15 +7,17 @@
 package struct ShortReader: ~Copyable {
     @usableFromInline var next: UnsafeRawPointer
     @usableFromInline let end: UnsafeRawPointer
-    /// What an index has more than the place behind `origin`.
-    @usableFromInline let origin: UnsafeRawPointer
+    /// Where the bytes begin of which these are the rest, and the index of the first of them.
+    @usableFromInline let first: UnsafeRawPointer
+    @usableFromInline let firstIndex: Int
     @usableFromInline var hasGivenUp = false
 
     @inlinable
-    init(_ bytes: UnsafeRawBufferPointer, origin: UnsafeRawPointer, from start: UnsafeRawPointer) {
-        next = start
-        end = start + bytes.count
-        self.origin = origin
+    init(_ first: UnsafeRawPointer, firstIndex: Int, from start: Int, to end: Int) {
+        next = first + start
+        self.end = first + end
+        self.first = first
+        self.firstIndex = firstIndex
     }
 
     @inlinable @inline(__always)
@@ -71,18 +73,20 @@ package struct ShortReader: ~Copyable {
         let size = 1 << Int(format & 3)
         let count = Int(UInt32(bigEndian: next.loadUnaligned(fromByteOffset: 1, as: UInt32.self)) &>> UInt32(32 - 8 * size))
         guard count < end - next - size else { return noPlace() }
-        let start = next - origin + 1 + size
+        let start = next - first + firstIndex + 1 + size
         next += 1 + size + count
         return start..<start + count
     }
 
-    /// Passes over what comes next, which is the same, byte by byte, as what stands at these indices before it.
+    /// Passes over what comes next, which is the same, byte by byte, as what stands between two positions before it.
     @inlinable @inline(__always)
-    package mutating func skip(repeating place: Range<Int>) {
-        guard end - next >= place.count else { return hasGivenUp = true }
-        let before = origin + place.lowerBound
+    package mutating func skip(repeating positions: Range<Int>) {
+        guard end - next >= positions.count, positions.lowerBound >= 0, positions.upperBound <= next - first else {
+            return hasGivenUp = true
+        }
+        let before = first + positions.lowerBound
         var offset = 0
-        while place.count - offset >= 8 {
+        while positions.count - offset >= 8 {
             if before.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                 != next.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             {
@@ -90,13 +94,13 @@ package struct ShortReader: ~Copyable {
             }
             offset += 8
         }
-        while offset < place.count {
+        while offset < positions.count {
             if before.load(fromByteOffset: offset, as: UInt8.self) != next.load(fromByteOffset: offset, as: UInt8.self) {
                 return hasGivenUp = true
             }
             offset += 1
         }
-        next += place.count
+        next += positions.count
     }
 
     @inlinable
@@ -112,12 +116,11 @@ extension MessagePackReader {
     package mutating func readShort<Result>(_ read: (inout ShortReader) -> Result) -> Result? {
         bytes.withUnsafeBytes { all -> Result? in
             guard let first = all.baseAddress else { return nil }
-            let start = next - bytes.startIndex
-            let rest = UnsafeRawBufferPointer(rebasing: all[start..<start + (end - next)])
-            var reader = ShortReader(rest, origin: first - bytes.startIndex, from: first + start)
+            var reader = ShortReader(
+                first, firstIndex: bytes.startIndex, from: next - bytes.startIndex, to: end - bytes.startIndex)
             let result = read(&reader)
             guard !reader.hasGivenUp else { return nil }
-            next = reader.next - reader.origin
+            next = reader.next - first + bytes.startIndex
             return result
         }
     }

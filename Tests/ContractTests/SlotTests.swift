@@ -152,7 +152,7 @@ import Testing
         let results = zip(1..., answers).map {
             JobResult(effect: EffectID(turn: $0, ordinal: 0), lease: Self.lease($0), token: 0, answer: $1)
         }
-        #expect(work.look() == [Envelope(.result(results, credit: 13), timeline: Workplace.home)])
+        #expect(work.look() == [Envelope(.result(JobResults(results), credit: 13), timeline: Workplace.home)])
     }
 
     @Test(.timeLimit(.minutes(1)))

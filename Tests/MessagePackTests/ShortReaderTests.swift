@@ -49,6 +49,22 @@ import Testing
         #expect(bytes[try #require(place)] == [1, 2, 3, 4, 5] && reader.isAtEnd)
     }
 
+    @Test func `what is repeated stands in the slice, before what repeats it`() {
+        let bytes: [UInt8] = [5, 6, 1, 2, 1, 2, 5, 6] + [UInt8](repeating: 0, count: 9)
+        func skips(_ positions: Range<Int>) -> Bool {
+            var reader = MessagePackReader(bytes[2...])
+            let isRead: Void? = reader.readShort { short in
+                short.read(expected: 1)
+                short.read(expected: 2)
+                short.skip(repeating: positions)
+            }
+            return isRead != nil
+        }
+        #expect(skips(0..<2))
+        #expect(!skips(2..<4), "itself")
+        #expect(!skips(-2..<0))
+    }
+
     @Test func `what is expected is passed over, and nothing else`() {
         let bytes = written { writer in
             writer.writeArrayHeader(3)

@@ -8,7 +8,7 @@ import Synchronization
 /// A slot uses its desk for the next job, too, if nothing has kept it and nothing was said: what is left of an ended job must not speak
 /// for another. So nearly all jobs, which only answer, have one desk without a lock.
 ///
-/// `@unchecked`: `limit` is written by `begin` alone, when the slot has the only reference.
+/// `@unchecked`: `limit`, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that others did.
 @usableFromInline
 final class JobDesk: @unchecked Sendable {
     private enum Voice: UInt8, AtomicRepresentable {
@@ -52,7 +52,7 @@ final class JobDesk: @unchecked Sendable {
         self.report = report
     }
 
-    /// The effect in MessagePack. Only while the desk is free.
+    /// The effect in MessagePack. For the slot's task alone, before its handler.
     @usableFromInline
     func takePayload() -> ArraySlice<UInt8> { job.takePayload() }
 
@@ -63,7 +63,10 @@ final class JobDesk: @unchecked Sendable {
 
     /// Nobody else has this desk, so nobody can say anything, and nobody has.
     static func isFree(_ desk: inout JobDesk) -> Bool {
-        isKnownUniquelyReferenced(&desk) && desk.voice.load(ordering: .relaxed) == .silent
+        guard isKnownUniquelyReferenced(&desk) else { return false }
+        // What the last other one did comes before what is done with the desk now: the look at the count alone does not say so.
+        atomicMemoryFence(ordering: .acquiring)
+        return desk.voice.load(ordering: .relaxed) == .silent
     }
 
     /// Its job is another one from now on. Only while the desk is free.

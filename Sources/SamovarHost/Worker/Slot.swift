@@ -73,7 +73,7 @@ final class Slot: Sendable {
 
     // MARK: The slot's task
 
-    /// The handler of a job has ended with one message, or with none. The desk is that of the next job then, if there is one.
+    /// The handler of a job has ended with one message, or with none. With `.next`, the desk is that of the next job then.
     @usableFromInline
     func ended(_ desk: inout JobDesk, message: UnsafeRawBufferPointer?) -> End {
         let sent = close(&desk)

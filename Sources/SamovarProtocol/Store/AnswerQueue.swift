@@ -11,20 +11,20 @@ struct AnswerQueue {
         let results: JobResults
     }
 
-    /// The frame that is taken from, until the next one is begun, and those that wait behind it.
+    /// The frame that is taken from, also when all of it has been, and those that wait behind it.
     private var results: JobResults = []
     private var frames: Deque<Frame> = []
     /// Of the first frame, how many have been taken.
     private var taken = 0
     /// Whose the newest answer was that has been taken.
     private(set) var worker: Dispatcher.WorkerDesk?
-    // Both are held beside, until the next frame is begun, and need not be counted for each answer.
+    // Both are held by what stands above and need not be counted for each answer.
     private var uncountedWorker: Unmanaged<Dispatcher.WorkerDesk>?
-    /// The bytes in which the newest answer stands, until the next one is taken.
-    private(set) var frame: Unmanaged<JobResults.Frame>
+    /// The bytes in which the newest answer stands, as long as what it says can be asked for.
+    private(set) var bytes: Unmanaged<JobResults.Bytes>
 
     init() {
-        frame = .passUnretained(results.frame)
+        bytes = .passUnretained(results.bytes)
     }
 
     var isEmpty: Bool { taken == results.rows.count && frames.isEmpty }
@@ -45,13 +45,18 @@ struct AnswerQueue {
         if !results.isEmpty { frames.append(Frame(worker: worker, results: results)) }
     }
 
-    /// Takes an answer. What it says can be asked for until the next one is taken.
+    /// Lets go of the last frame and its worker, if all has been taken: nobody knows when there will be another.
+    mutating func letGo() {
+        if worker != nil, isEmpty { self = AnswerQueue() }
+    }
+
+    /// Takes an answer. What it says can be asked for until the next one is taken, or the frame is let go.
     mutating func popFirst() -> JobResults.Row? {
         if taken == results.rows.count {
             guard let next = frames.popFirst() else { return nil }
             (results, worker, taken) = (next.results, next.worker, 0)
             uncountedWorker = .passUnretained(next.worker)
-            frame = .passUnretained(next.results.frame)
+            bytes = .passUnretained(next.results.bytes)
         }
         defer { taken += 1 }
         return results.rows[taken]

@@ -27,7 +27,7 @@ struct EffectLedger: Equatable, Sendable {
     /// An effect that may be handed out now, as far as its label goes.
     struct Opened: Equatable, Sendable {
         let id: EffectID
-        /// It has no options, and nothing has become of it: nothing more has to be known of it.
+        /// It has no options and no label, so no policy and no cancellation can have closed it since: nothing more has to be known of it.
         let isUsual: Bool
     }
 
@@ -62,7 +62,7 @@ struct EffectLedger: Equatable, Sendable {
         let id = effect.id
         count(root(effect.root))
         if let label = effect.label, !effect.isCrowded { labels.insert(id, label) }
-        changes.opened.append(Opened(id: id, isUsual: effect.isUsual))
+        changes.opened.append(Opened(id: id, isUsual: effect.isUsual && !effect.isSource))
         open.set(effect, for: id)
     }
 

@@ -84,7 +84,10 @@ struct EffectTable<Value> {
     private mutating func entry(of id: EffectID) -> (place: Int, isNew: Bool) {
         precondition(id.turn != .min, "nobody has an entry")
         // At most half of the places are taken, so that free ones are near.
-        if 2 * (count + 1) > slots.count { grow() }
+        if 2 * (count + 1) > slots.count {
+            if let place = place(of: id) { return (place, false) }
+            grow()
+        }
         let (place, isNew) = slots.withUnsafeMutableBufferPointer { slots in
             let mask = slots.count - 1
             var place = Self.home(of: id, mask)
@@ -130,12 +133,21 @@ struct EffectTable<Value> {
         }
     }
 
-    /// The place where the search begins. Eight turns that follow each other are neighbours, for what one turn orders is looked up together with
-    /// what the next one does; such groups are spread evenly. The constant is 2⁶⁴ divided by the golden ratio, Knuth, as above.
+    /// The place where the search begins.
+    ///
+    /// Eight turns that follow each other are neighbours with the first effect of each, for those are looked up one after the other. Such
+    /// groups are spread evenly by the top bits of a product with 2⁶⁴ divided by the golden ratio, Knuth, as above, “Fibonacci hashing”;
+    /// further effects of a turn each by itself, with their ordinals mixed in by a constant of SplitMix64.
     @inline(__always)
     private static func home(of id: EffectID, _ mask: Int) -> Int {
-        let group = UInt64(bitPattern: Int64(id.turn >> 3)) &+ UInt64(bitPattern: Int64(id.ordinal)) &* 0xbf58_476d_1ce4_e5b9
-        return (Int(truncatingIfNeeded: (group &* 0x9e37_79b9_7f4a_7c15) >> 32) << 3 | (id.turn & 7)) & mask
+        let golden: UInt64 = 0x9e37_79b9_7f4a_7c15
+        let unused = UInt64(mask.leadingZeroBitCount)
+        if id.ordinal == 0 {
+            let group = UInt64(bitPattern: Int64(id.turn >> 3)) &* golden
+            return Int(truncatingIfNeeded: group &>> (unused + 3)) << 3 | (id.turn & 7)
+        }
+        let bits = UInt64(bitPattern: Int64(id.turn)) &+ UInt64(bitPattern: Int64(id.ordinal)) &* 0xbf58_476d_1ce4_e5b9
+        return Int(truncatingIfNeeded: ((bits ^ bits &>> 32) &* golden) &>> unused)
     }
 
     private mutating func grow() {

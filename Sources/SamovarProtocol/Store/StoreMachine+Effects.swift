@@ -7,7 +7,7 @@ extension StoreMachine {
         for index in state.ledger.changes.cancelled.indices { close(state.ledger.changes.cancelled[index], answered: nil) }
         for index in state.ledger.changes.opened.indices {
             let opened = state.ledger.changes.opened[index]
-            // Nearly all. It cannot have been closed since: that takes its label.
+            // So it is with nearly all. A source may have been closed since, by what the state wanted then.
             if opened.isUsual, dispatcher.trustsNewcomers {
                 dispatcher.enqueue(usual: opened.id, now: now)
                 continue

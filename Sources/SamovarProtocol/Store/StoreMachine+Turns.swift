@@ -52,6 +52,7 @@ extension StoreMachine {
                 break
             }
         }
+        answers.letGo()
     }
 
     private mutating func mayTakeInput(at desk: Desk) -> Bool {

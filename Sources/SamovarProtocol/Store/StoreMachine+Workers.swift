@@ -151,10 +151,10 @@ extension StoreMachine {
         if case .message(let place) = row.answer {
             // Asked only where it may be: the compiler moves the whole machine for that call.
             if !unheard.isEmpty, lacksMessages(id, lease) { return takeLate(id, lease, now: now) }
-            let frame = answers.frame
+            let bytes = answers.bytes
             return complete(id, root: root, lease: lease, now: now) { engine, log throws in
-                try frame._withUnsafeGuaranteedRef {
-                    try engine.take(only: $0.bytes[place], effect: id, lease: lease, root: root, now: now, log: log)
+                try bytes._withUnsafeGuaranteedRef {
+                    try engine.take(only: $0.all[place], effect: id, lease: lease, root: root, now: now, log: log)
                 }
             }
         }

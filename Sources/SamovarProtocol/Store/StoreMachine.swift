@@ -90,7 +90,7 @@ public struct StoreMachine: ~Copyable {
     var shownView: (turn: Int, bytes: [UInt8])?
     /// Says which call into the program is under way, to the process after this one.
     let marker: TrapMarker
-    // Those two for each turn, without a reference that is counted.
+    // Marker and log as each turn uses them, without a reference that is counted. So nothing replaces the log within a turn.
     let uncountedMarker: Unmanaged<TrapMarker>
     private(set) var uncountedLog: Unmanaged<TurnLog>
     /// How the process before this one ended, if it was in a call.

@@ -6,8 +6,6 @@ extension Frame {
     /// About the bytes of the body, where it may be long: so that it is not copied again and again while it grows.
     private var likelySize: Int {
         switch self {
-        case .task(let tasks, _): tasks.indices.reduce(8) { $0 + tasks[$1].size }
-        case .result(let results, _): results.reduce(8) { $0 + $1.size }
         case .send(let submissions, _): submissions.reduce(8) { $0 + $1.input.count + 24 }
         case .receipt(let outcomes, _): outcomes.count * 16
         case .acknowledge(let leases), .cancel(let leases): leases.count * 8

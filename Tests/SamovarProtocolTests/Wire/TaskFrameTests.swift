@@ -32,7 +32,7 @@ import Testing
         #expect(read == tasks)
         #expect(read.map(\.queue) == tasks.map(\.queue) && read.map(\.instance) == tasks.map(\.instance))
         #expect(read.map(\.timeout) == tasks.map(\.timeout) && read.map(\.resume) == tasks.map(\.resume))
-        #expect(read.map(\.size) == tasks.map(\.size) && read.map(\.description) == tasks.map(\.description))
+        #expect(read.map(\.description) == tasks.map(\.description))
     }
 
     @Test func `A task that is read is equal to the one that was written, and to no other`() throws {
