@@ -19,6 +19,10 @@ struct EffectTable<Value> {
     private var slots: [Slot] = []
     private(set) var count = 0
 
+    /// How many entries there is room for. At most half of the places are taken, so that free ones are near; of a small table a quarter,
+    /// for its memory is no matter and groups of neighbours then have a free place behind them.
+    private var limit: Int { slots.count > 1 << 16 ? slots.count / 2 : slots.count / 4 }
+
     var isEmpty: Bool { count == 0 }
 
     /// In no order.
@@ -83,8 +87,7 @@ struct EffectTable<Value> {
     @inline(__always)
     private mutating func entry(of id: EffectID) -> (place: Int, isNew: Bool) {
         precondition(id.turn != .min, "nobody has an entry")
-        // At most half of the places are taken, so that free ones are near.
-        if 2 * (count + 1) > slots.count {
+        if count == limit {
             if let place = place(of: id) { return (place, false) }
             grow()
         }
