@@ -5,11 +5,25 @@ import SamovarCore
 /// journal is the truth.
 extension StoreState {
     /// Another format is no error of the journal: an older snapshot, or the whole journal, will do.
-    static let snapshotVersion = 6
+    static let snapshotVersion = 7
+    /// Lacks the sessions that their clients have ended: the builds that wrote it remembered none.
+    static let formerSnapshotVersion = 6
+
+    /// Reads the beginning of a snapshot: its format, and of how many values it is an array.
+    fileprivate static func readFormat(_ reader: inout MessagePackReader) throws -> (version: Int, fields: Int) {
+        let fields = try reader.readArrayHeader()
+        let version = try reader.readInt()
+        guard [snapshotVersion, formerSnapshotVersion].contains(version) else {
+            throw WireError.malformed("a snapshot of format \(version); this build reads \(snapshotVersion)")
+        }
+        let expected = version == snapshotVersion ? 17 : 16
+        guard fields == expected else { throw WireError.malformed("a snapshot has \(expected) fields, not \(fields)") }
+        return (version, fields)
+    }
 
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
-        writer.writeArrayHeader(16)
+        writer.writeArrayHeader(17)
         writer.write(Self.snapshotVersion)
         writer.write(engine.schema.version)
         writer.write(head)
@@ -40,23 +54,14 @@ extension StoreState {
         writer.writeList(subscriptions.activations.values.sorted { $0.id < $1.id }) { $0.write(to: &$1) }
         writer.writeList(Array(outputs.outputs)) { $0.write(to: &$1) }
         writer.writeOptional(outputs.forgotten)
-        writer.writeArrayHeader(2)
-        writer.write(sessions.forgottenTurn)
-        writer.writeList(Array(sessions.expired)) { session, writer in
-            writer.writeArrayHeader(2)
-            writer.write(session.id)
-            writer.write(session.turn)
-        }
+        sessions.expired.write(to: &writer)
+        sessions.closed.write(to: &writer)
         return writer.bytes
     }
 
     mutating func restore(_ bytes: [UInt8]) throws {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        try reader.readFields(16, of: "a snapshot")
-        let version = try reader.readInt()
-        guard version == Self.snapshotVersion else {
-            throw WireError.malformed("a snapshot of format \(version); this build reads \(Self.snapshotVersion)")
-        }
+        let version = try Self.readFormat(&reader).version
         let author = try reader.readCount()
         let head = try reader.readCount()
         time = Timestamp(microseconds: try reader.readInt64())
@@ -93,13 +98,9 @@ extension StoreState {
         subscriptions.restore(try reader.readList { try SubscriptionBook.Activation(from: &$0) })
         let kept = try reader.readList { try EmittedOutput(from: &$0) }
         outputs.restore(kept, forgotten: try reader.readOptionalEffect())
-        try reader.readFields(2, of: "the expired sessions")
-        let forgotten = try reader.readCount()
-        let expired = try reader.readList { reader in
-            try reader.readFields(2, of: "an expired session")
-            return SessionBook.Expired(id: try reader.readID(), turn: try reader.readCount())
-        }
-        sessions.restore(expired: expired, forgottenTurn: forgotten)
+        let expired = try EndedSessions(from: &reader)
+        let closed = version == Self.formerSnapshotVersion ? EndedSessions() : try EndedSessions(from: &reader)
+        sessions.restore(expired: expired, closed: closed)
         // Nobody runs anything yet.
         ledger.forgetChanges()
     }
@@ -118,16 +119,12 @@ public enum StoreSnapshot {
     /// - Throws: an error that says what is wrong.
     public static func check(_ bytes: [UInt8], turn: Int) throws {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        let fields = try reader.readArrayHeader()
-        let version = try reader.readInt()
-        guard version == StoreState.snapshotVersion else {
-            throw WireError.malformed("a snapshot of format \(version); this build reads \(StoreState.snapshotVersion)")
-        }
+        let fields = try StoreState.readFormat(&reader).fields
         // The version of the program's types.
         _ = try reader.readCount()
         let head = try reader.readCount()
         guard head == turn else { throw WireError.malformed("a snapshot of turn \(head)") }
-        for _ in 3..<max(3, fields) { _ = try reader.readValue() }
+        for _ in 3..<fields { _ = try reader.readValue() }
         guard reader.isAtEnd else { throw WireError.malformed("bytes after the end of a snapshot") }
     }
 }

@@ -41,6 +41,8 @@ public struct Books: Equatable, Sendable {
     public var dead: [EffectID] = []
     /// The number of the newest input of each session.
     public var sessions: [SessionID: Int] = [:]
+    /// Sessions that have expired or were ended by their clients, as far as they are remembered.
+    public var endedSessions: Set<SessionID> = []
     public var workers: Set<WorkerID> = []
     /// In the order in which they began.
     public var subscriptions: [Subscription] = []
@@ -59,6 +61,7 @@ extension StoreMachine {
         }
         books.dead = state.ledger.dead.keys.sorted()
         books.sessions = state.sessions.sessions.mapValues(\.last)
+        books.endedSessions = state.sessions.expired.ids.union(state.sessions.closed.ids)
         books.workers = state.joined
         books.subscriptions = state.subscriptions.activations.values.sorted { $0.id < $1.id }.map {
             Books.Subscription(id: $0.id, due: $0.due)

@@ -23,22 +23,12 @@ struct SessionBook: Equatable, Sendable {
         }
     }
 
-    /// A session that was silent for too long.
-    struct Expired: Equatable, Sendable {
-        let id: SessionID
-        /// The turn of its end.
-        let turn: Int
-    }
-
     private(set) var sessions: [SessionID: Session] = [:]
-    /// The newest of those that expired, oldest first: their clients may come back, and must be told.
-    private(set) var expired: Deque<Expired> = []
-    private var expiredTurns: [SessionID: Int] = [:]
-    /// Up to this turn, sessions expired that are not remembered one by one any more.
-    private(set) var forgottenTurn = 0
+    /// Those that were silent for too long.
+    private(set) var expired = EndedSessions()
+    /// Those that their clients have ended.
+    private(set) var closed = EndedSessions()
     let window: Int
-
-    static let expiredLimit = 100_000
 
     init(window: Int) {
         self.window = window
@@ -61,35 +51,35 @@ struct SessionBook: Equatable, Sendable {
         sessions[id]?.confirm(sequence)
     }
 
-    /// The client has ended it, and will not come back.
-    mutating func end(_ id: SessionID) {
+    /// Its client has said goodbye.
+    ///
+    /// - Parameter sequence: of the record, which counts as one more input. Earlier builds wrote the number of the last input and
+    ///   remembered nothing, in their snapshots neither; a replay of such a record does as they did.
+    mutating func close(_ id: SessionID, sequence: Int, at turn: Int) {
+        if sequence > last(of: id) { closed.append(id, at: turn) }
         sessions[id] = nil
     }
 
     mutating func expire(_ id: SessionID, at turn: Int) {
         sessions[id] = nil
-        remember(Expired(id: id, turn: turn))
+        expired.append(id, at: turn)
     }
 
-    private mutating func remember(_ session: Expired) {
-        guard expiredTurns.updateValue(session.turn, forKey: session.id) == nil else { return }
-        expired.append(session)
-        guard expired.count > Self.expiredLimit, let oldest = expired.popFirst() else { return }
-        expiredTurns[oldest.id] = nil
-        forgottenTurn = max(forgottenTurn, oldest.turn)
-    }
-
-    /// Whether a session that is not known was known once. To welcome it at 1 could apply its inputs a second time.
+    /// How a session that is not known has ended, if it was known once. To welcome it at 1 could apply its inputs a second time.
+    ///
+    /// Who expired may come back with unanswered inputs, so a session that may be a forgotten one of these is not welcomed. Who has said
+    /// goodbye breaks the protocol by coming back, and many more do say it: that rule would send away who was quiet and never sent.
     ///
     /// - Parameter witness: the newest turn that its client was told of; 0 if it was never welcomed, and so never sent.
-    func hasExpired(_ id: SessionID, witness: Int) -> Bool {
-        guard sessions[id] == nil else { return false }
-        return expiredTurns[id] != nil || (witness > 0 && witness < forgottenTurn)
+    func end(of id: SessionID, witness: Int) -> SessionEnd? {
+        guard sessions[id] == nil else { return nil }
+        if closed.contains(id) { return .closed }
+        return expired.contains(id) || (witness > 0 && witness < expired.forgottenTurn) ? .expired : nil
     }
 
-    mutating func restore(expired list: [Expired], forgottenTurn turn: Int) {
-        forgottenTurn = turn
-        for session in list { remember(session) }
+    mutating func restore(expired: EndedSessions, closed: EndedSessions) {
+        self.expired = expired
+        self.closed = closed
     }
 
     mutating func restore(_ id: SessionID, last: Int, outcomes: [Outcome]) {

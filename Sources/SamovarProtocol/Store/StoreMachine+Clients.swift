@@ -11,9 +11,8 @@ extension StoreMachine {
         desks[session]?.heard = now
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
         if isJournalFull { return refuse(route, "the disk of the store is full") }
-        if state.sessions.hasExpired(session, witness: seen == timeline ? hello.witness : 0) {
-            let text = "this session was silent for too long and has expired; what it has sent may have been applied or not"
-            return send(.error(PeerError(.sessionExpired, text)), to: route, floor: .turn(head))
+        if let end = state.sessions.end(of: session, witness: seen == timeline ? hello.witness : 0) {
+            return send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(head))
         }
         if desks[session] == nil, desks.count >= settings.sessions { expireIdlest(now: now) }
         if desks[session] == nil, desks.count >= settings.sessions {
@@ -71,9 +70,9 @@ extension StoreMachine {
             clearInbox(of: session)
             desks[session] = nil
             attempts[session] = nil
-            // The origin tells that its client ended it, and will not come back.
+            // The origin tells that its client ended it. A session without a record is nothing to remember.
             let last = state.sessions.last(of: session)
-            if last > 0 { write(.sessionExpired(session), origin: .client(session: session, sequence: last), now: now) }
+            if last > 0 { write(.sessionExpired(session), origin: .client(session: session, sequence: last + 1), now: now) }
         default: misuse("\(frame.kind) is not for clients to send", route)
         }
     }

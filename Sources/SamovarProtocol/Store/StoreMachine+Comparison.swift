@@ -28,8 +28,8 @@ extension StoreMachine {
         compare("subscriptions", mine.subscriptions == other.subscriptions)
         compare("outputs", mine.outputs == other.outputs)
         compare("sessions", mine.sessions.sessions.mapValues(\.last) == other.sessions.sessions.mapValues(\.last))
-        let isEqual = mine.sessions.expired == other.sessions.expired && mine.sessions.forgottenTurn == other.sessions.forgottenTurn
-        compare("expired sessions", isEqual)
+        compare("expired sessions", mine.sessions.expired == other.sessions.expired)
+        compare("closed sessions", mine.sessions.closed == other.sessions.closed)
         compare("workers", mine.joined == other.joined)
         return parts
     }

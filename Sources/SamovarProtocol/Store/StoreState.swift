@@ -95,7 +95,11 @@ struct StoreState {
             joined.remove(id)
             missing[id] = nil
         case .sessionExpired(let id):
-            if case .client = record.origin { sessions.end(id) } else { sessions.expire(id, at: record.turn) }
+            if case .client(_, let sequence) = record.origin {
+                sessions.close(id, sequence: sequence, at: record.turn)
+            } else {
+                sessions.expire(id, at: record.turn)
+            }
         // What it did is among the orders of its turn.
         case .streamed: break
         case .drained:

@@ -112,6 +112,7 @@ final class Chronicle {
         books.lastOutput = outputs.last?.id
         books.dead = dead.sorted()
         books.sessions = fates.filter { !isOver($0.key) }.mapValues(\.count)
+        books.endedSessions = expired
         books.workers = workers
         return books
     }

@@ -24,4 +24,6 @@ public enum Deed: Int, CaseIterable, Sendable {
     case resumed
     /// A client read an output.
     case outputRead
+    /// A client came back to a session that it had ended.
+    case cameBack
 }

@@ -143,7 +143,10 @@ extension Judge {
     }
 
     private func input(_ session: SessionID, _ sequence: Int, _ record: Record) throws(Violation) -> ClientProcess.Input {
-        let next = chronicle.isOver(session) ? 1 : chronicle.fates[session, default: []].count + 1
+        try require(
+            !chronicle.isOver(session), .i3, expected: "no input of session \(session), which is over",
+            seen: "input \(sequence) at turn \(record.turn)")
+        let next = chronicle.fates[session, default: []].count + 1
         try require(
             sequence == next, .i3, expected: "input \(next) of session \(session)", seen: "input \(sequence) at turn \(record.turn)"
         )
@@ -159,10 +162,6 @@ extension Judge {
         try require(
             chronicle.grains.insert(fate.grain).inserted, .i3, expected: "grain \(fate.grain) once",
             seen: "it again at turn \(fate.turn)")
-        if chronicle.isOver(session) {
-            chronicle.expired.remove(session)
-            chronicle.fates[session] = []
-        }
         chronicle.fates[session, default: []].append(fate)
         chronicle.fateAt[fate.turn] = fate
     }

@@ -19,6 +19,8 @@ final class ClientProcess: Process {
     }
 
     private(set) var session = SessionID.zero
+    /// The session that this user has said goodbye to; the next one breaks the protocol and may come back to it.
+    private var left: SessionID?
     private var machine: ClientMachine?
     private var subscriber: SubscriberMachine?
     private var front = Port()
@@ -53,12 +55,21 @@ final class ClientProcess: Process {
     // MARK: Life
 
     override func begin() throws(Violation) {
-        session = dice.id()
+        session = sessionToUse()
         machine = ClientMachine(
             session: session, schema: Mill.schema, settings: world.swarm.client, random: dice.generator())
         subscriber = SubscriberMachine(random: dice.generator())
         wake(at: world.now)
         world.plan(.act(self, incarnation: incarnation), at: world.now + dice.about(world.swarm.pause))
+    }
+
+    private func sessionToUse() -> SessionID {
+        defer { left = nil }
+        // Before its end is on disk, it would be a process that has forgotten the session which it uses.
+        guard let left, world.judge.chronicle.isOver(left), dice.chance(0.5) else { return dice.id() }
+        world.judge.chronicle.count(.cameBack)
+        world.note("\(name) comes back to a session that it has left")
+        return left
     }
 
     override func end() {
@@ -227,6 +238,7 @@ final class ClientProcess: Process {
     /// Says goodbye; another user comes later.
     private func leave(_ now: Timestamp) throws(Violation) {
         world.left(session)
+        left = session
         try perform(machine?.close(now: now) ?? [], now)
     }
 

@@ -185,25 +185,6 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)]), from: client(7)).outcomes.map(\.sequence) == [1])
     }
 
-    @Test func `a session whose client has said goodbye may begin again`() throws {
-        let rig = try Self.rig()
-        rig.exchange(inputs([.add(1)]), from: client(1))
-        rig.exchange(.goodbye, from: client(1))
-        rig.connectClient(1, witness: 2)
-        #expect(rig.exchange(inputs([.add(1)]), from: client(1)).outcomes.map(\.sequence) == [1])
-    }
-
-    @Test func `of expired sessions that are forgotten, nobody who may be one is welcomed`() {
-        var book = SessionBook(window: 10)
-        let count = SessionBook.expiredLimit + 5
-        for number in 1...count { book.expire(SessionID(high: 9, low: UInt64(number)), at: number * 10) }
-        #expect(book.expired.count == SessionBook.expiredLimit && book.forgottenTurn == 50)
-        #expect(book.hasExpired(SessionID(high: 9, low: UInt64(count)), witness: 0))
-        #expect(book.hasExpired(SessionID(high: 9, low: 3), witness: 29), "it may have been this one")
-        #expect(!book.hasExpired(SessionID(high: 8, low: 3), witness: 51), "it was told of a later turn")
-        #expect(!book.hasExpired(SessionID(high: 8, low: 3), witness: 0), "it was never welcomed")
-    }
-
     @Test func `a durable client's session is kept for longer`() throws {
         let rig = try Self.rig {
             $0.sessionIdle = .seconds(10)
