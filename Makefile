@@ -22,7 +22,7 @@ TEST_FLAGS := --explicit-target-dependency-import-check error
 SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product samovar
 SEEDS ?= 200
 MINUTES ?= 10
-SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources Mutants/Package.swift Mutants/Sources Mutants/Instrumented
 
 # A compiler process may need 2 GB; with less memory, fewer of them run at once.
 JOBS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); \
@@ -74,10 +74,12 @@ simulate: system swift ## Simulates whole systems in virtual time, with faults: 
 	"$$samovar" simulate --exhaustive
 	"$$samovar" simulate --seeds "$(SEEDS)" --minutes "$(MINUTES)"
 
-planted: system swift ## Plants bugs in the machines, one at a time, and demands that the simulator finds each
-	swift build $(SIMULATE_FLAGS) --scratch-path .build-planted -Xswiftc -DSAMOVAR_PLANTED -j $(JOBS) >&2
-	samovar=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-planted -Xswiftc -DSAMOVAR_PLANTED --show-bin-path)/samovar
-	"$$samovar" simulate --planted all --minutes 1
+# Works on a copy of the sources in .build-mutants, which is built once.
+MUTANTS := swift build --package-path Mutants --scratch-path .build-mutants/tool -j $(JOBS)
+
+planted: swift ## Plants bugs in a copy of the machines, one at a time, and demands that the simulator finds each
+	$(MUTANTS) --product planted >&2
+	.build-mutants/tool/debug/planted --jobs $(JOBS)
 
 scaffolds: system swift ## Writes, builds and tests every kind of package that `samovar new` makes; takes long
 	swift build --product samovar -j $(JOBS) $(TEST_FLAGS)

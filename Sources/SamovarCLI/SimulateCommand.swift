@@ -23,9 +23,6 @@ struct SimulateCommand: ParsableCommand {
     @Option(name: .long, help: "For how many virtual minutes things go wrong.") var minutes = 10
     @Flag(name: .long, help: "A small world, with a crash at every step.") var exhaustive = false
     @Flag(name: .long, help: "Print everything that happens; with --seed.") var trace = false
-    #if SAMOVAR_PLANTED
-    @Option(name: .long, help: "Plant this bug, or `all` for a table of how soon each is found.") var planted: String?
-    #endif
 
     /// With fewer seeds, a class of faults may be missing by chance.
     private static let seedsForAllFaults = 100
@@ -38,9 +35,6 @@ struct SimulateCommand: ParsableCommand {
     }
 
     func run() throws {
-        #if SAMOVAR_PLANTED
-        if let planted { return try PlantedRun(planted, minutes: minutes, limit: seeds ?? 2_000).run() }
-        #endif
         if exhaustive { return try runExhaustively() }
         if let seed { return try run(seed: seed) }
         try run(seeds: from..<from + UInt64(seeds ?? 1))

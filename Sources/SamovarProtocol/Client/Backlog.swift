@@ -76,7 +76,6 @@ struct Backlog: Equatable {
 
     /// Sends from `sequence` on again, at the earliest from the oldest without an outcome.
     mutating func goBack(to sequence: Int) {
-        if planted(.resentAsNew), cursor > max(sequence, oldest), let first = entries.first { entries.append(first) }
         cursor = min(max(sequence, oldest), cursor)
         bytesInFlight = entries.prefix(cursor - oldest).reduce(0) { $0 + $1.size }
     }

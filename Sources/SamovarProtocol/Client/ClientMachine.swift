@@ -262,7 +262,7 @@ extension ClientMachine {
     private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
         obstacle = nil
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
-        if let left, !planted(.timelineUnchecked) {
+        if let left {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
             changeTimeline(&actions)
         }

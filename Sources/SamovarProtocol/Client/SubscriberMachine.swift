@@ -198,7 +198,7 @@ extension SubscriberMachine {
     }
 
     private mutating func show(_ turn: Int, _ bytes: [UInt8], of timeline: Timeline, _ actions: inout [Action]) {
-        if let shown, shown.timeline == timeline, shown.turn >= turn, !planted(.olderViewShown) { return }
+        if let shown, shown.timeline == timeline, shown.turn >= turn { return }
         if let shown, shown.timeline != timeline {
             actions.append(.note("the timeline is \(timeline) and no more \(shown.timeline)"))
             missing = nil

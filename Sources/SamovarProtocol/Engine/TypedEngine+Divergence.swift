@@ -20,12 +20,4 @@ extension TypedEngine {
         excused.insert(record.turn)
         sink.group.forgetFollowUps()
     }
-
-    #if SAMOVAR_PLANTED
-    @usableFromInline
-    func takeAgainIfPlanted(_ message: P.Message, _ record: Record) {
-        guard planted(.followUpTakenAgain), case .followUp = record.origin else { return }
-        _ = turns?.step(message, now: record.time, origin: record.origin)
-    }
-    #endif
 }

@@ -445,9 +445,6 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
-        #if SAMOVAR_PLANTED
-        takeAgainIfPlanted(message, record)
-        #endif
         if hash == 0, taken.command.isEmpty, !log.writesRecords, terms.shown != record.turn {
             // So it is with most turns: there is nothing to collect and nothing to compare.
             log.note(role, of: record.origin)

@@ -31,14 +31,14 @@ extension StoreState {
         writer.write(starts)
         writer.writeBinary(seed)
         writer.writeBinary(try engine.state())
-        let open = planted(.snapshotLosesEffects) ? [] : ledger.open.values.sorted { $0.id < $1.id }
+        let open = ledger.open.values.sorted { $0.id < $1.id }
         writer.writeList(open) { $0.write(to: &$1) }
         writer.writeList(ledger.dead.values.sorted { $0.effect.id < $1.effect.id }) { dead, writer in
             writer.writeArrayHeader(4)
             dead.effect.write(to: &writer)
             dead.failure.write(to: &writer)
         }
-        let known = planted(.snapshotLosesSessions) ? [] : sessions.sessions.sorted { $0.key < $1.key }
+        let known = sessions.sessions.sorted { $0.key < $1.key }
         writer.writeList(known) { entry, writer in
             writer.writeArrayHeader(3)
             writer.write(entry.key)

@@ -138,7 +138,7 @@ struct Dispatcher {
 
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
     mutating func enqueue(_ effect: OpenEffect, now: Timestamp) {
-        guard effect.notBefore <= now || planted(.delayForgotten) else {
+        guard effect.notBefore <= now else {
             if assignment(of: effect.id) == nil { delayed.insert(Due(time: effect.notBefore, effect: effect.id)) }
             return
         }
@@ -324,7 +324,7 @@ struct Dispatcher {
     mutating func heard(_ id: WorkerID, credit: Int?, now: Timestamp) {
         guard let desk = workers[id] else { return }
         desk.heard = now
-        if let credit { desk.credit = planted(.creditAdded) ? desk.credit + credit : max(desk.credit, credit) }
+        if let credit { desk.credit = max(desk.credit, credit) }
     }
 
     mutating func setLeaving(_ id: WorkerID) {

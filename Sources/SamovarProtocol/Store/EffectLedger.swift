@@ -49,9 +49,9 @@ struct EffectLedger: Equatable, Sendable {
         switch labels.admission(of: label, effect.options.policy) {
         case .opened: open(effect)
         case .replaces(let others):
-            for other in others where !planted(.latestNotFenced) { cancel(other) }
+            for other in others { cancel(other) }
             open(effect)
-        case .passedOver: if planted(.firstNotFirst) { open(effect) }
+        case .passedOver: break
         case .crowded:
             effect.history.isCrowded = true
             open(effect)
@@ -90,7 +90,7 @@ struct EffectLedger: Equatable, Sendable {
 
     /// Whether an effect has to wait until another with its label is closed.
     func isBehindAnother(_ effect: OpenEffect) -> Bool {
-        !planted(.serialAtOnce) && labels.isBehindAnother(effect.id, effect.options)
+        labels.isBehindAnother(effect.id, effect.options)
     }
 
     /// Closes all effects with this label.
@@ -99,7 +99,6 @@ struct EffectLedger: Equatable, Sendable {
     }
 
     mutating func cancel(_ id: EffectID) {
-        if planted(.cancelForgotten) { return changes.cancelled.append(id) }
         guard let effect = close(id) else { return }
         changes.cancelled.append(id)
         guard let label = effect.label else { return }

@@ -19,7 +19,7 @@ struct Gate<Item> {
 
     /// Returns the item if it may leave now, else keeps it.
     mutating func pass(_ item: Item, floor: Int) -> Item? {
-        if waiting.isEmpty && floor <= durable || planted(.frameBeforeGate) { return item }
+        if waiting.isEmpty && floor <= durable { return item }
         waiting.append((max(floor, waiting.last?.floor ?? floor), item))
         return nil
     }

@@ -37,7 +37,7 @@ struct SessionBook: Equatable, Sendable {
     func last(of id: SessionID) -> Int { sessions[id]?.last ?? 0 }
 
     mutating func answer(_ id: SessionID, _ outcome: Outcome) {
-        sessions[id, default: Session()].answer(outcome, keeping: planted(.outcomeForgotten) ? 1 : window)
+        sessions[id, default: Session()].answer(outcome, keeping: window)
     }
 
     /// The outcome of an input that has had its turn; nil if the client had confirmed it.

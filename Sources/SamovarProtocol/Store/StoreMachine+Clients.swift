@@ -37,7 +37,7 @@ extension StoreMachine {
         let welcome = Welcome(
             schema: state.engine.schema, expected: last + 1, credit: credit(of: desk), head: gate.durable,
             silence: settings.silence)
-        send(.welcome(welcome), to: route, floor: planted(.welcomeBeforeDurable) ? .none : .turn(head))
+        send(.welcome(welcome), to: route, floor: .turn(head))
     }
 
     mutating func clientSent(_ frame: Frame, _ session: SessionID, at route: Route, now: Timestamp) {
@@ -118,11 +118,11 @@ extension StoreMachine {
                 let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
                 return send(.error(PeerError(.misuse, text)), to: route, floor: .turn(head))
             }
-            if submission.sequence <= last, !planted(.inputTakenTwice) {
+            if submission.sequence <= last {
                 // Sent again: the same answer again, when the turn that it tells of is on disk.
                 if let outcome = state.sessions.outcome(of: submission.sequence, in: session) { answer(desk, outcome) }
-            } else if submission.sequence > received || planted(.inputTakenTwice) {
-                guard submission.sequence == received + 1 || planted(.inputTakenTwice) else {
+            } else if submission.sequence > received {
+                guard submission.sequence == received + 1 else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
                     return send(.error(error), to: route, floor: .none)
                 }
@@ -169,7 +169,7 @@ extension StoreMachine {
 
     private mutating func settle(_ turn: Int, for route: Route) {
         guard turn > 0, turn <= head else { return misuse("there is no turn \(turn) yet", route) }
-        if state.ledger.isSettled(turn) || planted(.settledTooEarly) {
+        if state.ledger.isSettled(turn) {
             let frame = Frame.settled(turn: turn, dead: state.ledger.report(of: turn))
             return send(frame, to: route, floor: .turn(head))
         }

@@ -41,7 +41,7 @@ extension StoreMachine {
     private mutating func expireSessions(now: Timestamp) {
         let expired = desks.filter { _, desk in
             let idle = desk.isDurable ? settings.durableSessionIdle : settings.sessionIdle
-            return desk.inbox.isEmpty && now - desk.heard > (planted(.sessionForgotten) ? settings.silence : idle)
+            return desk.inbox.isEmpty && now - desk.heard > idle
         }
         for session in expired.keys.sorted() { expire(session, now: now) }
     }
@@ -95,7 +95,7 @@ extension StoreMachine {
         let isQuiet = answers.isEmpty && moments.isEmpty && dispatcher.running == 0 && awaited.isEmpty
         guard (isQuiet && !isJournalFull) || now >= end else { return }
         if isQuiet {
-            if !planted(.drainRecordLost) { write(.drained, now: now) }
+            write(.drained, now: now)
         } else {
             note(
                 .warning, "\(count(dispatcher.running, "job")) did not end in time; workers will answer after the restart"

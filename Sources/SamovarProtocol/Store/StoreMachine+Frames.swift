@@ -70,7 +70,7 @@ extension StoreMachine {
 
     /// After a pause, the HELLO of a peer's newest socket may be read before that of an older one, which then must not win.
     mutating func isNewest(_ attempt: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
-        if let current, current != route, attempt < attempts[peer, default: 0], !planted(.olderHelloWins) {
+        if let current, current != route, attempt < attempts[peer, default: 0] {
             send(.error(PeerError(.superseded, "a newer connection uses this identity")), to: route, floor: .none)
             return false
         }

@@ -81,9 +81,9 @@ extension StoreMachine {
         startTime = now
         gate = Gate(durable: head)
         durableFacts = facts
-        awaited = planted(.openEffectsNotHeld) ? [] : state.joined
+        awaited = state.joined
         held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
-        dispatcher = Dispatcher(start: planted(.leaseReused) ? 1 : state.starts + 1, suspectDeaths: settings.suspectDeaths)
+        dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
 
         let isNew = head == 0
         let event = Record.Event.started(

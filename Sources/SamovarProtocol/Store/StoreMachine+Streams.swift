@@ -25,7 +25,7 @@ extension StoreMachine {
         let last = effect.place?.index ?? 0
         guard index <= last + 1 else { return }
         streamMarks.note(StreamMark(lease: lease, index: index), isOfSource: effect.isSource, for: route)
-        guard index > last || planted(.streamedTwice) else { return }
+        guard index > last else { return }
         let call = ProgramCall.answer(id)
         let origin = Origin.effect(id, lease: lease, index: index)
         if quarantine(call, origin, root: effect.root, now: now) != nil { return close(id, answered: nil) }
@@ -62,7 +62,7 @@ extension StoreMachine {
         noJobEnds = false
         resultsAtTick = nil
         for (route, marks) in streamMarks.takeAll(withSources: !isCrowded) {
-            send(.streamed(marks), to: route, floor: planted(.streamMarkBeforeDurable) ? .none : .turn(head))
+            send(.streamed(marks), to: route, floor: .turn(head))
         }
     }
 

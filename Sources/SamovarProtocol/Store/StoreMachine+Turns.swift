@@ -126,7 +126,7 @@ extension StoreMachine {
             guard case .worker? = peers[desk.route] else { continue }
             for frame in frames {
                 let envelope = Envelope(written: .task, number: frame.number, body: frame.body, timeline: timeline)
-                emit(.send(envelope, to: desk.route), floor: planted(.taskBeforeDurable) ? .none : .turn(head))
+                emit(.send(envelope, to: desk.route), floor: .turn(head))
             }
         }
         dispatcher.left(through: gate.durable, now: now)
@@ -134,10 +134,6 @@ extension StoreMachine {
 
     private mutating func closeBatch() {
         guard !isCommitting, !log.batch.isEmpty else { return }
-        #if SAMOVAR_PLANTED
-        if planted(.groupInTwoCommits) { return closePartOfBatch() }
-        if planted(.snapshotBeforeItsTurns) { saveSnapshotTooEarly() }
-        #endif
         let batch = log.batch
         log.batch = RecordBatch(after: batch.last)
         isCommitting = true
@@ -211,8 +207,7 @@ extension StoreMachine {
 
     mutating func sendView(to route: Route) {
         if let bytes = makeView() {
-            let floor = planted(.viewBeforeDurable) ? Floor.none : .turn(head)
-            send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: floor)
+            send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: .turn(head))
         } else if let viewsOff {
             send(.waiting(turn: head, on: "there is no view: \(viewsOff)"), to: route, floor: .turn(head))
         }
@@ -251,7 +246,6 @@ extension StoreMachine {
     }
 
     mutating func publishTick() {
-        guard !planted(.tickMissing) else { return }
         let idle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
         let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: idle)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))

@@ -80,7 +80,7 @@ extension StoreMachine {
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
         // Of a job that somebody has, the token is known.
         token == dispatcher.token(of: effect, under: lease)
-            ?? JobProof(timeline, secret).token(of: effect, under: lease) || planted(.tokenUnchecked)
+            ?? JobProof(timeline, secret).token(of: effect, under: lease)
     }
 
     mutating func workerSent(_ frame: Frame, _ id: WorkerID, at route: Route, now: Timestamp) {
@@ -127,8 +127,7 @@ extension StoreMachine {
     /// Tells workers of the answers that were taken in this round.
     mutating func acknowledge() {
         for worker in acknowledged where !worker.acknowledged.isEmpty {
-            let floor = planted(.acknowledgeBeforeDurable) ? Floor.none : .turn(head)
-            send(.acknowledge(worker.acknowledged), to: worker.route, floor: floor)
+            send(.acknowledge(worker.acknowledged), to: worker.route, floor: .turn(head))
             worker.acknowledged = []
         }
         acknowledged.removeAll(keepingCapacity: true)
@@ -184,7 +183,6 @@ extension StoreMachine {
     /// The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next, and one
     /// that was told before is not counted again. A worker that has left meanwhile holds nothing, but its answer counts.
     func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
-        if planted(.olderLeaseCounts) { return true }
         guard !hasFailed(effect, lease) else { return false }
         guard let holder = dispatcher.assignment(of: effect.id) else { return true }
         return holder.lease == lease
@@ -260,7 +258,7 @@ extension StoreMachine {
                 // Two deaths may be bad luck; one more, alone on an empty worker, is evidence.
                 deaths > settings.suspectDeaths ? nil : .zero
             } else {
-                effect.retry.pause(after: planted(.retriedForEver) ? 1 : failures, of: effect.id, secret: secret)
+                effect.retry.pause(after: failures, of: effect.id, secret: secret)
             }
         guard let pause else {
             return fail(effect, Failure(reason: reason, text: text, attempts: failures + deaths), now: now)

@@ -246,7 +246,7 @@ public struct StoreMachine: ~Copyable {
 
     /// The store's own time when the host's clock says `now`. A wall clock that was set back while the store was down must not
     /// hold time, or nothing would be due until it has caught up: the store's time goes on from the newest record.
-    func time(_ now: Timestamp) -> Timestamp { max(now + (planted(.clockHeld) ? .zero : clockLead), state.time) }
+    func time(_ now: Timestamp) -> Timestamp { max(now + clockLead, state.time) }
 
     // MARK: Sending
 

@@ -52,11 +52,10 @@ struct StoreState {
     mutating func carryOut(_ log: TurnLog) {
         log.takeOrders { order in
             switch consume order {
-            case .close(let effect): if !planted(.completionTwice) { ledger.close(effect) }
+            case .close(let effect): ledger.close(effect)
             case .streamed(let effect, let lease, let index, let checkpoint):
                 ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint)
             case .fired(let activation, let nominal):
-                if planted(.tickTwiceAfterRestart), !log.writesRecords { break }
                 subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)

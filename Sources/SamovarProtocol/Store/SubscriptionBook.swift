@@ -31,7 +31,7 @@ struct SubscriptionBook: Equatable, Sendable {
         for (place, event) in events.enumerated() where activations[event.id] == nil {
             let id = EffectID(turn: turn, ordinal: Self.firstSource + place)
             var activation = Activation(id: id, wanted: event, due: event.first(from: now))
-            if let old = before[event.id], old.wanted.isSameEvent(as: event) || planted(.olderSubscriptionFires) {
+            if let old = before[event.id], old.wanted.isSameEvent(as: event) {
                 activation = old
                 activation.wanted = event
             } else if case .source(let payload, var options) = event.kind {
@@ -40,7 +40,6 @@ struct SubscriptionBook: Equatable, Sendable {
             }
             activations[event.id] = activation
         }
-        if planted(.endedSubscriptionFires) { activations.merge(before) { new, _ in new } }
         for (label, old) in before.sorted(by: { $0.value.id < $1.value.id }) where activations[label]?.id != old.id {
             if case .source = old.wanted.kind { ledger.cancel(old.id) }
         }
@@ -69,8 +68,7 @@ struct SubscriptionBook: Equatable, Sendable {
         guard let nextDue, nextDue <= now else { return nil }
         let first = activations.values.filter { $0.due == nextDue }.min { $0.id < $1.id }
         guard let first, case .timer(let schedule, let message) = first.wanted.kind else { return nil }
-        let served = planted(.missedTicksLost) ? Schedule(schedule.rule, missed: .once) : schedule
-        return Firing(id: first.id, nominal: served.nominal(due: nextDue, now: now), message: message)
+        return Firing(id: first.id, nominal: schedule.nominal(due: nextDue, now: now), message: message)
     }
 
     /// Subscriptions to a moment in the life of the store, in the order in which they began.

@@ -56,7 +56,7 @@ public struct JobTask: Equatable, Sendable {
     public var resume: StreamPlace? {
         switch work {
         case .handedOut(let effect):
-            planted(.checkpointForgotten) ? effect.place.map { StreamPlace(index: $0.index) } : effect.place
+            effect.place
         case .read(let frame, let row): frame.terms[frame.rows[row].terms].resume
         }
     }

@@ -151,7 +151,7 @@ struct Outbox {
             bodies.append(batch.body())
             // They are kept with their streams.
             if batch.streamed > 0 { _ = batch.forget { $0.isStreamed } }
-            if batch.isEmpty || planted(.resultForgotten) { continue }
+            if batch.isEmpty { continue }
             sentCount += batch.count
             sent.append(batch)
         }

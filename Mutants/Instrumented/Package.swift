@@ -1,0 +1,33 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Warnings are no errors here, for a change may leave a value unused.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .swiftLanguageMode(.v6),
+    .unsafeFlags(["-suppress-warnings"]),
+]
+
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+
+/// The machines, with changes that wait for their name in the environment, and what is asked to notice them.
+let package = Package(
+    name: "samovar",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(url: "https://github.com/apple/swift-collections", from: "1.6.0")],
+    targets: [
+        .target(name: "SamovarCore", swiftSettings: settings),
+        .target(name: "MessagePack", swiftSettings: settings),
+        .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
+        .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
+        .target(
+            name: "SamovarSimulator", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal", deque, heap],
+            swiftSettings: settings),
+        .executableTarget(name: "Simulate", dependencies: ["SamovarSimulator"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
+    ]
+)
