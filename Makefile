@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test scaffolds simulate planted chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system python swift
+.PHONY: help run test scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -22,7 +22,8 @@ TEST_FLAGS := --explicit-target-dependency-import-check error
 SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product samovar
 SEEDS ?= 200
 MINUTES ?= 10
-SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources Mutants/Package.swift Mutants/Sources Mutants/Instrumented
+mutants: COUNT = 60
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources Mutants/Package.swift Mutants/Sources Mutants/Tests Mutants/Instrumented
 
 # A compiler process may need 2 GB; with less memory, fewer of them run at once.
 JOBS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); \
@@ -74,12 +75,16 @@ simulate: system swift ## Simulates whole systems in virtual time, with faults: 
 	"$$samovar" simulate --exhaustive
 	"$$samovar" simulate --seeds "$(SEEDS)" --minutes "$(MINUTES)"
 
-# Works on a copy of the sources in .build-mutants, which is built once.
+# Both work on copies of the sources in .build-mutants, each built once.
 MUTANTS := swift build --package-path Mutants --scratch-path .build-mutants/tool -j $(JOBS)
 
 planted: swift ## Plants bugs in a copy of the machines, one at a time, and demands that the simulator finds each
 	$(MUTANTS) --product planted >&2
 	.build-mutants/tool/debug/planted --jobs $(JOBS)
+
+mutants: swift ## Changes a copy of the machines, one place at a time, and asks who notices: COUNT=60 SEED= (of an earlier run)
+	$(MUTANTS) --product mutants >&2
+	.build-mutants/tool/debug/mutants --count "$(COUNT)" $(if $(SEED),--seed "$(SEED)") --jobs $(JOBS)
 
 scaffolds: system swift ## Writes, builds and tests every kind of package that `samovar new` makes; takes long
 	swift build --product samovar -j $(JOBS) $(TEST_FLAGS)

@@ -52,9 +52,10 @@ public struct Trial: Sendable {
 
     /// The tests of the protocol; nil if all pass.
     public func test(_ change: String) throws -> Notice? {
-        // The first issue is enough.
+        // The first issue is enough. What compares a document with the text of the sources sees how they were changed, not what they do.
         let run = try ChildProcess.run(
-            workplace.tests, ["--testing-library", "swift-testing"], environment: ["SAMOVAR_MUTANT": change, "NO_COLOR": "1"],
+            workplace.tests, ["--testing-library", "swift-testing", "--skip", "TableTests"],
+            environment: ["SAMOVAR_MUTANT": change, "NO_COLOR": "1"],
             limits: Self.limits(processorSeconds: 120), stop: " recorded an issue ")
         switch run.end {
         case .exited(0): return nil

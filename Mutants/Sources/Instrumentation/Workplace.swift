@@ -33,6 +33,8 @@ public struct Workplace: Sendable {
                 files[source] = try changed[source].map { Data($0.utf8) } ?? Data(contentsOf: root.appending(path: source))
             }
         }
+        // A test compares its bytes with those of the machines.
+        files["docs/protocol.md"] = try Data(contentsOf: root.appending(path: "docs/protocol.md"))
         for (source, target) in [
             "Package.swift": "Package.swift", "Chosen.swift": "Sources/SamovarProtocol/Chosen.swift",
             "Simulate/main.swift": "Sources/Simulate/main.swift",

@@ -1,0 +1,38 @@
+import SwiftSyntax
+
+/// What is not changed: docs/mutants.md gives the reasons.
+public enum Rules {
+    /// The machines.
+    public static let folders = ["Store", "Engine", "Worker", "Client", "Connection", "Journal", "Trap"]
+
+    /// Texts, figures and the arithmetic of hashes, which other tests hold byte by byte.
+    static let files: Set<String> = [
+        "Store/StoreMachine+Status.swift", "Journal/Record+Description.swift", "Engine/CommandHash.swift",
+        "Engine/FormerCommandHash.swift", "Engine/WyHash.swift",
+    ]
+
+    public static func isChanged(_ file: String) -> Bool {
+        guard let folder = file.split(separator: "/").first, folders.contains(String(folder)) else { return false }
+        return !files.contains(file) && !file.hasSuffix("Settings.swift")
+    }
+
+    /// Calls that are left alone, with everything in their arguments.
+    static let calls: Set<String> = [
+        "note", "precondition", "preconditionFailure", "assert", "assertionFailure", "reserveCapacity",
+    ]
+
+    static let properties: Set<String> = ["description", "debugDescription", "hashValue"]
+
+    /// Larger numbers are sizes and times, of which nobody is promised that they are not one more.
+    static let largestLiteral = 9
+
+    static func isLeftAlone(_ call: FunctionCallExprSyntax) -> Bool {
+        if let name = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text { return calls.contains(name) }
+        return call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "reserveCapacity"
+    }
+
+    /// What `status` counts.
+    static func isCounter(_ expression: ExprSyntax) -> Bool {
+        expression.as(MemberAccessExprSyntax.self)?.base?.as(DeclReferenceExprSyntax.self)?.baseName.text == "counters"
+    }
+}
