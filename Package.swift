@@ -25,7 +25,6 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
@@ -62,7 +61,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -84,7 +82,7 @@ let package = Package(
         .systemLibrary(
             name: "CZeroMQ", pkgConfig: "libzmq", providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: settings),
-        .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
+        .target(name: "Journal", swiftSettings: settings),
         .target(
             name: "SQLiteJournal", dependencies: ["CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
             swiftSettings: settings),
@@ -94,7 +92,7 @@ let package = Package(
             name: "SamovarHost",
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal",
-                deque, histogram, lifecycle, logging, metrics,
+                deque, histogram, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -102,15 +100,15 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "Journal", "SQLiteJournal",
-                "SamovarHost", "SamovarSimulator",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "SQLiteJournal", "SamovarHost",
                 argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(
             name: "Samovar", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"],
             swiftSettings: settings),
-        .executableTarget(name: "SamovarCLI", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
+        .executableTarget(
+            name: "SamovarCLI", dependencies: ["SamovarCommands", "SamovarSimulator", argumentParser], swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
         .target(
