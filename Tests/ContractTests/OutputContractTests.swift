@@ -85,6 +85,9 @@ import Testing
             }
             switch round {
             case 1:
+                try await listener.eventuallyView("some are heard") { !$0.streamed.isEmpty }
+                // It is a worker of one store and a client of another. Each context of libzmq has one thread of this name.
+                #expect(ProcessTable.threads(of: worker.id).count { $0.hasPrefix("ZMQbg/Reaper") } == 1)
                 worker.send(SIGKILL)
                 try await worker.wait()
                 worker = try listener.startWorker()

@@ -53,6 +53,13 @@ public enum ProcessTable {
 
     public static var isAvailable: Bool { FileManager.default.fileExists(atPath: "/proc/self/cmdline") }
 
+    /// The names of the threads of a process, as far as the kernel keeps them; none if it has ended.
+    public static func threads(of id: pid_t) -> [String] {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/task")) ?? []
+        return threads.compactMap { FileManager.default.contents(atPath: "/proc/\(id)/task/\($0)/comm") }
+            .map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines) }
+    }
+
     /// The living processes with an argument that contains this text.
     public static func all(naming text: String) -> [Entry] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

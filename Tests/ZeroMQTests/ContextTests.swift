@@ -20,6 +20,42 @@ import ZeroMQ
         #expect(error?.code == .terminated)
     }
 
+    @Test func callersOfASharedContextHaveTheSame() throws {
+        let first = try Context.shared()
+        let second = try Context.shared()
+        // Only sockets of one context find each other so.
+        let address = "inproc://shared-\(UInt64.random(in: .min ... .max))"
+        var binding = try Socket(first, .pair, options: .front)
+        var connecting = try Socket(second, .pair, options: .front)
+        try binding.bind(address)
+        try connecting.connect(address)
+        #expect(try connecting.send([1]) == .sent)
+        #expect(try binding.next() == [[1]])
+
+        binding.close()
+        try first.close()
+        let error = #expect(throws: ZeroMQError.self) { _ = try Socket(first, .pair, options: .front) }
+        #expect(error?.code == .terminated)
+        // The others go on.
+        var third = try Socket(try Context.shared(), .pair, options: .front)
+        try third.bind(address + "-3")
+        var fourth = try Socket(second, .pair, options: .front)
+        try fourth.connect(address + "-3")
+        #expect(try fourth.send([2]) == .sent)
+        #expect(try third.next() == [[2]])
+    }
+
+    @Test func aSharedContextBeginsAnewAfterItsLastHolder() throws {
+        for _ in 1...20 {
+            let context = try Context.shared()
+            let socket = try Socket(context, .dealer, options: .client)
+            #expect(throws: ZeroMQError.self) { try context.close() }
+            socket.close()
+            try context.close()
+            try context.close()
+        }
+    }
+
     @Test func limitsItsSockets() throws {
         let context = try Context(maximumSockets: 1)
         let first = try Socket(context, .dealer, options: .client)

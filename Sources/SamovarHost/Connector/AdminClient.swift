@@ -31,7 +31,7 @@ public struct AdminClient: Sendable {
     private static func ask(
         _ endpoint: Endpoint, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration
     ) throws -> MessagePackValue {
-        let context = try Context()
+        let context = try Context.shared()
         let deadline = ContinuousClock.now + patience
         let request = Envelope(
             .request(AdminRequest(id: .random(in: 1 ... .max), verb: verb, arguments: arguments)), timeline: .zero)

@@ -48,7 +48,7 @@ struct ClientLoop: ~Copyable {
     }
 
     mutating func run() throws {
-        let context = try Context()
+        let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(client.mailbox.wakeup)
         var front = PeerSocket(context, options: .client, address: client.endpoint.front)

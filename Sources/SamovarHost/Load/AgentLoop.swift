@@ -33,7 +33,7 @@ struct AgentLoop: ~Copyable {
 
     init(_ agent: LoadAgent) throws {
         self.agent = agent
-        // Three for each client and subscriber: its own, and two to notice that the connection broke.
+        // The only one of an agent's process. Three for each client and subscriber: its own, and two to notice that the connection broke.
         let context = try Context(maximumSockets: 60_000)
         let pacemaker = try Pacemaker()
         self.context = context

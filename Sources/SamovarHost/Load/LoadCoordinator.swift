@@ -90,7 +90,7 @@ struct CoordinatorLoop: ~Copyable {
     init(_ coordinator: LoadCoordinator, _ hear: @escaping @Sendable (LoadCoordinator.Event) -> Void) throws {
         self.coordinator = coordinator
         self.hear = hear
-        let context = try Context()
+        let context = try Context.shared()
         var options = SocketOptions(maximumFrameBytes: 4 << 20)
         // The last word to the agents.
         options.linger = 1_000

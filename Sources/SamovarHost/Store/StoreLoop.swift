@@ -82,7 +82,7 @@ final class StoreLoop: Sendable {
         try start(&machine, opened, seed: seed, accepting: accepted.fresh, now: clock.now())
 
         let limit = try raiseDescriptorLimit()
-        let context = try Context(maximumSockets: 64)
+        let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try Self.bind(context, configuration.endpoint, &poller)

@@ -20,7 +20,7 @@ struct WorkerLoop: ~Copyable {
     }
 
     mutating func run() throws {
-        let context = try Context()
+        let context = try Context.shared()
         var socket = PeerSocket(context, options: .worker, address: endpoint.work)
         var poller = Poller()
         let wakeup = poller.add(desk.wakeup)
