@@ -184,7 +184,10 @@ let package = Package(
             path: "Tests/FuzzSubjects", exclude: ["Corpus"], swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
-        .testTarget(name: "SamovarHostTests", dependencies: ["SamovarHost"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarHostTests",
+            dependencies: ["SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", logging],
+            swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
         // The program that is tormented, what its processes write down, and the judge of it.

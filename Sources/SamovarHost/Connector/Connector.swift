@@ -30,6 +30,11 @@ public final class Connector<P: Program>: Service {
         public let turn: Int
         /// What outsiders see of the state after it.
         public let state: P.ViewState
+
+        init(turn: Int, bytes: [UInt8]) throws {
+            self.turn = turn
+            state = try MessagePackDecoder().decode(P.ViewState.self, from: bytes)
+        }
     }
 
     let client: StoreClient
@@ -98,15 +103,16 @@ public final class Connector<P: Program>: Service {
         }
     }
 
-    /// The current view and those that follow; newest wins, so a slow reader misses some.
-    public var views: Views<P> { Views(events: client.views()) }
+    /// The current view and those that follow; newest wins, so a slow reader misses some. One that this build cannot read is left
+    /// out, and the connector's log says so; `views(.latest)` throws there.
+    public var views: Views<P> { Views(events: client.views(), logger: client.logger) }
 
     /// A view of at least this turn, so that a client sees its own writes; nil if the client ends before.
     ///
     /// - Throws: what decoding the view throws.
     public func view(atLeast turn: Int = 0) async throws -> View? {
         guard let view = await client.view(atLeast: turn) else { return nil }
-        return View(turn: view.turn, state: try MessagePackDecoder().decode(P.ViewState.self, from: view.bytes))
+        return try View(turn: view.turn, bytes: view.bytes)
     }
 }
 
@@ -122,8 +128,10 @@ public enum Receipt<P: Program>: Equatable, Sendable {
     case unknown(reason: String)
 }
 
-/// The views of a program, newest first to come. It ends with the client, or at a view that this build cannot read: then the
-/// store and this process were built from different sources under one schema version.
+/// The views of a program, newest first to come, until the client ends.
+///
+/// A view that this build cannot read is left out, and the first of several in a row is an error in the connector's log: the store
+/// and this process were built from different sources under one schema version. Who wants it thrown reads `views(.latest)`.
 public struct Views<P: Program>: AsyncSequence, Sendable {
     /// A view and its turn.
     public typealias Element = Connector<P>.View
@@ -131,25 +139,50 @@ public struct Views<P: Program>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     let events: AsyncStream<StoreClient.ViewEvent>
+    let logger: Logger
 
     /// Waits for the next view; never for one that it has missed.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        var events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator
+        var views: LatestViews<P>
+        let logger: Logger
+        private var lastWasUnreadable = false
 
-        /// The newest view that was not seen yet; nil at the end.
+        fileprivate init(_ views: LatestViews<P>, _ logger: Logger) {
+            self.views = views
+            self.logger = logger
+        }
+
+        /// The newest view that was not seen yet and can be read; nil at the end.
         public mutating func next() async -> Element? {
-            while let event = await events.next() {
-                guard case .view(let view) = event else { continue }
-                // Documented above: an unreadable view ends the sequence.
-                guard let state = try? MessagePackDecoder().decode(P.ViewState.self, from: view.bytes) else { return nil }
-                return Element(turn: view.turn, state: state)
+            while true {
+                do {
+                    let view = try await views.next()
+                    lastWasUnreadable = false
+                    return view
+                } catch {
+                    if !lastWasUnreadable { logger.error("views are left out, for this build cannot read them: \(error)") }
+                    lastWasUnreadable = true
+                }
             }
-            return nil
         }
     }
 
     /// The views of this sequence; iterate over it once.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(events: events.makeAsyncIterator())
+        AsyncIterator(LatestViews(events: events.makeAsyncIterator()), logger)
+    }
+}
+
+/// The newest view that was not seen yet, decoded.
+struct LatestViews<P: Program> {
+    var events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator
+
+    /// Nil at the end. After an error it goes on with the next view.
+    mutating func next() async throws -> Connector<P>.View? {
+        while let event = await events.next() {
+            guard case .view(let view) = event else { continue }
+            return try Connector<P>.View(turn: view.turn, bytes: view.bytes)
+        }
+        return nil
     }
 }

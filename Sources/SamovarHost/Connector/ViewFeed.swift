@@ -65,7 +65,7 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
     /// The views in the mode of the sequence.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Source {
-            case latest(Views<P>.AsyncIterator)
+            case latest(LatestViews<P>)
             case lossless(PagedViews)
         }
 
@@ -73,7 +73,7 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
 
         fileprivate init(_ feed: ViewFeed) {
             switch feed.mode {
-            case .latest: source = .latest(Views<P>(events: feed.client.views()).makeAsyncIterator())
+            case .latest: source = .latest(LatestViews(events: feed.client.views().makeAsyncIterator()))
             case .lossless: source = .lossless(PagedViews(client: feed.client))
             }
         }
@@ -82,14 +82,13 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
         public mutating func next() async throws -> Element? {
             switch source {
             case .latest(var views):
-                let view = await views.next()
-                source = .latest(views)
-                return view
+                defer { source = .latest(views) }
+                return try await views.next()
             case .lossless(var pages):
                 let view = try await pages.next()
                 source = .lossless(pages)
                 guard let view else { return nil }
-                return Element(turn: view.turn, state: try MessagePackDecoder().decode(P.ViewState.self, from: view.bytes))
+                return try Element(turn: view.turn, bytes: view.bytes)
             }
         }
     }

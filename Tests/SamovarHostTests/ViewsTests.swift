@@ -1,0 +1,103 @@
+import Logging
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+import Synchronization
+import Testing
+
+@testable import SamovarHost
+
+private struct Lamp: OpenProgram {
+    struct State: Portable { var isOn = false }
+    enum Message: Portable { case toggle }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Lamp> { .state(State()) }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Lamp> {
+        state.isOn.toggle()
+        return .none
+    }
+}
+
+/// Keeps what is logged.
+private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+private struct LineHandler: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+    let lines: Lines
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        lines.add("\(event.level): \(event.message)")
+    }
+}
+
+/// Views that this build cannot read, as from a store of other sources under one schema version.
+@Suite struct ViewsTests {
+    private let lines = Lines()
+    private let connector: Connector<Lamp>
+
+    init() throws {
+        let lines = lines
+        let logger = Logger(label: "test") { _ in LineHandler(lines: lines) }
+        connector = try Connector(Lamp.self, at: try Endpoint("ipc:///tmp/none", dataFolder: "none"), logger: logger)
+    }
+
+    private static let good: [UInt8] = [0x81, 0xa4] + Array("isOn".utf8) + [0xc3]
+    private static let bad: [UInt8] = [0x81, 0xa4] + Array("isOn".utf8) + [0x07]
+
+    /// Plays the loop of the client.
+    private func tell(_ views: [UInt8]...) throws {
+        for command in connector.client.mailbox.takeAll() {
+            guard case .watch(let watcher) = command else { continue }
+            for (index, bytes) in views.enumerated() {
+                watcher.yield(.view(StoreClient.View(timeline: .zero, turn: index + 1, bytes: bytes)))
+            }
+            watcher.finish()
+        }
+    }
+
+    @Test func `A view that cannot be read is told and left out, and the next is read`() async throws {
+        let views = connector.views
+        try tell(Self.good, Self.bad, Self.bad, Self.good, Self.bad)
+        var turns: [Int] = []
+        for await view in views { turns.append(view.turn) }
+        #expect(turns == [1, 4])
+        // The first of several in a row.
+        #expect(lines.all.count == 2)
+        for line in lines.all {
+            #expect(line.hasPrefix("error: views are left out, for this build cannot read them: "))
+            #expect(line.contains("isOn"))
+        }
+    }
+
+    @Test func `Parts of views that can be read go on, too`() async throws {
+        let parts = connector.views(\.isOn)
+        try tell(Self.bad, Self.good)
+        var values: [Bool] = []
+        for await isOn in parts { values.append(isOn) }
+        #expect(values == [true])
+        #expect(lines.all.count == 1)
+    }
+
+    @Test func `The newest views as a feed throw what decoding throws`() async throws {
+        var views = connector.views(.latest).makeAsyncIterator()
+        try tell(Self.good, Self.bad, Self.good)
+        #expect(try await views.next()?.turn == 1)
+        await #expect(throws: DecodingError.self) { try await views.next() }
+        #expect(try await views.next()?.turn == 3)
+        #expect(try await views.next() == nil)
+        #expect(lines.all == [])
+    }
+}
