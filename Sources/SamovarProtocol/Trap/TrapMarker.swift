@@ -13,6 +13,8 @@ import Synchronization
 public final class TrapMarker {
     public static let byteCount = 4_096
 
+    private let memory: UnsafeMutableRawPointer
+    /// All of the page but its two atomic places: `state`, and what is the `UpkeepMark`'s.
     private let words: UnsafeMutablePointer<UInt64>
     private let isOwned: Bool
     /// The same for another thread of this process.
@@ -42,22 +44,27 @@ public final class TrapMarker {
     /// - Parameters:
     ///   - memory: `byteCount` bytes, aligned to 8, that outlive this marker.
     ///   - pulse: tells another thread of each call, too.
-    public init(_ memory: UnsafeMutableRawPointer, pulse: CallPulse? = nil) {
-        words = memory.assumingMemoryBound(to: UInt64.self)
-        isOwned = false
-        self.pulse = pulse
+    public convenience init(_ memory: UnsafeMutableRawPointer, pulse: CallPulse? = nil) {
+        self.init(memory, isOwned: false, pulse)
     }
 
     /// A page that no other process will ever see.
-    public init(pulse: CallPulse? = nil) {
-        words = .allocate(capacity: Self.byteCount / 8)
-        words.initialize(repeating: 0, count: Self.byteCount / 8)
-        isOwned = true
+    public convenience init(pulse: CallPulse? = nil) {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount, alignment: MemoryLayout<UInt64>.alignment)
+        memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.byteCount)
+        self.init(memory, isOwned: true, pulse)
+    }
+
+    private init(_ memory: UnsafeMutableRawPointer, isOwned: Bool, _ pulse: CallPulse?) {
+        self.memory = memory
+        words = memory.bindMemory(to: UInt64.self, capacity: UpkeepMark.place)
+        (memory + Self.state * MemoryLayout<UInt64>.stride).bindMemory(to: Atomic<UInt64>.self, capacity: 1)
+        self.isOwned = isOwned
         self.pulse = pulse
     }
 
     deinit {
-        if isOwned { words.deallocate() }
+        if isOwned { memory.deallocate() }
     }
 
     // MARK: Calls
@@ -87,7 +94,7 @@ public final class TrapMarker {
 
     /// A call inside another, which is under way again afterwards.
     func during<Result>(_ call: ProgramCall, _ body: () throws -> Result) rethrows -> Result {
-        let outer = words[Self.state]
+        let outer = Self.state(in: memory)
         let outerName = (words[Self.call], words[Self.call + 1], words[Self.call + 2], words[Self.call + 3])
         setState(0)
         mark(call.words, isAlone: true)
@@ -108,15 +115,23 @@ public final class TrapMarker {
 
     /// Notes a signal that the thread of the calls has raised itself. A few stores: it may be called by a signal handler.
     public static func note(signal: Int32, in memory: UnsafeMutableRawPointer) {
+        guard state(in: memory) != 0 else { return }
         let words = memory.assumingMemoryBound(to: UInt64.self)
-        guard words[state] != 0 else { return }
         (words[evidence], words[evidence + 1]) = (1, UInt64(truncatingIfNeeded: signal))
     }
 
     /// After all that it is about: whoever dies in between leaves a page that can be read.
     private func setState(_ value: UInt64) {
-        UnsafeMutableRawPointer(words + Self.state).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
-            .store(value, ordering: .sequentiallyConsistent)
+        Self.atomicState(in: memory).pointee.store(value, ordering: .sequentiallyConsistent)
+    }
+
+    private static func state(in memory: UnsafeMutableRawPointer) -> UInt64 {
+        atomicState(in: memory).pointee.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Bound so by `init`, and reached in no other way.
+    private static func atomicState(in memory: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Atomic<UInt64>> {
+        (memory + state * MemoryLayout<UInt64>.stride).assumingMemoryBound(to: Atomic<UInt64>.self)
     }
 
     // MARK: Between processes
@@ -126,7 +141,7 @@ public final class TrapMarker {
     func take(timeline: Timeline, build: UInt64) -> Suspicion {
         if let taken { return taken }
         var suspicion = Suspicion()
-        let upkeep = UpkeepMark(UnsafeMutableRawPointer(words)).take()
+        let upkeep = UpkeepMark(memory).take()
         if words[Self.magic] == Self.format, words[Self.build] == build {
             let isSame = words[Self.timeline] == timeline.high && words[Self.timeline + 1] == timeline.low
             let beside = isSame ? upkeep.map { Suspicion.Death(.upkeep, wasAlone: true, evidence: $0) } : nil
@@ -144,9 +159,10 @@ public final class TrapMarker {
     }
 
     private func readDeath() -> Suspicion.Death? {
-        guard words[Self.state] != 0, let call = readCall(at: Self.call) else { return nil }
+        let state = Self.state(in: memory)
+        guard state != 0, let call = readCall(at: Self.call) else { return nil }
         let evidence = DeathEvidence(words: (words[Self.evidence], words[Self.evidence + 1]))
-        return Suspicion.Death(call, wasAlone: words[Self.state] == Self.isMarkedAlone, evidence: evidence)
+        return Suspicion.Death(call, wasAlone: state == Self.isMarkedAlone, evidence: evidence)
     }
 
     private func readSuspects() -> [Suspicion.Suspect] {
@@ -181,7 +197,7 @@ public final class TrapMarker {
 
     /// The page as it is, for tests.
     var bytes: [UInt8] {
-        Array(UnsafeRawBufferPointer(start: words, count: Self.byteCount))
+        Array(UnsafeRawBufferPointer(start: memory, count: Self.byteCount))
     }
 }
 

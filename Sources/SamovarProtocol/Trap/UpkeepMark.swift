@@ -7,14 +7,14 @@ import Synchronization
 ///
 /// `@unchecked Sendable`, for all that is shared is two atomic words; the page has to outlive the thread.
 public struct UpkeepMark: @unchecked Sendable {
-    private let words: UnsafeMutablePointer<UInt64>
+    private let words: UnsafeMutablePointer<Atomic<UInt64>>
 
     /// The last words of the page, behind those of the suspects.
     static let place = TrapMarker.byteCount / 8 - 2
 
     /// - Parameter memory: the page of a `TrapMarker`.
     public init(_ memory: UnsafeMutableRawPointer) {
-        words = memory.assumingMemoryBound(to: UInt64.self) + Self.place
+        words = (memory + Self.place * MemoryLayout<UInt64>.stride).bindMemory(to: Atomic<UInt64>.self, capacity: 2)
     }
 
     /// Calls the program on this thread.
@@ -45,11 +45,7 @@ public struct UpkeepMark: @unchecked Sendable {
         return signal == 0 ? DeathEvidence.none : .signal(Int(truncatingIfNeeded: signal))
     }
 
-    private func word(_ index: Int) -> UInt64 { atomic(index).pointee.load(ordering: .sequentiallyConsistent) }
+    private func word(_ index: Int) -> UInt64 { words[index].load(ordering: .sequentiallyConsistent) }
 
-    private func set(_ index: Int, to value: UInt64) { atomic(index).pointee.store(value, ordering: .sequentiallyConsistent) }
-
-    private func atomic(_ index: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
-        UnsafeMutableRawPointer(words + index).assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
+    private func set(_ index: Int, to value: UInt64) { words[index].store(value, ordering: .sequentiallyConsistent) }
 }
