@@ -1,5 +1,7 @@
 #if canImport(Darwin)
 import Darwin
+#elseif canImport(Musl)
+import Musl
 #else
 import Glibc
 #endif
@@ -126,7 +128,11 @@ extension CrashPoint {
 
     @usableFromInline
     static func dieSoon() {
+        #if canImport(Glibc)
         var thread = pthread_t()
+        #else
+        var thread: pthread_t?
+        #endif
         pthread_create(
             &thread, nil,
             { _ in

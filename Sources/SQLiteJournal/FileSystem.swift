@@ -41,7 +41,7 @@ enum FileSystem {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw JournalError(errno: errno, "The folder \(path) cannot be opened.") }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else {
+        guard writeThrough(descriptor) == 0 else {
             throw JournalError(errno: errno, "The folder \(path) cannot be made durable.")
         }
     }
@@ -94,7 +94,7 @@ enum FileSystem {
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
         defer { close(descriptor) }
         try overwrite(descriptor, at: draft, with: text)
-        guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(draft) cannot be made durable.") }
+        guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(draft) cannot be made durable.") }
         try move(draft, to: path)
         try synchronizeFolder(parent(of: path))
     }
@@ -136,7 +136,7 @@ enum FileSystem {
             let size = min(pieceSize, bytes.count - done)
             let count = bytes.withUnsafeBytes { buffer in systemWrite(descriptor, buffer.baseAddress.map { $0 + done }, size) }
             guard count > 0 else { throw JournalError(errno: errno, "\(path) cannot be written.") }
-            guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
+            guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
             done += count
         }
     }
@@ -159,7 +159,7 @@ enum FileSystem {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(path) cannot be opened.") }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
+        guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
     }
 
     /// The names in a folder; none if there is no such folder.

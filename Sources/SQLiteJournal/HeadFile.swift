@@ -71,7 +71,7 @@ final class HeadFile {
 
     /// At the end of a store in order there is time to make it durable.
     func synchronize() throws(JournalError) {
-        guard fsync(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
+        guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
     }
 }
 

@@ -1,5 +1,7 @@
 #if canImport(Darwin)
 import Darwin
+#elseif canImport(Musl)
+import Musl
 #else
 import Glibc
 #endif
@@ -27,6 +29,9 @@ public func raiseDescriptorLimit() throws(ZeroMQError) -> DescriptorLimit {
     let resource = RLIMIT_NOFILE
     // Darwin refuses more than this for the soft limit.
     let ceiling = rlim_t(OPEN_MAX)
+    #elseif canImport(Musl)
+    let resource = RLIMIT_NOFILE
+    let ceiling = rlim_t(DescriptorLimit.ceiling)
     #else
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     let ceiling = rlim_t(DescriptorLimit.ceiling)

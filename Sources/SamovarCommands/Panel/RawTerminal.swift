@@ -87,6 +87,8 @@ func install(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Voi
     var action = sigaction()
     #if canImport(Darwin)
     action.__sigaction_u.__sa_handler = handler
+    #elseif canImport(Musl)
+    action.__sa_handler.sa_handler = handler
     #else
     action.__sigaction_handler.sa_handler = handler
     #endif

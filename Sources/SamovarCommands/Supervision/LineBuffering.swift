@@ -1,6 +1,8 @@
 // For `stdout`, a variable of C. That it is set once, before any thread, is what C promises and Swift cannot know.
 #if canImport(Darwin)
 @preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
 #else
 @preconcurrency import Glibc
 #endif

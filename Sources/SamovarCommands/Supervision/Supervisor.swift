@@ -7,6 +7,9 @@ import Synchronization
 #if canImport(System)
 import Darwin
 import System
+#elseif canImport(Musl)
+import Musl
+import SystemPackage
 #else
 import Glibc
 import SystemPackage

@@ -1,3 +1,4 @@
+import Journal
 import SamovarCore
 import SamovarProtocol
 
@@ -60,7 +61,7 @@ final class OutboxFile {
             bytes += entry.bytes
         }
         try write(bytes, to: descriptor)
-        guard fdatasync(descriptor) == 0 else { throw failure("cannot be synced") }
+        guard writeThrough(descriptor, .contents) == 0 else { throw failure("cannot be synced") }
         bytesSinceCompaction += bytes.count
         if bytesSinceCompaction > Self.compactionBytes { try compact() }
     }
@@ -72,7 +73,7 @@ final class OutboxFile {
         do {
             let bytes = outbox.entries.flatMap(\.bytes)
             try write(bytes, to: new)
-            guard fsync(new) == 0, rename(draft, path) == 0 else { throw failure("cannot be written") }
+            guard writeThrough(new) == 0, rename(draft, path) == 0 else { throw failure("cannot be written") }
             try syncFolder()
             // The more is left, the later it pays to write it again.
             bytesSinceCompaction = -bytes.count
@@ -99,7 +100,7 @@ final class OutboxFile {
             path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/.", O_RDONLY)
         guard folder >= 0 else { throw failure("has a folder that cannot be opened") }
         defer { systemClose(folder) }
-        guard fsync(folder) == 0 else { throw failure("has a folder that cannot be synced") }
+        guard writeThrough(folder) == 0 else { throw failure("has a folder that cannot be synced") }
     }
 
     private func failure(_ what: String) -> OutboxError { OutboxError(path, what) }

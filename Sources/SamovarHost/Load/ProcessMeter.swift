@@ -2,6 +2,9 @@ public import SamovarLoad
 
 #if canImport(Darwin)
 import Darwin
+#elseif canImport(Musl)
+import Foundation
+import Musl
 #else
 import Foundation
 import Glibc

@@ -83,7 +83,13 @@ enum TrapSignals {
         useAlternateStack(stack)
         for signal in signals {
             var action = sigaction()
+            #if canImport(Darwin)
+            action.__sigaction_u.__sa_sigaction = noteTrap
+            #elseif canImport(Musl)
+            action.__sa_handler.sa_sigaction = noteTrap
+            #else
             action.__sigaction_handler.sa_sigaction = noteTrap
+            #endif
             action.sa_flags = CInt(SA_SIGINFO) | CInt(SA_ONSTACK)
             sigemptyset(&action.sa_mask)
             sigaction(signal, &action, former + Int(signal))
@@ -92,10 +98,10 @@ enum TrapSignals {
 
     /// The number of the calling thread.
     static var thread: UInt64 {
-        #if canImport(Darwin)
-        UInt64(UInt(bitPattern: pthread_self()))
-        #else
+        #if canImport(Glibc)
         UInt64(pthread_self())
+        #else
+        UInt64(UInt(bitPattern: pthread_self()))
         #endif
     }
 

@@ -1,5 +1,7 @@
 #if canImport(Darwin)
 import Darwin
+#elseif canImport(Musl)
+import Musl
 #else
 import Glibc
 #endif
@@ -21,7 +23,7 @@ final class ShortLock<Value: ~Copyable>: @unchecked Sendable {
         lock = .allocate(capacity: 1)
         var attributes = pthread_mutexattr_t()
         pthread_mutexattr_init(&attributes)
-        #if os(Linux)
+        #if canImport(Glibc)
         // Looks a few times whether the lock is free before it sleeps.
         pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
         #endif
