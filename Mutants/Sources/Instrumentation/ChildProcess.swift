@@ -65,7 +65,8 @@ struct ChildProcess: Sendable {
         let end: End =
             if isStopped {
                 .stopped
-            } else if isLate.isSet || process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGXCPU {
+            } else if isLate.isSet || process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL {
+                // At the limit of the processor's time the system sends this one.
                 .late
             } else if process.terminationReason == .uncaughtSignal {
                 .signalled(process.terminationStatus)

@@ -74,7 +74,6 @@ extension ChildProcess {
 
     /// What a process that crashed said of it.
     var crash: String {
-        let line = output.split(separator: "\n").first { $0.contains("Fatal error") || $0.contains("Precondition failed") }
-        return line.map { String($0.drop { $0 != ":" }.dropFirst().prefix(160)) } ?? "\(end)"
+        output.firstMatch(of: /Fatal error.*/).map { String($0.output.prefix(160)) } ?? "\(end)"
     }
 }
