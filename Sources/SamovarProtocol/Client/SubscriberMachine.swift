@@ -74,6 +74,8 @@ public struct SubscriberMachine: ~Copyable {
     /// A view that the store has published and that is not here.
     private struct Missing: Equatable {
         let turn: Int
+        /// Whose turn that is: in another timeline it never comes.
+        let timeline: Timeline
         let due: Timestamp
     }
 
@@ -122,7 +124,7 @@ extension SubscriberMachine {
         var actions: [Action] = []
         switch state {
         case .idle:
-            missing = Missing(turn: 0, due: now)
+            missing = Missing(turn: 0, timeline: timeline, due: now)
             subscribe(now, &actions)
         case .subscribing(let since):
             if now >= since + settings.silence { subscribe(now, &actions) }
@@ -136,7 +138,7 @@ extension SubscriberMachine {
         }
         if let missing, now >= missing.due, now >= nextRequest {
             nextRequest = now + settings.between
-            actions.append(.requestView(atLeast: missing.turn, timeline: timeline))
+            actions.append(.requestView(atLeast: missing.turn, timeline: missing.timeline))
         }
         return actions
     }
@@ -201,21 +203,20 @@ extension SubscriberMachine {
         if let shown, shown.timeline == timeline, shown.turn >= turn { return }
         if let shown, shown.timeline != timeline {
             actions.append(.note("the timeline is \(timeline) and no more \(shown.timeline)"))
-            missing = nil
         }
         shown = Shown(timeline: timeline, turn: turn)
-        if let wanted = missing, turn >= wanted.turn { missing = nil }
+        if let wanted = missing, turn >= wanted.turn || timeline != wanted.timeline { missing = nil }
         actions.append(.show(turn: turn, bytes: bytes, timeline: timeline))
     }
 
     /// Compares the newest view of the store with the one that is shown.
     private mutating func compare(_ view: Int, idle: Bool, _ now: Timestamp, _ actions: inout [Action]) {
         guard let shown, shown.timeline == timeline else {
-            missing = Missing(turn: view, due: min(now, missing?.due ?? now))
+            missing = Missing(turn: view, timeline: timeline, due: min(now, missing?.due ?? now))
             return
         }
         if view > shown.turn {
-            missing = Missing(turn: view, due: missing?.due ?? now + settings.patience)
+            missing = Missing(turn: view, timeline: timeline, due: missing?.due ?? now + settings.patience)
             return
         }
         missing = nil

@@ -149,6 +149,24 @@ import Testing
         #expect(asked == [.requestView(atLeast: 2, timeline: abroad)])
     }
 
+    @Test func `A view that is missing in one timeline is not waited for in the next`() {
+        // Nothing was shown yet; the front socket answers first from the new timeline, or the SUB socket does.
+        for frontIsFirst in [true, false] {
+            var machine = subscribing()
+            _ = machine.received(tick(view: 902), now: at(0.5))
+            _ = machine.disconnected(now: at(0.6))
+            _ = machine.ticked(now: at(0.6))
+            if frontIsFirst {
+                let shown = machine.answered(turn: 2, bytes: [2], timeline: abroad, now: at(0.7))
+                #expect(shown == [show(2, of: abroad)])
+            }
+            let live = machine.received(view(3, of: abroad), now: at(0.8))
+            #expect(live == [.live, show(3, of: abroad)])
+            let asked = machine.ticked(now: at(2))
+            #expect(asked == [])
+        }
+    }
+
     @Test func whileLiveTheFrontCannotBringAnotherTimeline() {
         var machine = live()
         let actions = machine.answered(turn: 90, bytes: [90], timeline: abroad, now: at(0))
