@@ -22,6 +22,7 @@ TEST_FLAGS := --explicit-target-dependency-import-check error
 SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product samovar
 SEEDS ?= 200
 MINUTES ?= 10
+FRESH_SEEDS ?= 0
 mutants: COUNT = 60
 SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources Mutants/Package.swift Mutants/Sources Mutants/Tests Mutants/Instrumented
 
@@ -69,11 +70,12 @@ test: system swift python ## Builds and runs all tests
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	swift test --skip-build $(TEST_FLAGS)
 
-simulate: system swift ## Simulates whole systems in virtual time, with faults: SEEDS=200 MINUTES=10
+simulate: system swift ## Simulates whole systems in virtual time, with faults: SEEDS=200 MINUTES=10 FRESH_SEEDS=0
 	swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate -j $(JOBS) >&2
 	samovar=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate --show-bin-path)/samovar
 	"$$samovar" simulate --exhaustive
 	"$$samovar" simulate --seeds "$(SEEDS)" --minutes "$(MINUTES)"
+	if [ "$(FRESH_SEEDS)" -gt 0 ]; then "$$samovar" simulate --fresh "$(FRESH_SEEDS)" --minutes "$(MINUTES)"; fi
 
 # Both work on copies of the sources in .build-mutants, each built once.
 MUTANTS := swift build --package-path Mutants --scratch-path .build-mutants/tool -j $(JOBS)

@@ -11,6 +11,7 @@ struct SimulateCommand: ParsableCommand {
             discussion: """
                 Examples:
                   samovar simulate --seeds 200              many worlds, ten virtual minutes each
+                  samovar simulate --fresh 1000 --minutes 1 worlds that nobody has seen, others each time
                   samovar simulate --seed 42 --trace        one world, and all that happens in it
                   samovar simulate --exhaustive             a small world, with a crash at every step
                 The same seed gives the same run. A broken promise ends with exit code 70 and the command that repeats it.
@@ -20,6 +21,8 @@ struct SimulateCommand: ParsableCommand {
     @Option(name: .long, help: "Run this seed.") var seed: UInt64?
     @Option(name: .long, help: "Run so many seeds.") var seeds: Int?
     @Option(name: .long, help: "The first of them.") var from: UInt64 = 1
+    @Option(name: .long, help: "Run so many seeds from one that is drawn, and printed first.") var fresh: Int?
+    @Option(name: .long, help: "So many seeds at once; as many as there are cores if not given.") var threads: Int?
     @Option(name: .long, help: "For how many virtual minutes things go wrong.") var minutes = 10
     @Flag(name: .long, help: "A small world, with a crash at every step.") var exhaustive = false
     @Flag(name: .long, help: "Print everything that happens; with --seed.") var trace = false
@@ -29,15 +32,25 @@ struct SimulateCommand: ParsableCommand {
 
     func validate() throws {
         guard minutes >= 1, minutes <= 100_000 else { throw ValidationError("--minutes is between 1 and 100,000") }
-        guard (seeds ?? 1) >= 1 else { throw ValidationError("--seeds is at least 1") }
-        guard seed == nil || seeds == nil else { throw ValidationError("give --seed or --seeds, not both") }
+        guard (seeds ?? 1) >= 1, (fresh ?? 1) >= 1 else { throw ValidationError("--seeds and --fresh are at least 1") }
+        guard (1...1_024).contains(threads ?? 1) else { throw ValidationError("--threads is between 1 and 1,024") }
+        guard [seed != nil, seeds != nil, fresh != nil].count(where: { $0 }) <= 1 else {
+            throw ValidationError("give one of --seed, --seeds and --fresh")
+        }
         guard !trace || seed != nil else { throw ValidationError("--trace needs --seed") }
     }
 
     func run() throws {
         if exhaustive { return try runExhaustively() }
         if let seed { return try run(seed: seed) }
-        try run(seeds: from..<from + UInt64(seeds ?? 1))
+        try run(seeds: fresh.map(drawn) ?? from..<from + UInt64(seeds ?? 1))
+    }
+
+    /// Seeds of which none is likely to have been run before.
+    private func drawn(_ count: Int) -> Range<UInt64> {
+        let first = UInt64.random(in: 1_000_000..<1 << 40)
+        say("fresh seeds; repeat them with: samovar simulate --from \(first) --seeds \(count) --minutes \(minutes)")
+        return first..<first + UInt64(count)
     }
 
     private func run(seed: UInt64) throws {
@@ -51,12 +64,11 @@ struct SimulateCommand: ParsableCommand {
     private func run(seeds: Range<UInt64>) throws {
         let clock = ContinuousClock()
         let start = clock.now
-        var sum = Report()
-        for seed in seeds {
-            let result = Simulation(seed: seed, minutes: minutes).run()
-            if let violation = result.violation { throw fail(violation, seed: seed) }
-            sum += result.report
-        }
+        let minutes = minutes
+        let sweep = Sweep(seeds: seeds, threads: threads ?? ProcessInfo.processInfo.activeProcessorCount)
+        let outcome = sweep.run { Simulation(seed: $0, minutes: minutes).run() }
+        if let (seed, violation) = outcome.violation { throw fail(violation, seed: seed) }
+        let sum = outcome.report
         say("\(sum)")
         say("real time: \((clock.now - start).formatted(.units(allowed: [.minutes, .seconds], fractionalPart: .show(length: 1))))")
         guard seeds.count < Self.seedsForAllFaults || sum.missing.isEmpty else {

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import SamovarSimulator
+
+/// Many seeds at once.
+@Suite struct SweepTests {
+    private static func result(_ seed: UInt64, brokenAt: Set<UInt64> = []) -> Simulation.Result {
+        let violation = Violation(invariant: .i9, time: Int64(seed), expected: "", seen: "")
+        let isBroken = brokenAt.contains(seed)
+        return Simulation.Result(digest: seed, report: Report(), violation: isBroken ? violation : nil, trace: [])
+    }
+
+    @Test(arguments: [1, 2, 7])
+    func `the sum does not depend on the number of threads`(_ threads: Int) {
+        let outcome = Sweep(seeds: 1..<5, threads: threads).run { Simulation(seed: $0, minutes: 1).run() }
+        var sum = Report()
+        for seed in 1..<5 as Range<UInt64> { sum += Simulation(seed: seed, minutes: 1).run().report }
+        #expect(outcome.report.description == sum.description)
+        #expect(outcome.violation == nil)
+    }
+
+    @Test(arguments: [1, 2, 7])
+    func `of the seeds that break a promise the first is told, and no further ones begin`(_ threads: Int) {
+        for _ in 0..<50 {
+            let outcome = Sweep(seeds: 1..<100_000, threads: threads).run { Self.result($0, brokenAt: [20, 21, 25, 60_000]) }
+            #expect(outcome.violation?.seed == 20)
+            #expect(outcome.violation?.violation.time == 20)
+        }
+    }
+}
