@@ -2,9 +2,8 @@ import DequeModule
 
 /// The gate: what a turn caused leaves the process when the turn is on disk, and not earlier.
 ///
-/// Whatever tells of a turn waits here with the number of that turn as its floor. The queue is one and in order, so that a
-/// peer sees view, effects and answers in the order in which turns made them. A floor below that of what waits before it
-/// costs nothing but a little patience.
+/// Whatever tells of a turn waits here with the newest turn of its time as its floor. Floors never fall, so nothing that may leave finds
+/// another before it that may not: a peer sees view, effects and answers in the order in which turns made them.
 struct Gate<Item> {
     /// The number of the newest turn on disk.
     private(set) var durable = 0
@@ -18,9 +17,12 @@ struct Gate<Item> {
     }
 
     /// Returns the item if it may leave now, else keeps it.
+    ///
+    /// - Parameter floor: no smaller than that of any item before it.
     mutating func pass(_ item: Item, floor: Int) -> Item? {
-        if waiting.isEmpty && floor <= durable { return item }
-        waiting.append((max(floor, waiting.last?.floor ?? floor), item))
+        precondition(floor >= waiting.last?.floor ?? floor, "turns are told of in order")
+        if floor <= durable { return item }
+        waiting.append((floor, item))
         return nil
     }
 

@@ -70,6 +70,9 @@ final class Chronicle {
     var handoutsOf: [EffectID: [Lease]] = [:]
     var workers: Set<WorkerID> = []
     var grains: Set<UInt64> = []
+    /// The newest turn of which anybody was told, and the newest input of each session.
+    var told = 0
+    var receipts: [SessionID: Int] = [:]
     /// The newest record says that the store has stopped in order.
     var endsDrained = false
 

@@ -5,12 +5,21 @@ import SamovarProtocol
 extension Judge {
     // MARK: The store
 
+    func storePublishes(_ envelope: Envelope) throws(Violation) {
+        try requireNewest(envelope.frame)
+        try storeSends(envelope, to: nil, on: nil)
+    }
+
     func storeSends(_ envelope: Envelope, to peer: Process?, on link: Link?) throws(Violation) {
+        try requireOrder(envelope.frame, to: peer, on: link)
         switch envelope.frame {
         case .receipt(let outcomes, _):
             guard let client = peer as? ClientProcess else { return }
             for outcome in outcomes { try check(outcome, of: client.session) }
-        case .welcome(let welcome): try check(welcome, to: peer)
+        case .welcome(let welcome):
+            link?.credit.welcomed()
+            link?.tasks.welcomed()
+            try check(welcome, to: peer)
         case .view(_, let turn, let bytes): try check(view: turn, bytes, .i5)
         case .tick(_, let head, let view, _): try reached(max(head, view), "a tick")
         case .waiting(let turn, _): try reached(turn, "what a settle request waits for")
@@ -72,7 +81,7 @@ extension Judge {
             seen: "\(tasks.count) tasks of \(bytes) bytes")
         guard let link, !world.swarm.isHarsh else { return }
         try require(
-            number <= link.creditTold, .i10, expected: "at most task \(link.creditTold), the worker's credit",
+            number <= link.credit.limit, .i10, expected: "at most task \(link.credit.limit), the worker's credit",
             seen: "task \(number)")
     }
 
@@ -92,7 +101,10 @@ extension Judge {
         try requireFree(task, earlier)
         try requireItsTurn(task)
         if task.resume != nil { chronicle.count(.resumed) }
-        chronicle.handouts[task.lease] = Handout(effect: task.effect, worker: worker)
+        let handout = Handout(effect: task.effect, worker: worker)
+        // Its worker was given up while the task waited for the disk.
+        handout.isAbandoned = !chronicle.workers.contains(worker)
+        chronicle.handouts[task.lease] = handout
         chronicle.handoutsOf[task.effect, default: []].append(task.lease)
     }
 
@@ -137,11 +149,8 @@ extension Judge {
             return try require(false, .i6, expected: "a lease that was handed out", seen: "acknowledgement of \(lease)")
         }
         handout.isSettled = true
-        guard case .done(let messages)? = handout.answer else { return }
-        // An attempt that was taken back, and its answer cannot be read or comes after messages that were not wanted: another goes on.
-        if chronicle.isFenced(lease, of: handout.effect) {
-            guard !messages.contains([0xc1]), missingDrop(handout.effect, lease) == nil else { return }
-        }
+        // An attempt that was taken back, and its answer comes too late: another goes on.
+        guard case .done? = handout.answer, !chronicle.isFenced(lease, of: handout.effect) else { return }
         try require(
             chronicle.closed.contains(handout.effect), .i5,
             expected: "the end of effect \(handout.effect) to be on disk before its answer is acknowledged",
@@ -171,10 +180,9 @@ extension Judge {
 
     func workerSends(_ envelope: Envelope, _ worker: WorkerProcess, on link: Link?) throws(Violation) {
         switch envelope.frame {
-        case .ping(let credit), .credit(let credit), .result(_, let credit): link?.creditTold = max(link?.creditTold ?? 0, credit)
+        case .ping(let credit), .credit(let credit), .result(_, let credit): link?.credit.raise(to: credit)
         case .hello(let hello):
-            // A HELLO begins the counting anew.
-            link?.creditTold = 0
+            link?.credit.greeted()
             guard case .worker(let offer) = hello.role, envelope.timeline == chronicle.timeline else { return }
             try requireClaims(Set(offer.running.map(\.lease)), of: worker)
         default: break

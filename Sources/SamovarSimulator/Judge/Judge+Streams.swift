@@ -60,6 +60,12 @@ extension Judge {
             return try require(false, .i16, expected: "a lease that was handed out", seen: "\(mark)")
         }
         guard let order = chronicle.open[handout.effect] else { return }
+        if mark.index > order.place?.index ?? 0 {
+            try require(
+                handout.isSettled, .i16,
+                expected: "CANCEL of lease \(mark.lease), whose messages are not wanted, before word of them",
+                seen: "\(mark)")
+        }
         try require(
             chronicle.isFenced(mark.lease, of: handout.effect) || mark.index <= order.place?.index ?? 0, .i5,
             expected: "message \(order.place?.index ?? 0) of effect \(handout.effect), the newest on disk", seen: "\(mark)")

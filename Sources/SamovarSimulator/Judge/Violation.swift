@@ -14,6 +14,7 @@ public enum Invariant: String, CaseIterable, Sendable {
     case i14 = "I14: who listens hears of each time once, and of none when nobody listens"
     case i15 = "I15: of effects with one label, those run that their policies leave"
     case i16 = "I16: what an effect streams is applied once, in order, and its next attempt goes on from there"
+    case i17 = "I17: what turns have made leaves the store in their order"
 }
 
 /// A promise was broken.

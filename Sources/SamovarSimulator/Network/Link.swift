@@ -36,8 +36,9 @@ final class Link {
     /// A cut in the way has stopped arrivals.
     var isStalled = [false, false]
 
-    /// The credit that a worker has told since its HELLO, for the judge.
-    var creditTold = 0
+    /// The credit that a worker has told, and the tasks that it was sent, for the judge.
+    var credit = CreditTold()
+    var tasks = TasksSent()
     /// Arrived, and not read by the peer.
     var unread = 0
 
@@ -51,4 +52,36 @@ final class Link {
     var route: Route? {
         door.map { Route(door: $0, id: (0..<5).map { UInt8(truncatingIfNeeded: id >> (8 * (4 - $0))) }) }
     }
+}
+
+/// The credit that a worker has told over one link.
+struct CreditTold {
+    /// What the store may count on: until WELCOME answers a HELLO, tasks that were counted before it may still leave. Their worker
+    /// drops them.
+    var limit: Int { max(told, before) }
+    private var told = 0
+    private var before = 0
+
+    mutating func raise(to credit: Int) { told = max(told, credit) }
+
+    /// HELLO begins the counting anew.
+    mutating func greeted() {
+        before = limit
+        told = 0
+    }
+
+    mutating func welcomed() { before = 0 }
+}
+
+/// The tasks that left over one link, by their numbers.
+struct TasksSent {
+    private(set) var last = 0
+
+    /// False if others before these were left out, or have overtaken them.
+    mutating func send(_ count: Int, through number: Int) -> Bool {
+        defer { last = max(last, number) }
+        return number - count == last
+    }
+
+    mutating func welcomed() { last = 0 }
 }

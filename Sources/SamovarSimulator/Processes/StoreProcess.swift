@@ -257,7 +257,7 @@ final class StoreProcess: Process {
             try world.judge.storeSends(envelope, to: peer, on: link)
             if let link { world.network.send(envelope.parts, on: link, .toPeer) }
         case .publish(let envelope, _):
-            try world.judge.storeSends(envelope, to: nil, on: nil)
+            try world.judge.storePublishes(envelope)
             world.network.publish(envelope.parts)
         case .append(let first, let last, let bytes):
             world.turnsTaken += last - first + 1

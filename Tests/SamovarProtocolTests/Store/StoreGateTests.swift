@@ -123,6 +123,20 @@ import Testing
         #expect(rig.take(worker(1)) == [.acknowledge([task.lease])])
     }
 
+    @Test func `Tasks that wait when their worker says HELLO again leave before its WELCOME`()
+        throws
+    {
+        let rig = try Self.rig { $0.connectWorker() }
+        rig.order(job("a"))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        rig.connectWorker(attempt: 2)
+        while rig.commit() { rig.round() }
+        let frames = rig.take(worker(1))
+        #expect(frames.map(\.kind) == [.task, .welcome, .task])
+        let tasks = frames.tasks
+        #expect(tasks.map(\.effect) == [tasks[0].effect, tasks[0].effect] && tasks[0].lease < tasks[1].lease)
+    }
+
     @Test func settledAndRequestedViewWaitForTheCommit() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
