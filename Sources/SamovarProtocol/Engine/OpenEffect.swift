@@ -76,6 +76,11 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     public var failures: Int { rest?.history.failures ?? 0 }
     public var deaths: Int { rest?.history.deaths ?? 0 }
     public var failed: Lease? { rest?.history.failed }
+    /// Whether the attempt under this lease has failed on record, or a newer one has.
+    func hasFailed(under lease: Lease) -> Bool {
+        guard !isUsual, let failed else { return false }
+        return lease <= failed
+    }
     public var notBefore: Timestamp { fields { $0.pointee.notBefore } }
     public var expiry: Timestamp? { rest?.history.expiry }
     public var isCrowded: Bool { rest?.history.isCrowded ?? false }

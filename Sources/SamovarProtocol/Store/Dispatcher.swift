@@ -204,6 +204,12 @@ struct Dispatcher {
         places.number(of: id).flatMap { places[$0].assignment }
     }
 
+    /// Whether a worker has an effect under another lease than this one. Asked for each answer, so nothing is retained.
+    func isHeld(_ id: EffectID, underOtherThan lease: Lease) -> Bool {
+        guard let number = places.number(of: id), !places[number].isWaiting else { return false }
+        return places[number].lease != lease
+    }
+
     /// The token of a job that somebody has under this lease; nil if nobody does.
     func token(of id: EffectID, under lease: Lease) -> UInt64? {
         guard let number = places.number(of: id), !places[number].isWaiting, places[number].lease == lease else { return nil }

@@ -16,7 +16,7 @@ extension StoreMachine {
             counters.lateResults += 1
             guard let effect = state.ledger.open[id] else { return }
             // Applied before, and told again for want of an acknowledgement: nothing of this attempt is missing.
-            if index <= effect.place?.index ?? 0, !hasFailed(effect, lease) { return }
+            if index <= effect.place?.index ?? 0, !effect.hasFailed(under: lease) { return }
             // It leaves before the acknowledgement: a worker that has not heard of it tells all of it again.
             cancellations.append(lease, for: route)
             unheard[id] = max(lease, unheard[id] ?? lease)

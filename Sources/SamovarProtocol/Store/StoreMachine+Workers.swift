@@ -47,7 +47,7 @@ extension StoreMachine {
             }
             if hasLostTail(claim.effect.turn, of: timeline, what: "worker \(id)") { return [] }
             let holder = dispatcher.assignment(of: claim.effect)
-            guard let effect = state.ledger.open[claim.effect], !hasFailed(effect, claim.lease),
+            guard let effect = state.ledger.open[claim.effect], !effect.hasFailed(under: claim.lease),
                 !lacksMessages(effect.id, claim.lease),
                 dispatcher.adopt(
                     effect, lease: claim.lease, token: claim.token, worker: id, now: now, grace: settings.timeoutGrace)
@@ -59,12 +59,6 @@ extension StoreMachine {
             if let holder, holder.lease != claim.lease { cancel(holder) }
         }
         return claimed
-    }
-
-    /// Whether the attempt under this lease has failed already.
-    func hasFailed(_ effect: OpenEffect, _ lease: Lease) -> Bool {
-        guard let failed = effect.failed else { return false }
-        return lease <= failed
     }
 
     /// Effects that this worker holds, and whose answers by it wait for their turn. What it says once more of an earlier attempt is
@@ -133,7 +127,8 @@ extension StoreMachine {
         acknowledged.removeAll(keepingCapacity: true)
     }
 
-    /// The turn of the answer that was just taken. An effect that is closed already was answered before: the worker may forget it.
+    /// The turn of the answer that was just taken. Where the effect is closed already, or the attempt is not current (`isCurrent`), it
+    /// changes nothing, and the worker may forget it.
     mutating func take(_ row: JobResults.Row, now: Timestamp) {
         let (id, lease) = (row.effect, row.lease)
         if case .other = row.answer, case .streamed(let index, let message, let checkpoint) = answers.answer(of: row) {
@@ -143,13 +138,15 @@ extension StoreMachine {
         counters.results += 1
         if let worker = answers.acknowledge(lease) { acknowledged.append(worker) }
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
-        guard let root = state.ledger.open[id]?.root else {
+        guard let (root, hasFailed) = state.ledger.open.withEffect(id, { ($0.root, $0.hasFailed(under: lease)) }),
+            !hasFailed, !dispatcher.isHeld(id, underOtherThan: lease)
+        else {
             counters.lateResults += 1
             return
         }
         if case .message(let place) = row.answer {
             // Asked only where it may be: the compiler moves the whole machine for that call.
-            if !unheard.isEmpty, lacksMessages(id, lease) { return takeLate(id, lease, now: now) }
+            if !unheard.isEmpty, lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
             let bytes = answers.bytes
             return complete(id, root: root, lease: lease, now: now) { engine, log throws in
                 try bytes._withUnsafeGuaranteedRef {
@@ -159,7 +156,7 @@ extension StoreMachine {
         }
         switch answers.answer(of: row) {
         case .done(let messages):
-            if lacksMessages(id, lease) { return takeLate(id, lease, now: now) }
+            if lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
             if messages.isEmpty {
                 close(id, answered: lease)
                 return write(.done(id), root: root, now: now)
@@ -169,23 +166,22 @@ extension StoreMachine {
             }
         case .failed(let reason, let text, let permanent):
             attemptFailed(id, reason, text, lease: lease, isPermanent: permanent, now: now)
-        case .returned: giveBackIfCurrent(id, lease, now: now)
+        case .returned: giveBack(id, now: now)
         case .streamed: break
         }
     }
 
     /// An answer whose job has streamed messages that have not all come.
-    private mutating func takeLate(_ id: EffectID, _ lease: Lease, now: Timestamp) {
+    private mutating func takeIncomplete(_ id: EffectID, now: Timestamp) {
         counters.lateResults += 1
-        giveBackIfCurrent(id, lease, now: now)
+        giveBack(id, now: now)
     }
 
-    /// The greater lease fences the smaller: a failure of an attempt that was taken back says nothing about the next, and one
-    /// that was told before is not counted again. A worker that has left meanwhile holds nothing, but its answer counts.
+    /// Whether what a worker says of an attempt counts: the attempt has not failed on record, and no other holds the effect. So a greater
+    /// lease fences a smaller one, in answers, failures and streams alike. A worker that has left meanwhile holds nothing, but its answer
+    /// counts as long as nobody else has the effect.
     func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
-        guard !hasFailed(effect, lease) else { return false }
-        guard let holder = dispatcher.assignment(of: effect.id) else { return true }
-        return holder.lease == lease
+        return !effect.hasFailed(under: lease) && !dispatcher.isHeld(effect.id, underOtherThan: lease)
     }
 
     /// Applies the messages of an answer.
@@ -224,10 +220,6 @@ extension StoreMachine {
         cancellations.append(holder.lease, for: route)
     }
 
-    private mutating func giveBackIfCurrent(_ id: EffectID, _ lease: Lease, now: Timestamp) {
-        if let effect = state.ledger.open[id], isCurrent(effect, lease) { giveBack(id, now: now) }
-    }
-
     private mutating func giveBack(_ effect: EffectID, now: Timestamp) {
         dispatcher.release(effect)
         if let effect = state.ledger.open[effect] { offer(effect, now: now) }
@@ -235,7 +227,7 @@ extension StoreMachine {
 
     /// Without effect if it is not open.
     ///
-    /// - Parameter lease: that of the attempt; nil if its worker died.
+    /// - Parameter lease: that of the attempt, which is current; nil if its worker died.
     mutating func attemptFailed(
         _ id: EffectID, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
     ) {
@@ -243,11 +235,10 @@ extension StoreMachine {
         attemptFailed(effect, reason, text, lease: lease, isPermanent: isPermanent, now: now)
     }
 
-    /// - Parameter lease: that of the attempt; nil if its worker died.
+    /// - Parameter lease: that of the attempt, which is current; nil if its worker died.
     mutating func attemptFailed(
         _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
     ) {
-        if let lease, !isCurrent(effect, lease) { return }
         dispatcher.forget(effect.id)
         let isDeath = reason == .workerDied && !effect.isSource
         let failures = effect.failures + (isDeath ? 0 : 1)

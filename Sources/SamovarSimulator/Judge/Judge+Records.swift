@@ -187,6 +187,10 @@ extension Judge {
         let answers = chronicle.leases(of: id).filter { chronicle.handouts[$0]?.answer == .done(messages) }
         if let last = answers.last, !answers.contains(where: { missingDrop(id, $0) == nil }) { try requireWhole(id, last, record) }
         try require(!answers.isEmpty, .i2, expected: "a worker that answered so", seen: "effect \(id) done at turn \(record.turn)")
+        let fences = answers.compactMap { fence(of: id, $0) }
+        try require(
+            fences.count < answers.count, .i6, expected: "the answer of a current lease of effect \(id)",
+            seen: "its end at turn \(record.turn), \(fences.first ?? "")")
     }
 
     private func answered(
@@ -204,6 +208,10 @@ extension Judge {
                 seen: "turn \(record.turn) with message \(index) of it")
         }
         try requireWhole(id, lease, record)
+        let fence = fence(of: id, lease)
+        try require(
+            fence == nil, .i6, expected: "the answer of a current lease of effect \(id)",
+            seen: "that of \(lease) at turn \(record.turn), \(fence ?? "")")
         try require(
             closes == (index == messages.count - 1), .i6, expected: "the last message to end effect \(id)",
             seen: "message \(index) of \(messages.count), closes: \(closes)")
@@ -240,14 +248,27 @@ extension Judge {
         try require(
             order.failed.map { lease > $0 } ?? true, .i6, expected: "a lease of effect \(id) to fail once",
             seen: "\(lease) at turn \(record.turn) after \(order.failed.map { "\($0)" } ?? "")")
-        guard !world.swarm.isHarsh else { return }
-        let newer = chronicle.leases(of: id).last { newer in
-            guard newer > lease, let holder = chronicle.handouts[newer] else { return false }
-            return holder.isRunning && !holder.isAbandoned && !holder.isSettled
-        }
+        let newer = newerHolder(of: id, than: lease)
         try require(
             newer == nil, .i6, expected: "lease \(newer.map { "\($0)" } ?? "") of effect \(id) to count",
             seen: "a failure of the older \(lease) at turn \(record.turn)")
+    }
+
+    /// Why an answer under this lease must not count; nil if it may.
+    private func fence(of id: EffectID, _ lease: Lease) -> String? {
+        if let failed = chronicle.open[id]?.failed, lease <= failed { return "and lease \(failed) has failed" }
+        if let poured = chronicle.open[id]?.pouredBy, lease < poured { return "and the newer \(poured) has streamed" }
+        return newerHolder(of: id, than: lease).map { "and the newer \($0) runs" }
+    }
+
+    /// The newer lease that runs by a worker which the store knows. A store that was started since has to hear of a lease from its
+    /// worker first, and may hear of an older one before.
+    private func newerHolder(of id: EffectID, than lease: Lease) -> Lease? {
+        guard !world.swarm.isHarsh else { return nil }
+        return chronicle.leases(of: id).last { newer in
+            guard newer > lease, newer.start == chronicle.starts, let holder = chronicle.handouts[newer] else { return false }
+            return holder.isRunning && !holder.isAbandoned && !holder.isSettled
+        }
     }
 
     private func failedForGood(_ id: EffectID, _ record: Record) throws(Violation) {

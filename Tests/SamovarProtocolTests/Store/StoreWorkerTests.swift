@@ -167,21 +167,7 @@ import Testing
         #expect(later.durable.ledger.open[task.effect]?.failures == 1)
     }
 
-    @Test func theFirstOfTwoWorkersIsAppliedAndTheOtherToldToStop() throws {
-        let rig = try Self.rig()
-        rig.order(job("a"))
-        let first = try #require(rig.takeTasks(worker(1)).first)
-        rig.machine.workerDied(workerID(1), "lost", now: rig.now)
-        rig.connectWorker(2)
-        rig.tick(.seconds(2))
-        // The worker that was thought dead comes back with its answer, while another runs the effect.
-        rig.connectWorker(1, attempt: 2)
-        rig.exchange(.result([first.answered("first")], credit: 1), from: worker(1))
-        #expect(try rig.state().done == ["first"])
-        #expect(rig.durable.ledger.open.count == 0)
-    }
-
-    @Test func aLateResultOfALostLeaseIsAppliedIfItIsTheFirst() throws {
+    @Test func `A late answer of a lost lease is acknowledged and changes nothing while another lease holds the effect`() throws {
         let rig = try Self.rig()
         rig.order(job("a", attempts: 3))
         let lost = try #require(rig.takeTasks(worker(1)).first)
@@ -189,14 +175,57 @@ import Testing
         let second = try #require(rig.connectWorker(2).tasks.first)
         #expect(second.lease > lost.lease)
 
-        rig.connectWorker(1, attempt: 2)
-        // A failure of the lost lease says nothing about the attempt that runs now.
-        rig.exchange(.result([lost.failed()], credit: 0), from: worker(1))
+        rig.connectWorker(1, credit: 0, attempt: 2)
+        for late in [lost.failed(), lost.answered("lost"), lost.answered(), lost.result(.returned)] {
+            #expect(rig.exchange(.result([late], credit: 0), from: worker(1)) == [.acknowledge([lost.lease])])
+        }
+        #expect(rig.machine.counters.lateResults == 4)
         #expect(rig.durable.ledger.open[lost.effect]?.failures == 0)
-        rig.exchange(.result([lost.answered("lost")], credit: 0), from: worker(1))
-        #expect(rig.take(worker(2)) == [.cancel([second.lease])])
+        #expect(rig.take(worker(2)) == [], "it is not told to stop")
         rig.exchange(.result([second.answered("second")], credit: 2), from: worker(2))
-        #expect(try rig.state().done == ["lost"])
+        #expect(try rig.state().done == ["second"])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `The work of a worker that was taken for dead counts if it comes back before anybody else has the effect`() throws {
+        let rig = try Self.rig()
+        rig.order(job("a"), job("b"))
+        let first = try #require(rig.takeTasks(worker(1)).first)
+        // Its answer is under way when it is lost.
+        rig.deliver(.result([first.answered("a")], credit: 2), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        rig.round()
+        #expect(try rig.state().done == ["a"])
+
+        let second = try #require(rig.connectWorker(1, credit: 1, attempt: 2).tasks.first)
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        // Or it says with HELLO that it has the job.
+        let claim = JobClaim(effect: second.effect, lease: second.lease, token: second.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, attempt: 3)
+        rig.connectWorker(2)
+        rig.exchange(.result([second.answered("b")], credit: 1), from: worker(1))
+        #expect(try rig.state().done == ["a", "b"])
+        #expect(rig.machine.counters.lateResults == 0)
+    }
+
+    @Test func `An answer of an attempt that has failed on record does not count, and the next is made all the same`()
+        throws
+    {
+        let rig = try Self.rig(slots: 2, credit: 2)
+        rig.order(job("a", attempts: 3, timeout: 1))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.connectWorker(2, credit: 0)
+        rig.tick(.seconds(5))
+        #expect(rig.take(worker(1)).contains(.cancel([task.lease])))
+        // It crossed the CANCEL.
+        let frames = rig.exchange(.result([task.answered("late")], credit: 2), from: worker(1))
+        #expect(frames.contains(.acknowledge([task.lease])))
+        #expect(try rig.state().done == [])
+        rig.tick(.seconds(5))
+        let next = try #require((frames + rig.take(worker(1))).tasks.first)
+        #expect(next.lease > task.lease && next.attempt == 2)
+        rig.exchange(.result([next.answered("next")], credit: 3), from: worker(1))
+        #expect(try rig.state().done == ["next"])
     }
 
     @Test func anUnreadableAnswerOfALostLeaseFailsNothing() throws {
