@@ -316,11 +316,13 @@ extension ClientMachine {
         case .receipt(let outcomes, let credit):
             self.credit = max(self.credit, credit)
             actions.reserveCapacity(actions.count + outcomes.count)
+            let oldest = backlog.oldest
             var isNew = false
             for outcome in outcomes where take(outcome, &actions) { isNew = true }
             guard isNew else { break }
             resynced = nil
-            repeatAt = backlog.hasInFlight ? now + connection.silence : nil
+            // Later outcomes say nothing of one that was lost.
+            if backlog.oldest > oldest { repeatAt = backlog.hasInFlight ? now + connection.silence : nil }
         case .settled(let turn, let dead):
             guard requests.settled(turn) else { break }
             actions.append(.settled(turn: turn, dead: dead))
@@ -399,6 +401,7 @@ extension ClientMachine {
 
     private mutating func askAgain(_ now: Timestamp, _ actions: inout [Action]) {
         for frame in requests.frames { send(frame, now, &actions) }
+        requests.pause()
         requests.asked(now, again: connection.silence)
     }
 

@@ -110,8 +110,9 @@ struct ClientRequests {
         return true
     }
 
+    /// Something was asked. Others that wait since before are not put off by it.
     mutating func asked(_ now: Timestamp, again: Duration) {
-        repeatAt = count == 0 ? nil : now + again
+        repeatAt = count == 0 ? nil : repeatAt ?? now + again
     }
 
     mutating func pause() {

@@ -42,6 +42,9 @@ final class AnswerBatch {
     /// How many bytes it has, those of the forgotten included.
     var written: Int { writer.count }
 
+    /// The lease of the oldest answer.
+    var oldest: Lease? { entries[first...].first { !$0.isForgotten && !$0.isStreamed }?.claim.lease }
+
     /// Looks at each answer.
     func answers(_ lease: Lease) -> Bool {
         entries[first...].contains { $0.claim.lease == lease && !$0.isStreamed && !$0.isForgotten }

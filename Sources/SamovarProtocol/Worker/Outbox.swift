@@ -40,6 +40,23 @@ struct Outbox {
         sentCount > 0 || (!streams.isEmpty && streams.values.reduce(0) { $0 + $1.count } > unsentStreamed)
     }
 
+    /// What has waited longest for its acknowledgement: the oldest answer, and the oldest message of each stream.
+    struct Oldest: Equatable {
+        fileprivate let answer: Lease?
+        fileprivate let messages: [Lease: Int]
+    }
+
+    var oldest: Oldest {
+        Oldest(answer: sent.first?.oldest, messages: streams.isEmpty ? [:] : streams.compactMapValues { $0.first?.answer.index })
+    }
+
+    /// Whether some of these still wait.
+    func holds(anyOf former: Oldest) -> Bool {
+        let oldest = oldest
+        if let answer = former.answer, answer == oldest.answer { return true }
+        return oldest.messages.contains { former.messages[$0.key] == $0.value }
+    }
+
     var claims: [JobClaim] {
         var claims: [JobClaim] = []
         for batch in sent + unsent { batch.forEach { entry, _ in if !entry.isStreamed { claims.append(entry.claim) } } }

@@ -56,8 +56,8 @@ public struct WorkerMachine: ~Copyable {
     private var witness = 0
     /// The greatest lease of this timeline that has come. Stores hand them out in rising order, so what is greater is new.
     private var newest: Lease?
-    /// When what is not acknowledged is sent again.
-    private var repeatAt: Timestamp?
+    /// When what is not acknowledged is sent again, if any of this still waits then: acknowledgements of others say nothing of it.
+    private var repetition: (due: Timestamp, of: Outbox.Oldest)?
 
     private let offer: WorkerOffer
     private let schema: Schema?
@@ -98,7 +98,7 @@ public struct WorkerMachine: ~Copyable {
             case .stopped: nil
             }
         let progress = connection.isWelcomed ? progress.due : nil
-        return earlier(earlier(connection.deadline, held.earliestTimeout), earlier(earlier(repeatAt, progress), own))
+        return earlier(earlier(connection.deadline, held.earliestTimeout), earlier(earlier(repetition?.due, progress), own))
     }
 
     private func earlier(_ a: Timestamp?, _ b: Timestamp?) -> Timestamp? {
@@ -122,9 +122,9 @@ extension WorkerMachine {
         guard state != .stopped else { return actions }
         answerOverdue(now, &actions)
         apply(connection.ticked(now: now), now, &actions)
-        if let due = repeatAt, now >= due {
-            outbox.rewind()
-            repeatAt = nil
+        if let (due, oldest) = repetition, now >= due {
+            if outbox.holds(anyOf: oldest) { outbox.rewind() }
+            awaitAcknowledgement(now)
         }
         stopIfDone(now, &actions)
         return actions
@@ -193,7 +193,7 @@ extension WorkerMachine {
         let granted = raiseCredit()
         if outbox.hasUnsent {
             sendAnswers(now, &actions)
-            if repeatAt == nil { repeatAt = now + connection.silence }
+            if repetition == nil { awaitAcknowledgement(now) }
         } else if granted {
             send(.credit(credit), now, &actions)
         }
@@ -260,7 +260,7 @@ extension WorkerMachine {
 
     private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
         witness = left == nil ? max(witness, welcome.head) : welcome.head
-        repeatAt = nil
+        repetition = nil
         guard let left else { return outbox.rewind() }
         newest = nil
         let dropped = "dropped \(held.count) jobs and \(outbox.count) answers"
@@ -276,13 +276,13 @@ extension WorkerMachine {
         case .task(let tasks, let number): take(tasks, number: number, now, &actions)
         case .acknowledge(let leases):
             outbox.forget(leases)
-            repeatAt = outbox.awaitsAcknowledgement ? now + connection.silence : nil
+            if !outbox.awaitsAcknowledgement { repetition = nil }
         case .cancel(let leases):
             outbox.forget(leases)
             actions += held.cancel(leases).map { .cancel($0) }
         case .streamed(let marks):
             actions += acknowledged(marks)
-            repeatAt = outbox.awaitsAcknowledgement ? now + connection.silence : nil
+            if !outbox.awaitsAcknowledgement { repetition = nil }
         case .drain: actions.append(.note("the store is about to stop"))
         case .pong(let sent):
             guard tasks.isIncomplete(sent: sent, now: now, patience: connection.silence / 2) else { break }
@@ -335,7 +335,7 @@ extension WorkerMachine {
             greet(now, &actions)
         case .ping: send(.ping(credit), now, &actions)
         case .lost(let reason):
-            repeatAt = nil
+            repetition = nil
             actions.append(.disconnect)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
         }
@@ -344,10 +344,14 @@ extension WorkerMachine {
     private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
         tasks = TaskCount()
         credit = 0
-        repeatAt = nil
+        repetition = nil
         var offer = offer
         offer.running = (held.claims + outbox.claims).sorted { $0.lease < $1.lease }
         send(.hello(Hello(role: .worker(offer), schema: schema, witness: witness, attempt: connection.attempt)), now, &actions)
+    }
+
+    private mutating func awaitAcknowledgement(_ now: Timestamp) {
+        repetition = outbox.awaitsAcknowledgement ? (now + connection.silence, outbox.oldest) : nil
     }
 
     /// Raises the credit to what there is room for; false if it stays.

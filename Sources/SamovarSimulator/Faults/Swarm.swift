@@ -15,6 +15,8 @@ struct Swarm {
     var delay: Instant
     var publisherLoss: Double
     var highWater: Int
+    /// How often the queue to a peer is full for a single message.
+    var fullness = 0.005
     var loss = 0.0
     var duplication = 0.0
     var reordering = 0.0

@@ -81,11 +81,7 @@ final class Network {
         case .toStore: if link.isGoneAtStore { return notice(link) }
         case .toPeer: if link.isGoneAtPeer { return }
         }
-        let queue = direction.rawValue
-        if direction == .toPeer, link.queues[queue].count >= world.swarm.highWater {
-            world.count(.highWater)
-            return
-        }
+        if direction == .toPeer, isFull(link) { return world.count(.highWater) }
         if isHarsh, dice.chance(world.swarm.loss) {
             world.count(.loss)
             return world.note("the network loses a message of \(link.peer.name)")
@@ -95,6 +91,13 @@ final class Network {
             world.count(.duplication)
             enqueue(parts, link, direction)
         }
+    }
+
+    /// Whether the queue to a peer takes no more. A socket drops what it is given then, and its connection lives on: so it must be
+    /// repaired inside of the connection, be it a single acknowledgement.
+    private func isFull(_ link: Link) -> Bool {
+        if link.queues[Direction.toPeer.rawValue].count >= world.swarm.highWater { return true }
+        return link.door != nil && world.isFaulty && world.swarm.has(.highWater) && dice.chance(world.swarm.fullness)
     }
 
     private func enqueue(_ parts: [[UInt8]], _ link: Link, _ direction: Direction) {

@@ -250,6 +250,35 @@ import Testing
         #expect(due == [sent([1], confirmed: 0)])
     }
 
+    @Test func `An outcome that was lost is asked for again after the silence, though later ones keep coming`() throws {
+        var machine = welcomed()
+        try submit(1, to: &machine)
+        _ = machine.flush(now: at(0))
+        var again: [ClientMachine.Action] = []
+        for number in 2...8 {
+            let now = at(Double(number))
+            _ = machine.ticked(now: now)
+            again += machine.flush(now: now)
+            try submit(1, to: &machine)
+            _ = machine.flush(now: now)
+            _ = machine.received(receipt([number]), now: now)
+        }
+        #expect(again == [sent([1], confirmed: 0)])
+    }
+
+    @Test func `A request without an answer is repeated after the silence, though others are asked and answered`() throws {
+        var machine = welcomed()
+        var again = 0
+        _ = try machine.settle(turn: 5, now: at(0))
+        for second in 1...8 {
+            let now = at(Double(second))
+            again += machine.ticked(now: now).filter { $0 == send(.settle(turn: 5)) }.count
+            _ = try machine.settle(turn: 5 + second, now: now)
+            _ = machine.received(Envelope(.settled(turn: 5 + second, dead: []), timeline: home), now: now)
+        }
+        #expect(again == 1)
+    }
+
     @Test func aStoreThatForgotTheSessionEndsIt() throws {
         var machine = welcomed()
         try submit(2, to: &machine)

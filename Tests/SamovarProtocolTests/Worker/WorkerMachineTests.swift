@@ -285,6 +285,41 @@ import Testing
         #expect(due == [Self.results([Self.result(1, .done([]))], credit: 3)])
     }
 
+    @Test func `An answer whose acknowledgement was lost is sent again, though those of others keep coming`() {
+        var machine = Self.answered()
+        var sent: [WorkerMachine.Action] = []
+        for number in 2...11 {
+            let now = at(Double(number))
+            sent += machine.ticked(now: now)
+            _ = machine.received(Self.tasks([number], number: number), now: now)
+            _ = machine.finished(Self.lease(number), .done([]), now: now)
+            sent += machine.flush(now: now)
+            _ = machine.received(Envelope(.acknowledge([Self.lease(number)]), timeline: home), now: now)
+        }
+        let again = sent.filter { action in
+            guard case .send(let envelope) = action, case .result(let results, _) = envelope.frame else { return false }
+            return results.contains { $0.lease == Self.lease(1) }
+        }
+        #expect(again.count == 1, "once in a silence")
+    }
+
+    @Test func `What keeps being acknowledged is not sent again`() {
+        var machine = Self.welcomed()
+        var results = 0
+        for number in 1...40 {
+            let now = at(Double(number) / 2)
+            for case .send(let envelope) in machine.ticked(now: now) where envelope.frame.kind == .result { results += 1 }
+            _ = machine.received(Self.tasks([number], number: number), now: now)
+            _ = machine.finished(Self.lease(number), .done([]), now: now)
+            for case .send(let envelope) in machine.flush(now: now) {
+                if case .result(let sent, _) = envelope.frame { results += sent.count }
+            }
+            // Always one of them waits.
+            _ = machine.received(Envelope(.acknowledge([Self.lease(number - 1)]), timeline: home), now: now)
+        }
+        #expect(results == 40)
+    }
+
     @Test func theCreditStopsAtTheLimitOfUnacknowledgedAnswers() {
         var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledged = 2 }
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
