@@ -32,21 +32,25 @@ public final class DataFolder: Sendable {
     ///   - creating: Whether a folder that is not there is created, for its owner alone. Commands that only read pass
     ///     `false`; they take the same lock.
     ///   - wait: How long to wait for the lock.
+    ///   - waiting: Told once, with who has the lock, if it has to be waited for.
     /// - Throws: ``JournalError/Code/busy`` naming the process that has the lock, ``JournalError/Code/missing``, or
     ///   ``JournalError/Code/inputOutput``.
     public convenience init(
-        at path: String, creating: Bool = true, wait: Duration = .seconds(5)
+        at path: String, creating: Bool = true, wait: Duration = .seconds(5), waiting: (String) -> Void = { _ in }
     ) throws(JournalError) {
         let deadline = ContinuousClock.now + wait
-        try self.init(at: path, creating: creating) {
+        var isTold = false
+        try self.init(at: path, creating: creating) { holder in
             guard ContinuousClock.now < deadline else { return false }
+            if !isTold { waiting("\(path) is in use by \(holder): waiting for it for at most \(wait)") }
+            isTold = true
             poll(nil, 0, 20)
             return true
         }
     }
 
-    /// - Parameter pause: Called each time the lock is taken by another; returns whether to try again.
-    init(at path: String, creating: Bool, pause: () -> Bool) throws(JournalError) {
+    /// - Parameter pause: Called with who has the lock each time it is taken; returns whether to try again.
+    init(at path: String, creating: Bool, pause: (String) -> Bool) throws(JournalError) {
         if creating {
             try FileSystem.makeFolder(path)
         } else if !FileSystem.exists(path) {
@@ -88,7 +92,7 @@ public final class DataFolder: Sendable {
     }
 
     private static func lock(
-        _ descriptor: CInt, at file: String, of path: String, pause: () -> Bool
+        _ descriptor: CInt, at file: String, of path: String, pause: (String) -> Bool
     ) throws(JournalError) {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let failure = errno
@@ -96,10 +100,10 @@ public final class DataFolder: Sendable {
             case EINTR:
                 continue
             case EWOULDBLOCK:
-                if pause() { continue }
-                let holder = Int(try FileSystem.contents(of: descriptor, at: file).prefix { $0 != "\n" })
-                throw JournalError(
-                    .busy, "\(path) is in use by \(holder.map { "process \($0)" } ?? "another process").")
+                let process = Int(try FileSystem.contents(of: descriptor, at: file).prefix { $0 != "\n" })
+                let holder = process.map { "process \($0)" } ?? "another process"
+                if pause(holder) { continue }
+                throw JournalError(.busy, "\(path) is in use by \(holder).")
             default:
                 throw JournalError(errno: failure, "\(file) cannot be locked.")
             }

@@ -20,20 +20,55 @@ enum FileSystem {
     /// - Returns: Whether the folder is new.
     @discardableResult
     static func makeFolder(_ path: String) throws(JournalError) -> Bool {
+        if let isNew = try makeLastFolder(path) { return isNew }
+        // Each step up has a shorter path, so this ends.
+        let above = parent(of: path)
+        if above != path, !exists(above) { try makeFolder(above) }
+        if let isNew = try makeLastFolder(path) { return isNew }
+        throw JournalError(.inputOutput, "The folder \(path) cannot be created: \(obstacle(at: above)).")
+    }
+
+    /// - Returns: Whether the folder is new; nil if the folder above it is missing, as the system says.
+    private static func makeLastFolder(_ path: String) throws(JournalError) -> Bool? {
         if mkdir(path, 0o700) == 0 {
             try synchronizeFolder(parent(of: path))
             return true
         }
         let failure = errno
         switch failure {
-        case EEXIST:
-            return false
-        case ENOENT where parent(of: path) != path:
-            try makeFolder(parent(of: path))
-            return try makeFolder(path)
-        default:
-            throw JournalError(errno: failure, "The folder \(path) cannot be created.")
+        case EEXIST where isFolder(path): return false
+        case EEXIST where isLink(path):
+            throw JournalError(.inputOutput, "The folder \(path) cannot be created: \(path) is a symbolic link to nowhere.")
+        case EEXIST: throw JournalError(.inputOutput, "The folder \(path) cannot be created: \(path) is a file.")
+        case ENOENT: return nil
+        default: throw JournalError(errno: failure, "The folder \(path) cannot be created.")
         }
+    }
+
+    /// Why a folder takes no further ones, although everything above it was made where it was missing.
+    private static func obstacle(at folder: String) -> String {
+        if isFolder(folder) {
+            // A working directory that was removed is still one, but has no name and takes none.
+            if !folder.hasPrefix("/"), !hasWorkingDirectory { return "the working directory was removed" }
+            return "\(folder) takes no folders"
+        }
+        return "there is no folder \(folder)"
+    }
+
+    private static var hasWorkingDirectory: Bool {
+        guard let path = getcwd(nil, 0) else { return false }
+        defer { free(path) }
+        // For a removed one, Linux may answer with a path that is none.
+        return path.pointee == CChar(UInt8(ascii: "/"))
+    }
+
+    private static func isFolder(_ path: String) -> Bool { kind(of: path, followingLinks: true) == S_IFDIR }
+    private static func isLink(_ path: String) -> Bool { kind(of: path, followingLinks: false) == S_IFLNK }
+
+    private static func kind(of path: String, followingLinks: Bool) -> mode_t? {
+        var status = stat()
+        let result = followingLinks ? stat(path, &status) : lstat(path, &status)
+        return result == 0 ? status.st_mode & S_IFMT : nil
     }
 
     /// Makes the names in a folder durable: a new or renamed file survives a power failure only after this.

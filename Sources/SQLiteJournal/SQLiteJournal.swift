@@ -98,11 +98,11 @@ public final class SQLiteJournal: Journal, Sendable {
 
     /// Opens the folder at `path`, waiting up to `wait` for its lock, and its journal.
     ///
-    /// - Throws: As ``DataFolder/init(at:creating:wait:)`` and ``init(in:access:)``.
+    /// - Throws: As ``DataFolder/init(at:creating:wait:waiting:)`` and ``init(in:access:)``.
     public convenience init(
-        at path: String, access: Access = .readWrite, wait: Duration = .seconds(5)
+        at path: String, access: Access = .readWrite, wait: Duration = .seconds(5), waiting: (String) -> Void = { _ in }
     ) throws(JournalError) {
-        let folder = try DataFolder(at: path, creating: access == .readWrite, wait: wait)
+        let folder = try DataFolder(at: path, creating: access == .readWrite, wait: wait, waiting: waiting)
         try self.init(in: folder, access: access)
     }
 

@@ -28,7 +28,7 @@ import Testing
         let scratch = try Scratch()
         let holder = try DataFolder(at: scratch.data)
         var pauses = 0
-        let folder = try DataFolder(at: scratch.data, creating: true) {
+        let folder = try DataFolder(at: scratch.data, creating: true) { _ in
             pauses += 1
             if pauses == 3 { holder.close() }
             return true
@@ -44,6 +44,41 @@ import Testing
         expect(.busy, "in use") { _ = try DataFolder(at: scratch.data, wait: .milliseconds(50)) }
         #expect(ContinuousClock.now - start >= .milliseconds(50))
         holder.close()
+    }
+
+    @Test func `who has to wait for a folder is told once, at once, for whom`() throws {
+        let scratch = try Scratch()
+        let holder = try DataFolder(at: scratch.data)
+        var told: [String] = []
+        expect(.busy, "in use") { _ = try DataFolder(at: scratch.data, wait: .milliseconds(100)) { told.append($0) } }
+        let process = ProcessInfo.processInfo.processIdentifier
+        #expect(told == ["\(scratch.data) is in use by process \(process): waiting for it for at most 0.1 seconds"])
+        holder.close()
+        let free = try DataFolder(at: scratch.data) { told.append($0) }
+        #expect(told.count == 1)
+        free.close()
+    }
+
+    @Test func `a folder that cannot be made is an error that says why`() throws {
+        let scratch = try Scratch()
+        #if os(Linux)
+        for path in ["/proc/x", "/proc/x/y/z"] {
+            expect(.inputOutput, "The folder /proc/x cannot be created: /proc takes no folders") { _ = try DataFolder(at: path) }
+        }
+        #endif
+        let link = scratch.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path + "/gone/away")
+        let nowhere = "The folder \(link) cannot be created: \(link) is a symbolic link to nowhere"
+        for path in [link, link + "/a", link + "/a/b/"] { expect(.inputOutput, nowhere) { _ = try DataFolder(at: path) } }
+        let file = scratch.path + "/file"
+        try Data().write(to: URL(filePath: file))
+        expect(.inputOutput, "The folder \(file) cannot be created: \(file) is a file") { _ = try DataFolder(at: file) }
+        expect(.inputOutput, "The folder \(file)/a cannot be created. (Not a directory)") { _ = try DataFolder(at: file + "/a") }
+        let good = scratch.path + "/good"
+        try FileManager.default.createDirectory(atPath: scratch.path + "/target", withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: good, withDestinationPath: scratch.path + "/target")
+        try DataFolder(at: good + "/a/b").close()
+        #expect(FileManager.default.fileExists(atPath: scratch.path + "/target/a/b/lock"))
     }
 
     @Test func anOpenJournalKeepsTheLockAndAClosedOneLetsItGo() throws {

@@ -55,7 +55,7 @@ public struct JournalExamination: Sendable {
     public static func run(dataFolder: String) async throws -> JournalExamination {
         try await onThread("samovar-journal") {
             do {
-                let journal = try SQLiteJournal(at: dataFolder, access: .examination)
+                let journal = try SQLiteJournal(at: dataFolder, access: .examination, waiting: sayOnStandardError)
                 return try JournalExamination(of: journal)
             } catch let error as JournalError {
                 throw StoreError(error)

@@ -17,14 +17,14 @@ public struct JournalImport: Sendable {
     public static func run(_ backup: String, into dataFolder: String) async throws -> JournalImport {
         try await onThread("samovar-journal") {
             do {
-                let folder = try DataFolder(at: dataFolder)
+                let folder = try DataFolder(at: dataFolder, waiting: sayOnStandardError)
                 defer { folder.close() }
                 if folder.hasReplacement {
                     let archive = try folder.installReplacement()
                     let journal = try SQLiteJournal(in: folder, access: .readOnly)
                     return JournalImport(last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive)
                 }
-                let source = try SQLiteJournal(at: backup, access: .examination)
+                let source = try SQLiteJournal(at: backup, access: .examination, waiting: sayOnStandardError)
                 let examination = try JournalExamination(of: source)
                 if let problem = examination.problems.first {
                     throw StoreError(.damaged, "the backup in \(backup) is damaged: \(problem)")

@@ -43,7 +43,7 @@ public enum JournalListing {
         struct Enough: Error {}
         try await onThread("samovar-journal") {
             do {
-                let journal = try SQLiteJournal(at: dataFolder, access: .readOnly)
+                let journal = try SQLiteJournal(at: dataFolder, access: .readOnly, waiting: sayOnStandardError)
                 try journal.read(from: max(turns.lowerBound, journal.first)) { batch in
                     guard batch.first <= turns.upperBound else { throw Enough() }
                     try body(batch)

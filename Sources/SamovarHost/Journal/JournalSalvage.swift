@@ -71,7 +71,7 @@ public struct JournalSalvage: Sendable {
     public static func run(dataFolder: String, upTo turn: Int?, accept: Bool) async throws -> JournalSalvage {
         try await onThread("samovar-journal") {
             do {
-                let folder = try DataFolder(at: dataFolder, creating: false)
+                let folder = try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError)
                 defer { folder.close() }
                 if folder.hasReplacement { return try resume(folder, accept: accept) }
                 let journal = try SQLiteJournal(in: folder, access: .examination)
