@@ -37,6 +37,7 @@ extension StoreMachine {
     }
 
     private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminRefusal) -> MessagePackValue {
+        try request.requireKnownArguments()
         switch request.verb {
         case "status": return status(now: now)
         case "inspect": return try inspect()
@@ -149,6 +150,42 @@ struct AdminReplies {
     mutating func keep(_ reply: AdminReply, to request: AdminRequest, now: Timestamp) {
         entries.append(Entry(request: request, reply: reply, time: now))
         if entries.count > Self.limit { entries.removeFirst() }
+    }
+}
+
+extension AdminRequest {
+    private static let effectArguments = ["all", "effect", "effects"]
+    /// What each verb takes, by name.
+    private static let knownArguments = [
+        "status": [], "inspect": [], "effects": [], "drain": [], "export": ["folder", "id"], "requeue": effectArguments,
+        "drop": effectArguments,
+    ]
+
+    /// A misspelt argument must not be passed over: the request would do something else than was asked.
+    func requireKnownArguments() throws(AdminRefusal) {
+        guard let known = Self.knownArguments[verb] else { return }
+        let pairs: [MessagePackPair]
+        switch arguments {
+        case .nil: pairs = []
+        case .map(let given): pairs = given
+        default: throw AdminRefusal(text: "the arguments of \(verb) are a map, by their names, or nil")
+        }
+        for pair in pairs {
+            guard case .string(let name) = pair.key else {
+                throw AdminRefusal(text: "the name of an argument of \(verb) is no text")
+            }
+            guard known.contains(name) else {
+                let help = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
+                throw AdminRefusal(text: "\(verb) has no argument “\(name.prefix(80))”; \(help)")
+            }
+            if name == "all", pair.value != .bool(true), pair.value != .bool(false) {
+                throw AdminRefusal(text: "the argument all of \(verb) is neither true nor false")
+            }
+        }
+        // All that are dead, or one, or several.
+        if pairs.count > 1, known == Self.effectArguments {
+            throw AdminRefusal(text: "\(verb) takes one argument of \(known.joined(separator: ", "))")
+        }
     }
 }
 
