@@ -13,6 +13,9 @@ public struct Socket: ~Copyable {
     /// The kinds of sockets that Samovar uses.
     public enum Kind: Sendable {
         case router, dealer, publisher, subscriber, pair
+        /// A publisher that can be received from: each topic that is new to it comes as 1 and the topic, each that nobody wants any more as
+        /// 0 and the topic. It drops as a publisher does.
+        case extendedPublisher
 
         var number: Int32 {
             switch self {
@@ -21,6 +24,7 @@ public struct Socket: ~Copyable {
             case .publisher: ZMQ_PUB
             case .subscriber: ZMQ_SUB
             case .pair: ZMQ_PAIR
+            case .extendedPublisher: ZMQ_XPUB
             }
         }
     }

@@ -72,13 +72,16 @@ extension SocketOptions {
     /// The store's ROUTER for operators, over `ipc` only: frames to 1 MiB.
     public static let admin = SocketOptions(maximumFrameBytes: 1 << 20)
 
-    /// The store's PUB. Only subscriptions come in, and the goodbye gets half a second to go out.
+    /// The store's XPUB. Only subscriptions come in, and the goodbye gets half a second to go out.
     ///
     /// Views are whole and the newest wins, so few of them wait: a subscriber that stopped must not cost the store a thousand
     /// views. What it misses, the next tick tells it.
     public static let view = {
         var options = SocketOptions(maximumFrameBytes: 512)
         options.sendHighWaterMark = 16
+        // libzmq takes subscriptions as long as there are any, within one call. So few wait that whoever asks for ever more topics is
+        // held up, and not the store.
+        options.receiveHighWaterMark = 16
         options.linger = 500
         return options
     }()

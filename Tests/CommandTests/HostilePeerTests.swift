@@ -54,6 +54,46 @@ import ZeroMQ
         #expect(try await store.status("starts") == 1)
     }
 
+    @Test func `whoever subscribes to ever more topics loses the connection, and costs the store little`() async throws {
+        let scratch = try Scratch()
+        let store = try await CounterStore(
+            workers: 0, in: scratch,
+            variables: ["SAMOVAR_STORE_VIEW_TOPICS": "100", "SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS": "0"])
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        let monitor = try store.start(["monitor", "--format", "json"])
+        try await eventually("it shows a view") { monitor.output.contains("view") }
+        let before = try residentKibibytes(of: process.id)
+        let context = try Context()
+        var options = SocketOptions.subscriber
+        options.sendHighWaterMark = 0
+        var subscriber = try Socket(context, .subscriber, options: options)
+        for number in 0..<20_000 {
+            let text = "\(number)/" + String(repeating: "\(number % 10)", count: 150)
+            try subscriber.subscribe(Array(text.utf8) + [0])
+        }
+        let broken = try ConnectionMonitor(subscriber, in: context)
+        try subscriber.connect("ipc://\(try store.sockets)/view")
+        try await eventually("the store has had enough", within: .seconds(30)) {
+            // What is published lets the store hear of topics.
+            _ = try await store.increment(20)
+            return store.up.errors.contains("subscribers have asked for more than 100 topics: all of them lose their connection")
+        }
+        #expect(try residentKibibytes(of: process.id) < before + 32 << 10)
+        let turn = try await store.increment(1)
+        try await eventually("the monitor is back and sees what comes", within: .seconds(10)) {
+            monitor.output.contains(#"{"turn":\#(turn),"#)
+        }
+        let counts = try #require(try await store.run("status", "--json").json["viewTopics"] as? [String: Int])
+        #expect(counts == ["count": 1, "foreign": 0, "overruns": 1])
+        _ = consume broken
+    }
+
+    private func residentKibibytes(of process: pid_t) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) })
+    }
+
     @Test func anAnswerThatIsGivenTwiceIsAppliedOnce() async throws {
         let store = try await CounterStore(workers: 0)
         var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")

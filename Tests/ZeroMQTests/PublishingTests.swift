@@ -23,6 +23,56 @@ import ZeroMQ
         while let message = try subscriber.receive() { #expect(message.frames == [topic, [2]]) }
     }
 
+    @Test func `an extended publisher is told of each new topic and of each that is gone, once`() throws {
+        let context = try Context()
+        var publisher = try Socket(context, .extendedPublisher, options: .view)
+        try publisher.bind("tcp://127.0.0.1:*")
+        let topic: [UInt8] = Array("a".utf8) + [0]
+        func subscriber() throws -> Socket {
+            var socket = try Socket(context, .subscriber, options: .subscriber)
+            try socket.subscribe(topic)
+            try socket.connect(publisher.lastEndpoint)
+            return socket
+        }
+        var reports: [[UInt8]] = []
+        func hear() throws { while let report = try publisher.receive() { reports.append(report[0]) } }
+        do {
+            var first = try subscriber()
+            try eventually {
+                try hear()
+                return reports == [[1] + topic]
+            }
+            // The second one of this topic is reported to nobody, but gets what is published, as from any publisher.
+            var second = try subscriber()
+            try eventually {
+                #expect(try publisher.send(topic, [7]) == .sent)
+                return try second.receive() != nil && first.receive() != nil
+            }
+            try hear()
+            #expect(reports == [[1] + topic])
+        }
+        try eventually {
+            try hear()
+            return reports == [[1] + topic, [0] + topic]
+        }
+    }
+
+    /// The publisher never blocks, although its reports are left where they are.
+    @Test func `an extended publisher drops what a subscriber does not take`() throws {
+        let context = try Context()
+        var publisher = try Socket(context, .extendedPublisher, options: .view)
+        try publisher.bind("tcp://127.0.0.1:*")
+        var subscriber = try Socket(context, .subscriber, options: .subscriber)
+        try subscriber.subscribe([0])
+        try subscriber.connect(publisher.lastEndpoint)
+        try eventually {
+            #expect(try publisher.send([0], [1]) == .sent)
+            return try subscriber.receive() != nil
+        }
+        let large = [UInt8](repeating: 1, count: 1 << 20)
+        for _ in 0..<200 { #expect(try publisher.send([0], large) == .sent) }
+    }
+
     @Test func longestTopicArrives() throws {
         let context = try Context()
         var publisher = try Socket(context, .publisher, options: .view)

@@ -93,6 +93,7 @@ extension StoreSettings {
         try set(\.unservedWarning, "unservedWarningSeconds", 0...3_600, unit: .seconds(1))
         try set(\.viewInterval, "viewIntervalMilliseconds", 0...60_000, unit: .milliseconds(1))
         try set(\.viewCostFactor, "viewCostFactor", 0...1_000)
+        try set(\.viewTopics, "viewTopics", 1...100_000)
         try set(\.feedViews, "feedViews", 1...100_000_000)
         try set(\.feedBytes, "feedMebibytes", 1...65_536, times: 1 << 20)
         try set(\.feedReaders, "feedReaders", 1...10_000)

@@ -146,7 +146,11 @@ final class StoreLoop: Sendable {
         var mayHaveMore = false
         while true {
             let isBusy = mayHaveMore || machine.hasWork
-            let timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
+            var timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
+            if sockets.isViewClosed {
+                try sockets.openView()
+                timeout = min(timeout ?? 20, 20)
+            }
             try poller.wait(timeoutMilliseconds: timeout)
             if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
             let now = clock.now()
@@ -176,6 +180,11 @@ final class StoreLoop: Sendable {
             machine.flush(now: now)
             for action in machine.takeActions() {
                 guard try perform(action, journal, upkeep, &sockets) else { return }
+            }
+            if try sockets.count(&machine.viewTopics) {
+                logger.warning(
+                    "subscribers have asked for more than \(machine.viewTopics.limit) topics: all of them lose their connection, and may come again"
+                )
             }
         }
     }

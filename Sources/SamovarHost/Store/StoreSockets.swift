@@ -1,3 +1,8 @@
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
 import SamovarCore
 import SamovarProtocol
 import ZeroMQ
@@ -7,13 +12,17 @@ struct StoreSockets: ~Copyable {
     private var front: Socket
     private var work: Socket
     private var admin: Socket
-    private var view: Socket
+    /// Nil after there were too many topics, until its address is free again.
+    private var view: Socket?
     private let frontSlot: Poller.Slot
     private let workSlot: Poller.Slot
     private let adminSlot: Poller.Slot
     private(set) var unroutable = 0
     private let endpoint: Endpoint
+    private let context: Context
     private var doors = DescriptorPolicy.Doors.open
+    private var hasPublished = false
+    private var viewClosed = ContinuousClock.now
 
     /// Messages taken from one socket before the others are looked at again.
     private static let messagesPerTurn = 256
@@ -23,15 +32,16 @@ struct StoreSockets: ~Copyable {
         let front = try Self.bound(context, .router, .front, endpoint.front)
         let work = try Self.bound(context, .router, .work, endpoint.work)
         let admin = try Self.bound(context, .router, .admin, endpoint.admin)
-        let view = try Self.bound(context, .publisher, .view, endpoint.view)
+        let view = try Self.bound(context, .extendedPublisher, .view, endpoint.view)
         frontSlot = poller.add(front)
         workSlot = poller.add(work)
         adminSlot = poller.add(admin)
         self.front = front
         self.work = work
         self.admin = admin
-        self.view = view
+        self.view = consume view
         self.endpoint = endpoint
+        self.context = context
     }
 
     /// Takes further connections at these doors only; those that there are stay.
@@ -39,10 +49,10 @@ struct StoreSockets: ~Copyable {
         defer { self.doors = doors }
         if doors == .open, self.doors != .open {
             try front.bind(endpoint.front)
-            try view.bind(endpoint.view)
+            try view?.bind(endpoint.view)
         } else if doors != .open, self.doors == .open {
             try front.unbind(endpoint.front)
-            try view.unbind(endpoint.view)
+            try view?.unbind(endpoint.view)
         }
         if doors != .closed, self.doors == .closed { try work.bind(endpoint.work) }
         if doors == .closed, self.doors != .closed { try work.unbind(endpoint.work) }
@@ -92,6 +102,53 @@ struct StoreSockets: ~Copyable {
     }
 
     mutating func publish(_ envelope: Envelope, of instance: Instance) throws(ZeroMQError) {
-        _ = try view.send([viewTopic(of: instance)] + envelope.parts)
+        _ = try view?.send([viewTopic(of: instance)] + envelope.parts)
+        hasPublished = true
+    }
+
+    // MARK: Topics
+
+    /// Hears what subscribers ask for, as often as something is published, and closes the view socket if that is too much.
+    ///
+    /// - Returns: whether it was closed.
+    mutating func count(_ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
+        guard hasPublished else { return false }
+        hasPublished = false
+        for _ in 0..<Self.messagesPerTurn {
+            guard let report = try view?.receive() else { return false }
+            guard topics.received(report[0]) else { continue }
+            if doors == .open { try view?.unbind(endpoint.view) }
+            view = nil
+            viewClosed = .now
+            return true
+        }
+        return false
+    }
+
+    /// Views go nowhere; `openView` has to be called every now and then.
+    var isViewClosed: Bool { view == nil }
+
+    /// libzmq closes an address on a thread of its own, and removes the file of an `ipc` one, whosever it is. So nothing is bound before.
+    private static let maximumClosing = Duration.seconds(5)
+
+    private var isViewFileThere: Bool {
+        guard case .local(let folder) = endpoint else { return false }
+        return access("\(folder)/view", F_OK) == 0
+    }
+
+    /// Opens the view socket again once its address is free.
+    mutating func openView() throws(ZeroMQError) {
+        guard view == nil else { return }
+        var socket = try Socket(context, .extendedPublisher, options: .view)
+        if doors == .open {
+            if isViewFileThere, .now - viewClosed < Self.maximumClosing { return }
+            do throws(ZeroMQError) {
+                try socket.bind(endpoint.view)
+            } catch {
+                guard error.code == .addressInUse, .now - viewClosed < Self.maximumClosing else { throw error }
+                return
+            }
+        }
+        view = consume socket
     }
 }

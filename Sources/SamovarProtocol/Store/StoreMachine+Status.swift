@@ -56,6 +56,9 @@ extension StoreMachine {
             "workers": .array(dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
             "awaitedWorkers": number(awaited.count),
             "queues": .array(queues(waiting)),
+            "viewTopics": [
+                "count": number(viewTopics.count), "foreign": number(viewTopics.foreign), "overruns": number(viewTopics.overruns),
+            ],
             "counters": [
                 "applied": number(counters.applied),
                 "refused": number(counters.refused),

@@ -143,6 +143,8 @@ public struct StoreMachine: ~Copyable {
 
     var adminReplies = AdminReplies()
     var views = ViewPublisher()
+    /// What is asked for at the view socket, as the host hears it.
+    public var viewTopics: ViewTopics
     var waiters = Waiters()
     var feed = ViewFeed()
     var journalBytes = 0
@@ -192,6 +194,7 @@ public struct StoreMachine: ~Copyable {
         log = TurnLog(after: 0)
         uncountedLog = .passUnretained(log)
         gate = Gate(durable: 0)
+        viewTopics = ViewTopics(limit: settings.viewTopics)
         dispatcher = Dispatcher(start: 0, suspectDeaths: settings.suspectDeaths)
     }
 

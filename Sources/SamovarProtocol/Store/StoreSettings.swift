@@ -56,6 +56,9 @@ public struct StoreSettings: Equatable, Sendable {
     public var viewCostFactor = 20
     public var tickInterval: Duration = .seconds(1)
 
+    /// Topics that subscribers may ask for, all together; beyond, all of them lose their connection once.
+    public var viewTopics = 1_000
+
     /// Views of single turns that are kept while somebody reads every one.
     public var feedViews = 262_144
     public var feedBytes = 64 << 20

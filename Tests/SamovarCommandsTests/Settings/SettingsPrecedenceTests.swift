@@ -51,6 +51,7 @@ import Testing
                 "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "17",
                 "SAMOVAR_STORE_DRAIN_SECONDS": "18",
                 "SAMOVAR_STORE_WAITERS": "19",
+                "SAMOVAR_STORE_VIEW_TOPICS": "24",
                 "SAMOVAR_STORE_FEED_VIEWS": "20",
                 "SAMOVAR_STORE_FEED_MEBIBYTES": "21",
                 "SAMOVAR_STORE_FEED_READERS": "22",
@@ -76,6 +77,7 @@ import Testing
         expected.store.snapshotBytes = 17 << 20
         expected.store.drain = .seconds(18)
         expected.store.waiters = 19
+        expected.store.viewTopics = 24
         expected.store.feedViews = 20
         expected.store.feedBytes = 21 << 20
         expected.store.feedReaders = 22
