@@ -69,11 +69,34 @@ import Testing
         #expect(child.errors.contains(", for 4 s now; is it running?"), "\(child.errors)")
     }
 
+    @Test(arguments: [
+        (["replay", "--turn", "-1"], "--turn -1 is no turn: they are numbered from 1"),
+        (["replay", "--turn=-1"], "--turn -1 is no turn: they are numbered from 1"),
+        (["journal", "list", "--from", "-1"], "--from -1 is no turn: they are numbered from 1"),
+        (["journal", "list", "--to", "-2"], "--to -2 is before --from 1"),
+        (["journal", "salvage", "--upto", "-1"], "--upto -1 is no turn: they are numbered from 1"),
+        (["view", "--at-least", "-1"], "--at-least -1 is no turn: they are numbered from 1"),
+        (["store", "--accept-divergence", "-1"], "--accept-divergence -1 is no turn: they are numbered from 1"),
+        (["up", "--workers", "-1"], "--workers -1 is not between 0 and 1024"),
+        (["worker", "--slots", "-1"], "--slots -1 is not between 1 and 65536"),
+        (["worker", "--read-ahead", "-1"], "--read-ahead -1 is not between 0 and 65536"),
+    ])
+    func `a negative number is read and refused with its range`(_ command: [String], _ text: String) async throws {
+        let scratch = try Scratch()
+        let child = try Child(Executable.counter, command + ["--data", scratch.folder("none")], in: scratch)
+        let end = try await child.wait()
+        #expect(end == .exited(64) || end == .exited(78))
+        #expect(child.errors.contains(text), "\(child.errors)")
+    }
+
     @Test func aSecondStoreOnADataFolderIsToldWhoHasIt() async throws {
         let store = try await CounterStore(workers: 0)
         let owner = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
-        let second = try await store.run("store")
-        #expect(second.end == .exited(75))
+        let second = try store.start(["store"])
+        let notice = "\(store.data) is in use by process \(owner.id): waiting for it for at most 5.0 seconds"
+        try await eventually("it says what it waits for") { second.errors.contains(notice) }
+        #expect(second.end == nil, "a store that is about to end may let it go")
+        #expect(try await second.wait() == .exited(75))
         #expect(second.errors.contains("\(store.data) is in use by process \(owner.id)"), "\(second.errors)")
     }
 

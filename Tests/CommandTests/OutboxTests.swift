@@ -100,6 +100,34 @@ import Testing
         let turns = send.receipts
         #expect(turns.count == 500 && turns == turns.sorted())
         #expect(send.errors.contains("the input is no JSON"), "\(send.errors)")
+        let lines = send.output.split(separator: "\n")
+        #expect(lines.count == 501)
+        let last = #"{"status":"rejected","line":501,"reason":"the input is no JSON: "#
+        #expect(lines.last?.hasPrefix(last) == true, "\(lines.last ?? "")")
+    }
+
+    @Test func `a line that the store rejects has its receipt in its place`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let send = try await store.run("send", "-", input: "increment\n\nincrease\nincrement\n")
+        #expect(send.end == .exited(65))
+        let lines = send.output.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[1].hasPrefix(#"{"status":"rejected","line":3,"reason":"unknown case \"increase\""#), "\(lines[1])")
+        #expect(lines[2].hasPrefix(#"{"status":"applied""#), "\(lines[2])")
+    }
+
+    @Test func `an input that the outbox could not take was not sent, and that is said`() async throws {
+        let scratch = try Scratch()
+        for _ in 0..<5 {
+            let send = try Child(
+                Executable.counter, ["send", "increment", "--outbox", "/proc/x/y", "--data", scratch.folder("data")], in: scratch)
+            #expect(try await send.wait() == .exited(74))
+            #expect(send.errors.hasPrefix("error: the outbox /proc/x/y cannot be opened: "), "\(send.errors)")
+            #expect(send.errors.hasSuffix("; an input that it has not taken was not sent\n"), "\(send.errors)")
+            // The error may end the command before the receipt.
+            let receipt = #"{"status":"rejected","reason":"it was not sent, for the client has ended"}"# + "\n"
+            #expect(["", receipt].contains(send.output), "\(send.output)")
+        }
     }
 }
 

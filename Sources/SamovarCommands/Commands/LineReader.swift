@@ -5,9 +5,15 @@ import Synchronization
 ///
 /// It reads ahead of their receipts by so much and no more, whatever is piped into it.
 final class LineReader: Sendable {
+    struct Line: Sendable {
+        let text: String
+        /// Its number in standard input, from 1; nil for a given one.
+        let number: Int?
+    }
+
     /// Lines that are not blank.
-    let lines: AsyncStream<String>
-    private let continuation: AsyncStream<String>.Continuation
+    let lines: AsyncStream<Line>
+    private let continuation: AsyncStream<Line>.Continuation
     /// Filled from zero: one that is released below its first value would trap.
     private let room = DispatchSemaphore(value: 0)
     private let costs = Mutex<[Int]>([])
@@ -21,7 +27,7 @@ final class LineReader: Sendable {
         (lines, continuation) = AsyncStream.makeStream()
         for _ in 0..<Self.capacity { room.signal() }
         if let given {
-            for line in given { continuation.yield(line) }
+            for line in given { continuation.yield(Line(text: line, number: nil)) }
             continuation.finish()
         } else {
             let thread = Thread { [self] in read() }
@@ -31,12 +37,14 @@ final class LineReader: Sendable {
     }
 
     private func read() {
+        var number = 0
         while let line = readLine() {
+            number += 1
             guard !line.allSatisfy(\.isWhitespace) else { continue }
             let cost = min(1 + line.utf8.count / Self.bytesOfCost, Self.capacity)
             for _ in 0..<cost { room.wait() }
             costs.withLock { $0.append(cost) }
-            continuation.yield(line)
+            continuation.yield(Line(text: line, number: number))
         }
         continuation.finish()
     }

@@ -14,10 +14,10 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
     @Flag(name: .long, help: "Print the whole state instead of the view.") var state = false
     @Option(name: .long, help: "text or json.") var format = OutputFormat.json
-    @Option(name: .long, help: "As of this turn. Default: the last.") var turn: Int?
+    @Option(name: .long, parsing: .unconditional, help: "As of this turn. Default: the last.") var turn: Int?
 
     func validate() throws {
-        if let turn, turn < 1 { throw ValidationError("turns are numbered from 1") }
+        if let turn, turn < 1 { throw ValidationError("--turn \(turn) is no turn: they are numbered from 1") }
     }
 
     func run() async throws {

@@ -13,7 +13,8 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: """
                 Example: \(executableName) send '{"increment":{}}' --wait settled
                 A case without values may be written as a bare word: \(executableName) send increment
-                With - inputs are read from standard input, one per line, and a receipt is printed for each, in their order.
+                With - inputs are read from standard input, one per line, and a receipt is printed for each, in their order. A line that
+                is no JSON has the last one: {"status":"rejected","line":3,"reason":…}. What follows it is not sent.
                 With --outbox FILE inputs are kept in the file until their receipts are printed, and taken also while no store answers:
                 \(executableName) send --outbox orders.outbox sends what is left.
                 """)
@@ -47,16 +48,22 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let worst = try await withClient(options, for: Types.self, patience: timeout, outbox: outbox) { [self] client in
-            try await exchange(client)
+        let worst: CommandFailure?
+        do {
+            worst = try await withClient(options, for: Types.self, patience: timeout, outbox: outbox) { [self] client in
+                try await exchange(client)
+            }
+        } catch let error as OutboxError {
+            throw CommandFailure(.inputOutput, "\(error); an input that it has not taken was not sent")
         }
         if let worst { throw worst }
     }
 
     /// Something whose receipt is printed when its turn comes.
     private enum Pending: Sendable {
-        case submitted(StoreClient.Submitted)
-        case failure(CommandFailure)
+        case submitted(StoreClient.Submitted, line: Int?)
+        /// It is no JSON.
+        case unreadable(String, line: Int?)
     }
 
     /// Inputs are handed over as fast as they are read, and receipts printed in the order of the inputs: what an outbox held
@@ -67,12 +74,12 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             let (pending, queue) = AsyncStream<Pending>.makeStream()
             group.addTask {
                 for await line in lines.lines {
-                    switch Self.encoded(line) {
-                    case .success(let bytes): queue.yield(.submitted(client.submit(bytes)))
-                    case .failure(let failure):
-                        queue.yield(.failure(failure))
-                        queue.finish()
-                        return nil
+                    do {
+                        let bytes = try JSONTranscoder.parseArgument(line.text).encoded
+                        queue.yield(.submitted(client.submit(bytes), line: line.number))
+                    } catch {
+                        queue.yield(.unreadable("the input is no JSON: \(error)", line: line.number))
+                        break
                     }
                 }
                 queue.finish()
@@ -93,21 +100,13 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         }
     }
 
-    private static func encoded(_ line: String) -> Swift.Result<[UInt8], CommandFailure> {
-        do {
-            return .success(try JSONTranscoder.parseArgument(line).encoded)
-        } catch {
-            return .failure(CommandFailure(.badData, "the input is no JSON: \(error)"))
-        }
-    }
-
     /// Receipts of the inputs that an earlier process has left in the outbox.
     private func printRestored(_ client: StoreClient) async throws -> CommandFailure? {
         let limit = patience
         return try await within(limit.duration) {
             var worst: CommandFailure?
             for await result in client.restored {
-                let receipt = try await receipt(of: result, client) { _, _ in }
+                let receipt = try await receipt(of: result, line: nil, client) { _, _ in }
                 worst = show(receipt, client) ?? worst
             }
             return worst
@@ -128,9 +127,9 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         do {
             let receipt = try await within(limit.duration) { () async throws -> Receipt in
                 switch pending {
-                case .failure(let failure): throw failure
-                case .submitted(let submitted):
-                    return try await self.receipt(of: submitted.result(), client) { text, json in
+                case .unreadable(let reason, let line): return Receipt(rejected: reason, line: line)
+                case .submitted(let submitted, let line):
+                    return try await self.receipt(of: submitted.result(), line: line, client) { text, json in
                         known.withLock { $0 = (text, json) }
                     }
                 }
@@ -161,29 +160,43 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         var failure: CommandFailure?
         /// The input's number in its session, if the store has answered.
         var sequence: Int?
+
+        init(json: MessagePackValue? = nil, failure: CommandFailure? = nil) {
+            self.json = json
+            self.failure = failure
+        }
+
+        /// It was not applied, and never will be.
+        init(rejected reason: String, line: Int?) {
+            let place: [MessagePackPair] = line.map { [MessagePackPair("line", .int(Int64($0)))] } ?? []
+            json = .map([MessagePackPair("status", "rejected")] + place + [MessagePackPair("reason", .string(reason))])
+            failure = CommandFailure(.badData, reason)
+        }
     }
 
     private typealias Progress = @Sendable (_ text: String, _ json: MessagePackValue?) -> Void
 
     private func receipt(
-        of result: StoreClient.Result, _ client: StoreClient, onProgress: @escaping Progress
+        of result: StoreClient.Result, line: Int?, _ client: StoreClient, onProgress: @escaping Progress
     ) async throws -> Receipt {
         switch result {
-        case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
+        case .rejected(let reason): return Receipt(rejected: reason, line: line)
         case .unknown(let reason):
             return Receipt(
                 json: ["status": "unknown", "reason": .string(reason)],
                 failure: CommandFailure(.unavailable, "nobody can tell whether the input was applied: \(reason)"))
         case .answered(let outcome):
-            var receipt = try await receipt(of: outcome, client, onProgress)
+            var receipt = try await receipt(of: outcome, line: line, client, onProgress)
             receipt.sequence = outcome.sequence
             return receipt
         }
     }
 
-    private func receipt(of outcome: Outcome, _ client: StoreClient, _ onProgress: @escaping Progress) async throws -> Receipt {
+    private func receipt(
+        of outcome: Outcome, line: Int?, _ client: StoreClient, _ onProgress: @escaping Progress
+    ) async throws -> Receipt {
         switch outcome.verdict {
-        case .rejected(let reason): return Receipt(failure: CommandFailure(.badData, reason))
+        case .rejected(let reason): return Receipt(rejected: reason, line: line)
         case .refused(let refusal):
             let reason = try MessagePackValue(encoded: refusal)
             return Receipt(

@@ -17,8 +17,16 @@ struct SeedOptions: ParsableArguments {
     @Option(name: .long, help: "Remove all but so many of the newest turns from the journal, behind verified snapshots.")
     var retain: String?
 
+    @Flag(name: .customLong("insecure-tcp"), help: "Listen on TCP although there are no keys: every user of this machine gets in.")
+    var insecureTcp = false
+
     /// Those that are settings.
-    var flags: [String: String] { retain.map { ["retain": $0] } ?? [:] }
+    var flags: [String: String] {
+        var flags: [String: String] = [:]
+        flags["retain"] = retain
+        if insecureTcp { flags["insecureTcp"] = "true" }
+        return flags
+    }
 
     /// The system hands a process no argument that is longer than 128 KiB.
     private static let maximumFile = 100_000
@@ -46,7 +54,7 @@ struct SeedOptions: ParsableArguments {
 /// Consent to a journal that tells another story than the program, shared with `up`.
 struct AcceptanceOptions: ParsableArguments {
     @Option(
-        name: .customLong("accept-divergence"),
+        name: .customLong("accept-divergence"), parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
             "Accept that this build orders something else at a turn than the journal says. May be given several times.",
             discussion: "It is written to the journal. What the turn ordered and is still open waits, dead, for you.",
@@ -54,7 +62,9 @@ struct AcceptanceOptions: ParsableArguments {
     var acceptDivergence: [Int] = []
 
     func validate() throws {
-        if acceptDivergence.contains(where: { $0 < 1 }) { throw ValidationError("turns are numbered from 1") }
+        if let turn = acceptDivergence.first(where: { $0 < 1 }) {
+            throw ValidationError("--accept-divergence \(turn) is no turn: they are numbered from 1")
+        }
     }
 }
 
@@ -76,7 +86,8 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         let configuration = StoreConfiguration(
             dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
-            acceptedDivergences: Set(acceptance.acceptDivergence), retain: settings.retain, settings: settings.store)
+            acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp, retain: settings.retain,
+            settings: settings.store)
         let store = try Store<App.Program>(configuration, logger: logger, engine: App.engine)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.
@@ -110,7 +121,7 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(name: .long, help: "Jobs at once.")
+    @Option(name: .long, parsing: .unconditional, help: "Jobs at once.")
     var slots: Int?
 
     @Option(
@@ -118,7 +129,7 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         help: "The queues to serve, one or more; NAME=4 for at most 4 jobs of it at once. Default: what the program says.")
     var queue: [String] = []
 
-    @Option(name: .customLong("read-ahead"), help: "Jobs that wait in the worker beside the running ones.")
+    @Option(name: .customLong("read-ahead"), parsing: .unconditional, help: "Jobs that wait in the worker beside the running ones.")
     var readAhead: Int?
 
     @Flag(name: .long, help: .hidden) var lifeline = false
@@ -130,6 +141,9 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         let slots = slots ?? settings.slots ?? App.slots
         guard (1...65_536).contains(slots) else {
             throw CommandFailure(.configuration, "--slots \(slots) is not between 1 and 65536")
+        }
+        if let readAhead, !(0...65_536).contains(readAhead) {
+            throw CommandFailure(.configuration, "--read-ahead \(readAhead) is not between 0 and 65536")
         }
         let program = App.worker
         let given = try (queue.isEmpty ? settings.queues : queue).map(QueueArgument.init)

@@ -22,10 +22,10 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     @OptionGroup var seed: SeedOptions
     @OptionGroup var acceptance: AcceptanceOptions
 
-    @Option(name: .long, help: "Worker processes.")
+    @Option(name: .long, parsing: .unconditional, help: "Worker processes.")
     var workers: Int?
 
-    @Option(name: .long, help: "Jobs at once in each worker.")
+    @Option(name: .long, parsing: .unconditional, help: "Jobs at once in each worker.")
     var slots: Int?
 
     @Flag(name: .customLong("until-idle"), help: "End when inbox, effects and timers are empty; exit 70 if effects died.")
@@ -35,6 +35,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings(seed.flags)
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         let endpoint = try settings.endpoint(for: AppTypes<App>.self)
+        if endpoint.isInsecure, !settings.insecureTcp { throw CommandFailure(.configuration, endpoint.insecurity) }
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
         if seed.fresh { try archive(folder) }
@@ -91,7 +92,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     /// Here and not in the store, which may be started more than once.
     private func archive(_ folder: String) throws {
         do {
-            let data = try DataFolder(at: folder)
+            let data = try DataFolder(at: folder, waiting: { printError($0) })
             defer { data.close() }
             if let place = try data.archive() { printError("archived the old timeline in \(place)") }
         } catch {
@@ -111,6 +112,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         // What the file holds now: a store that is started again must not find another seed in it.
         if let seed = try seed.seedText() { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
+        if seed.insecureTcp { store += ["--insecure-tcp"] }
         if let retain = seed.retain { store += ["--retain", retain] }
         var worker = ["worker"] + common
         if let slots { worker += ["--slots", "\(slots)"] }

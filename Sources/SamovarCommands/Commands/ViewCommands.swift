@@ -86,11 +86,15 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
     @Option(name: .long, help: "text or json.")
     var format = OutputFormat.json
 
-    @Option(name: .customLong("at-least"), help: "Wait for a view of at least this turn.")
+    @Option(name: .customLong("at-least"), parsing: .unconditional, help: "Wait for a view of at least this turn.")
     var atLeast = 0
 
     @Option(name: .long, help: "How long to wait for the store, and for the view. Default: 3s, and 30s.")
     var timeout: Seconds?
+
+    func validate() throws {
+        if atLeast < 0 { throw ValidationError("--at-least \(atLeast) is no turn: they are numbered from 1") }
+    }
 
     func run() async throws {
         try await withClient(options, for: Views.self, patience: timeout) { [self] client in

@@ -34,7 +34,7 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
                   \(executableName) load --saturate --clients 16 --processes 2
                   \(executableName) load --rate 500 --kill store,worker --every 2s
                   \(executableName) load --data FOLDER --input '{"add":{"key":"k{n}"}}'
-                  \(executableName) load --listen tcp://127.0.0.1:7800 --agents 1      and on another machine, through a tunnel:
+                  \(executableName) load --listen tcp://127.0.0.1:7800 --insecure-tcp --agents 1      and on another machine, through a tunnel:
                   \(executableName) load --agent --join tcp://127.0.0.1:7800
                 Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes. Inputs are due
                 at a fixed rate, and every latency counts from when an input was due. In an input, {n} is its number, {client} that of its
@@ -90,6 +90,9 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "Where agents of other machines may join: tcp://127.0.0.1:PORT or ipc:///FILE.")
     var listen: String?
 
+    @Flag(name: .customLong("insecure-tcp"), help: "Let --listen be on TCP, where every user of this machine may join.")
+    var insecureTcp = false
+
     @Option(name: .long, help: "How many agents of other machines to wait for.")
     var agents = 0
 
@@ -144,7 +147,7 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try options.settings()
+        let settings = try options.settings(insecureTcp ? ["insecureTcp": "true"] : [:])
         if agent { return try await takePart(settings) }
         let isOwn = Types.canStart && settings.data == nil && settings.endpoint == nil
         guard isOwn || kill == nil else {

@@ -32,6 +32,9 @@ struct LoadTest<Types: LoadTypes>: Sendable {
         let draft = try command.plan(at: .local(folder: "/"), dataFolder: "")
         let kills = try command.killPlan()
         let listen = try command.listen.map(loadAddress)
+        if let listen, listen.hasPrefix("tcp://"), !settings.insecureTcp {
+            throw CommandFailure(.configuration, try Endpoint(listen, dataFolder: ".").insecurity)
+        }
         let outside: Endpoint? = isOwn ? nil : try settings.endpoint(for: Types.self)
 
         let scratch = try LoadGround.makeScratch()

@@ -17,6 +17,8 @@ struct ProcessSettings: Equatable, Sendable {
     var data: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     var endpoint: String?
+    /// Listen on TCP although there are no keys.
+    var insecureTcp = false
     var logLevel: String?
     /// Jobs at once in a worker.
     var slots: Int?
@@ -52,6 +54,7 @@ struct ProcessSettings: Equatable, Sendable {
         var settings = ProcessSettings()
         settings.data = try reader.text("data", "the path of a folder")
         settings.endpoint = try reader.text("endpoint", "ipc:///FOLDER or tcp://HOST:PORT")
+        settings.insecureTcp = try reader.choice("insecureTcp", of: ["false", "true"]) == "true"
         settings.logLevel = try reader.choice("log.level", of: Logger.Level.allCases.map(\.rawValue))
         settings.slots = try reader.integer("slots", in: 1...1_024)
         settings.readAhead = try reader.integer("readAhead", in: 0...65_536)

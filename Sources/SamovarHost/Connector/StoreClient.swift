@@ -14,7 +14,7 @@ public final class StoreClient: Service {
     public enum Result: Sendable, Equatable {
         /// The store has answered; the outcome says what.
         case answered(Outcome)
-        /// Not taken, and never applied: too much is unanswered, or it is too large.
+        /// Not taken, and never applied: too much is unanswered, it is too large, or the client has ended before.
         case rejected(String)
         /// Nobody can tell any more.
         case unknown(String)
@@ -82,7 +82,8 @@ public final class StoreClient: Service {
         /// Answers that nobody will answer.
         func abandon() {
             switch self {
-            case .send(_, _, _, let complete): complete(.unknown("the client has ended"))
+            // No machine has taken it, so it was never sent.
+            case .send(_, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
             case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .view(_, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()

@@ -18,7 +18,7 @@ struct ViewSocket: ~Copyable {
         self.instance = instance
     }
 
-    mutating func connect(_ poller: inout Poller) throws(ZeroMQError) {
+    mutating func connect(_ poller: inout Poller) throws {
         if let slot { poller.remove(slot) }
         if let monitorSlot { poller.remove(monitorSlot) }
         monitor = nil
@@ -26,7 +26,7 @@ struct ViewSocket: ~Copyable {
         var socket = try Socket(context, .subscriber, options: .subscriber)
         try socket.subscribe(viewTopic(of: instance))
         let monitor = try ConnectionMonitor(socket, in: context)
-        try socket.connect(address)
+        try socket.connect(SocketFolder.checked(address))
         if let slot { poller.replace(slot, with: socket) } else { slot = poller.add(socket) }
         if let monitorSlot { poller.replace(monitorSlot, with: monitor) } else { monitorSlot = poller.add(monitor) }
         self.socket = consume socket

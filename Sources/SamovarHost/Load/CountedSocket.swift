@@ -30,12 +30,12 @@ struct CountedSocket: ~Copyable {
     }
 
     /// Opens another socket in place of the one there is.
-    mutating func connect(_ poller: inout Poller) throws(ZeroMQError) {
+    mutating func connect(_ poller: inout Poller) throws {
         disconnect(&poller)
         var socket = try Socket(context, kind, options: options)
         if let topic { try socket.subscribe(topic) }
         let monitor = try ConnectionMonitor(socket, in: context)
-        try socket.connect(address)
+        try socket.connect(SocketFolder.checked(address))
         if let slot { poller.replace(slot, with: socket) } else { slot = poller.add(socket) }
         if let monitorSlot { poller.replace(monitorSlot, with: monitor) } else { monitorSlot = poller.add(monitor) }
         self.socket = consume socket

@@ -6,7 +6,7 @@ import Musl
 import Glibc
 #endif
 
-/// Where a store is reached: a folder of `ipc` sockets, or a range of TCP ports on loopback.
+/// Where a store is reached: a folder of `ipc` sockets, or a range of TCP ports on loopback, which every user of the machine can reach.
 ///
 /// `ipc:///run/user/1000/samovar/6f1c0d528f5e4b0e` stands for the four sockets in that folder; `tcp://127.0.0.1:7700` for
 /// ports 7700 (front), 7701 (work) and 7702 (view). The admin socket is always `ipc`.
@@ -37,11 +37,26 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         guard let port = Int(text[text.index(after: colon)...]), (1...65_533).contains(port) else {
             throw EndpointError("\(text) has no port between 1 and 65533")
         }
-        guard host == "localhost" || host == "[::1]" || host.hasPrefix("127.") else {
+        guard let loopback = Self.loopback(host) else {
             throw EndpointError(
                 "\(text) is beyond loopback, where anybody could send: Samovar does not listen or connect there without keys")
         }
-        self = .tcp(host: host == "localhost" ? "127.0.0.1" : host, port: port, adminFolder: Self.runtimeFolder(of: dataFolder))
+        self = .tcp(host: loopback, port: port, adminFolder: Self.runtimeFolder(of: dataFolder))
+    }
+
+    /// The host as ZeroMQ takes it, if it is this machine's own: `localhost`, an IPv4 address of four numbers in 127.0.0.0/8, or the
+    /// IPv6 address ::1 in brackets, however it is written. Names are never looked up.
+    private static func loopback(_ host: String) -> String? {
+        if host == "localhost" { return "127.0.0.1" }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            var address = in6_addr()
+            guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1 else { return nil }
+            let bytes = withUnsafeBytes(of: &address) { Array($0) }
+            return bytes == [UInt8](repeating: 0, count: 15) + [1] ? "[::1]" : nil
+        }
+        var address = in_addr()
+        guard inet_pton(AF_INET, host, &address) == 1 else { return nil }
+        return withUnsafeBytes(of: &address) { $0.first } == 127 ? host : nil
     }
 
     /// The address for clients.
@@ -53,6 +68,17 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     /// The address for operators, which is always a file.
     public var admin: String { "ipc://\(folder)/admin" }
+
+    /// Whether other users of the machine get in: TCP has no keys yet, and no permissions.
+    public var isInsecure: Bool {
+        if case .tcp = self { true } else { false }
+    }
+
+    /// Why nobody listens there unless that was asked for, and how to ask.
+    package var insecurity: String {
+        "\(self) is open to every user of this machine, since there are no keys: use ipc, or allow it with --insecure-tcp "
+            + "(insecureTcp: true in a file, SAMOVAR_INSECURE_TCP=true)"
+    }
 
     /// The folder of the `ipc` sockets.
     public var folder: String {
@@ -86,7 +112,10 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     private static var runtimeBase: String {
         if let folder = environment("SAMOVAR_RUNTIME_DIR") { return folder }
-        if let folder = environment("XDG_RUNTIME_DIR") { return folder + "/samovar" }
+        // After `su`, it may be the folder of another user.
+        if let folder = environment("XDG_RUNTIME_DIR"), folder.hasPrefix("/"), SocketFolder.verdict(on: folder) == .trusted {
+            return folder + "/samovar"
+        }
         return "/tmp/samovar-\(getuid())"
     }
 
@@ -102,31 +131,13 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
             defer { free(resolved) }
             return String(cString: resolved)
         }
+        // A working directory that was removed has no path.
+        if path == "." { return path }
         var parts = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         guard let last = parts.popLast() else { return "/" }
         let parent =
             parts.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
         return absolute(parent) + "/" + last
-    }
-
-    /// Makes the folder of the sockets, for this user alone.
-    ///
-    /// - Throws: `EndpointError` if it cannot be made, or belongs to somebody else.
-    func makeFolder() throws(EndpointError) {
-        var path = ""
-        for part in folder.split(separator: "/") {
-            path += "/" + part
-            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw EndpointError("cannot make the folder \(path) for sockets: \(String(cString: strerror(errno)))")
-            }
-        }
-        var status = stat()
-        guard stat(folder, &status) == 0, status.st_uid == getuid() else {
-            throw EndpointError("the folder \(folder) for sockets belongs to another user")
-        }
-        guard chmod(folder, 0o700) == 0 else {
-            throw EndpointError("cannot protect the folder \(folder): \(String(cString: strerror(errno)))")
-        }
     }
 
     /// Removes the socket files of a store that ends.

@@ -33,7 +33,7 @@ enum EndpointLock {
     private static func lock(_ file: String, of endpoint: Endpoint) throws(EndpointError) -> CInt {
         let end = ContinuousClock.now + wait
         while true {
-            try endpoint.makeFolder()
+            try SocketFolder.make(endpoint.folder)
             let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if descriptor < 0 {
                 // The store before has removed the folder after us.

@@ -23,11 +23,11 @@ struct PeerSocket: ~Copyable {
         self.address = address
     }
 
-    mutating func connect(_ poller: inout Poller) throws(ZeroMQError) {
+    mutating func connect(_ poller: inout Poller) throws {
         disconnect(&poller)
         var socket = try Socket(context, .dealer, options: options)
         let monitor = try ConnectionMonitor(socket, in: context)
-        try socket.connect(address)
+        try socket.connect(SocketFolder.checked(address))
         if let slot { poller.replace(slot, with: socket) } else { slot = poller.add(socket) }
         if let monitorSlot { poller.replace(monitorSlot, with: monitor) } else { monitorSlot = poller.add(monitor) }
         self.socket = consume socket

@@ -35,7 +35,14 @@ final class StoreLoop: Sendable {
 
     /// Runs the store on this thread until it has stopped.
     func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine) throws {
-        let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh)
+        let endpoint = configuration.endpoint
+        if endpoint.isInsecure {
+            if !configuration.allowsInsecureTCP { throw StoreError(.configuration, endpoint.insecurity) }
+            logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
+        }
+        let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh) {
+            logger.notice("\($0)")
+        }
         try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
         if let seed, let known = opened.seed, seed != known {
             throw StoreError(

@@ -19,6 +19,8 @@ public struct StoreConfiguration: Sendable {
     public var isFresh: Bool
     /// Turns at which this build may order something else than the journal says; see docs/journal.md.
     public var acceptedDivergences: Set<Int>
+    /// Listen on TCP although there are no keys: every user of the machine can then send, work and watch.
+    public var allowsInsecureTCP: Bool
     /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
     public var retain: Int?
     /// All limits and times.
@@ -27,7 +29,8 @@ public struct StoreConfiguration: Sendable {
     /// A store of this data folder at this endpoint.
     public init(
         dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        acceptedDivergences: Set<Int> = [], retain: Int? = nil, settings: StoreSettings = StoreSettings()
+        acceptedDivergences: Set<Int> = [], allowsInsecureTCP: Bool = false, retain: Int? = nil,
+        settings: StoreSettings = StoreSettings()
     ) {
         self.dataFolder = dataFolder
         self.endpoint = endpoint
@@ -35,6 +38,7 @@ public struct StoreConfiguration: Sendable {
         self.build = build
         self.isFresh = isFresh
         self.acceptedDivergences = acceptedDivergences
+        self.allowsInsecureTCP = allowsInsecureTCP
         self.retain = retain
         self.settings = settings
     }
@@ -59,18 +63,20 @@ struct OpenedJournal: Sendable {
     }
 
     /// Opens a folder that is there, to read it, and waits up to 5 s for its lock.
-    init(reading path: String) throws(StoreError) {
-        try self.init(path, isFresh: false, creating: false, access: .readOnly)
+    init(reading path: String, waiting: (String) -> Void = sayOnStandardError) throws(StoreError) {
+        try self.init(path, isFresh: false, creating: false, access: .readOnly, waiting: waiting)
     }
 
     /// Opens or makes the folder and waits up to 5 s for its lock.
-    init(at path: String, isFresh: Bool) throws(StoreError) {
-        try self.init(path, isFresh: isFresh, creating: true, access: .readWrite)
+    init(at path: String, isFresh: Bool, waiting: (String) -> Void) throws(StoreError) {
+        try self.init(path, isFresh: isFresh, creating: true, access: .readWrite, waiting: waiting)
     }
 
-    private init(_ path: String, isFresh: Bool, creating: Bool, access: SQLiteJournal.Access) throws(StoreError) {
+    private init(
+        _ path: String, isFresh: Bool, creating: Bool, access: SQLiteJournal.Access, waiting: (String) -> Void
+    ) throws(StoreError) {
         do {
-            folder = try DataFolder(at: path, creating: creating)
+            folder = try DataFolder(at: path, creating: creating, waiting: waiting)
             if isFresh { _ = try folder.archive() }
             journal = try SQLiteJournal(in: folder, access: access)
             let identity = try Self.identity(in: journal, Fact.timeline)

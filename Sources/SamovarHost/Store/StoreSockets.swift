@@ -28,7 +28,7 @@ struct StoreSockets: ~Copyable {
     private static let messagesPerTurn = 256
 
     init(_ context: Context, at endpoint: Endpoint, poller: inout Poller) throws {
-        try endpoint.makeFolder()
+        try SocketFolder.make(endpoint.folder)
         let front = try Self.bound(context, .router, .front, endpoint.front)
         let work = try Self.bound(context, .router, .work, endpoint.work)
         let admin = try Self.bound(context, .router, .admin, endpoint.admin)

@@ -103,7 +103,8 @@ public final class Cluster {
         shape.starter += shape.upStarter
         return try start(
             shape,
-            ["up", "--workers", "\(shape.workers)", "--data", scratch.folder("data"), "--endpoint", endpoint(shape, scratch)],
+            ["up", "--workers", "\(shape.workers)", "--data", scratch.folder("data"), "--endpoint", endpoint(shape, scratch)]
+                + (shape.endpoint?.hasPrefix("tcp://") == true ? ["--insecure-tcp"] : []),
             in: scratch, variables: variables)
     }
 

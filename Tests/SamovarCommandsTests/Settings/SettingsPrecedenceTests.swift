@@ -30,6 +30,7 @@ import Testing
             environment: [
                 "SAMOVAR_DATA": "d",
                 "SAMOVAR_ENDPOINT": "tcp://127.0.0.1:7700",
+                "SAMOVAR_INSECURE_TCP": "true",
                 "SAMOVAR_LOG_LEVEL": "error",
                 "SAMOVAR_SLOTS": "2",
                 "SAMOVAR_READ_AHEAD": "3",
@@ -59,8 +60,8 @@ import Testing
                 "SAMOVAR_STORE_SNAPSHOT_TURNS": "21",
             ])
         var expected = ProcessSettings(
-            data: "d", endpoint: "tcp://127.0.0.1:7700", logLevel: "error", slots: 2, readAhead: 3, queues: ["default", "mail"],
-            workers: 0, retain: 20)
+            data: "d", endpoint: "tcp://127.0.0.1:7700", insecureTcp: true, logLevel: "error", slots: 2, readAhead: 3,
+            queues: ["default", "mail"], workers: 0, retain: 20)
         expected.store.window = 5
         expected.store.inbox = 6
         expected.store.inboxBytes = 7 << 20

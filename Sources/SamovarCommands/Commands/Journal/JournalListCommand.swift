@@ -15,13 +15,13 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: StoreOptions
-    @Option(name: .long, help: "The first turn to print.") var from = 1
-    @Option(name: .long, help: "The last turn to print. Default: the last there is.") var to: Int?
+    @Option(name: .long, parsing: .unconditional, help: "The first turn to print.") var from = 1
+    @Option(name: .long, parsing: .unconditional, help: "The last turn to print. Default: the last there is.") var to: Int?
     @Flag(name: .long, help: "Print the batches in which turns became durable instead of the turns.") var batches = false
     @Option(name: .long, help: "text, or json for one object per line.") var format = OutputFormat.text
 
     func validate() throws {
-        if from < 1 { throw ValidationError("turns are numbered from 1") }
+        if from < 1 { throw ValidationError("--from \(from) is no turn: they are numbered from 1") }
         if let to, to < from { throw ValidationError("--to \(to) is before --from \(from)") }
     }
 

@@ -14,11 +14,12 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: StoreOptions
-    @Option(name: .long, help: "The last turn to keep. Default: as much as is sound.") var upto: Int?
+    @Option(name: .long, parsing: .unconditional, help: "The last turn to keep. Default: as much as is sound.")
+    var upto: Int?
     @Flag(name: .customLong("accept-loss"), help: "Do it.") var acceptLoss = false
 
     func validate() throws {
-        if let upto, upto < 1 { throw ValidationError("turns are numbered from 1") }
+        if let upto, upto < 1 { throw ValidationError("--upto \(upto) is no turn: they are numbered from 1") }
     }
 
     func run() async throws {
