@@ -36,6 +36,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         let endpoint = try settings.endpoint(for: AppTypes<App>.self)
         if endpoint.isInsecure, !settings.insecureTcp { throw CommandFailure(.configuration, endpoint.insecurity) }
+        try endpoint.prepareFolder()
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
         if seed.fresh { try archive(folder) }

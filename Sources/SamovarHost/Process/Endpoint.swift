@@ -140,6 +140,16 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         return absolute(parent) + "/" + last
     }
 
+    /// Refuses a folder that peers would refuse, before anything is started, and protects one that others may write in.
+    ///
+    /// - Throws: `EndpointError`.
+    package func prepareFolder() throws(EndpointError) {
+        switch SocketFolder.verdict(on: folder) {
+        case .trusted, .missing: break
+        case .shared, .refused: try SocketFolder.make(folder)
+        }
+    }
+
     /// Removes the socket files of a store that ends.
     func removeFiles() {
         for name in ["front", "work", "view", "admin"] { unlink("\(folder)/\(name)") }

@@ -138,14 +138,14 @@ struct StoreSockets: ~Copyable {
 
     /// Opens the view socket again once its address is free.
     mutating func openView() throws(ZeroMQError) {
-        guard view == nil else { return }
+        let mayWait = .now - viewClosed < Self.maximumClosing
+        guard view == nil, !(doors == .open && isViewFileThere && mayWait) else { return }
         var socket = try Socket(context, .extendedPublisher, options: .view)
         if doors == .open {
-            if isViewFileThere, .now - viewClosed < Self.maximumClosing { return }
             do throws(ZeroMQError) {
                 try socket.bind(endpoint.view)
             } catch {
-                guard error.code == .addressInUse, .now - viewClosed < Self.maximumClosing else { throw error }
+                guard error.code == .addressInUse, mayWait else { throw error }
                 return
             }
         }
