@@ -45,6 +45,8 @@ public struct ClientMachine: ~Copyable {
     private var toldConfirmed = 0
     /// The newest turn that the store told of, in its timeline.
     private var witness = 0
+    /// The newest turn that it can prove to have been told of.
+    private var proof: TurnProof?
     /// When inputs in flight are sent again.
     private var repeatAt: Timestamp?
     var requests = ClientRequests()
@@ -88,6 +90,7 @@ public struct ClientMachine: ~Copyable {
         self.settings = settings
         isDurable = true
         witness = outbox.witness
+        proof = outbox.proof
         backlog = Backlog(restoring: outbox.inputs, next: outbox.next)
         savedInputs = backlog.next - 1
         savedConfirmed = backlog.confirmed
@@ -249,24 +252,29 @@ extension ClientMachine {
         switch connection.received(envelope, now: now) {
         case .none: break
         case .note(let text): actions.append(.note(text))
-        case .welcomed(let welcome, let left): welcomed(welcome, left: left, now, &actions)
+        case .welcomed(let welcome, let left): welcomed(welcome, envelope.proof, left: left, now, &actions)
         case .greet: greet(now, &actions)
         case .answer(let frame): send(frame, now, &actions)
-        case .deliver(let frame): take(frame, now, &actions)
+        case .deliver(let frame):
+            proof.keep(envelope.proof)
+            take(frame, now, &actions)
         case .lost(let reason): apply(.lost(reason), now, &actions)
         case .refused(let error): refused(error, &actions)
         }
         return actions
     }
 
-    private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func welcomed(
+        _ welcome: Welcome, _ proof: TurnProof?, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]
+    ) {
         obstacle = nil
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
         if let left {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
             changeTimeline(&actions)
         }
-        note(.welcomed(connection.timeline, head: welcome.head))
+        note(.welcomed(connection.timeline, head: welcome.head, proof: proof))
+        self.proof.keep(proof)
         for request in requests.dropPages(otherThan: connection.timeline) {
             actions.append(.pageless(request, .timelineChanged))
         }
@@ -305,6 +313,7 @@ extension ClientMachine {
         backlog = Backlog()
         toldConfirmed = 0
         witness = 0
+        proof = nil
         unseen.removeAll()
         savedConfirmed = 0
         if isDurable { savedInputs = 0 }
@@ -390,7 +399,8 @@ extension ClientMachine {
         toldConfirmed = 0
         let role = Hello.Role.client(session: session)
         let hello = Hello(
-            role: role, schema: schema, witness: witness, attempt: connection.attempt, isDurable: isDurable)
+            role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, attempt: connection.attempt,
+            isDurable: isDurable)
         send(.hello(hello), now, &actions)
     }
 
@@ -425,10 +435,12 @@ extension ClientMachine {
 
     mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
         switch frame {
-        case .send(_, let confirmed), .ping(let confirmed): toldConfirmed = confirmed
+        case .send(_, let confirmed), .ping(let confirmed):
+            toldConfirmed = confirmed
+            connection.sent(now: now)
+        // No proof comes with the answer of a request, so who only asks says PING as well.
         default: break
         }
-        connection.sent(now: now)
         actions.append(.send(Envelope(frame, timeline: connection.timeline)))
     }
 }

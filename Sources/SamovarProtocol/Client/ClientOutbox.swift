@@ -18,6 +18,8 @@ public struct ClientOutbox: Equatable, Sendable {
     public private(set) var timeline = Timeline.zero
     /// The newest turn that it was told of, there.
     public private(set) var witness = 0
+    /// The newest turn that it can prove to have been told of, there.
+    public private(set) var proof: TurnProof?
     private var oldest: Int
     private var kept: Deque<Kept> = []
 
@@ -47,14 +49,16 @@ public struct ClientOutbox: Equatable, Sendable {
     public mutating func add(_ entry: OutboxEntry) throws {
         switch entry {
         case .opened(let session, let openings, let next): self = ClientOutbox(session: session, openings: openings, next: next)
-        case .welcomed(let timeline, let head):
+        case .welcomed(let timeline, let head, let proof):
             if self.timeline != .zero, self.timeline != timeline {
                 kept.removeAll()
                 oldest = 1
                 witness = 0
+                self.proof = nil
             }
             self.timeline = timeline
             witness = max(witness, head)
+            self.proof.keep(proof)
         case .input(let input):
             guard input.sequence == next else { throw WireError.malformed("input \(input.sequence) where \(next) is next") }
             kept.append(Kept(input: input))
@@ -71,7 +75,7 @@ public struct ClientOutbox: Equatable, Sendable {
     /// The fewest entries that add up to this.
     public var entries: [OutboxEntry] {
         var entries = [OutboxEntry.opened(session: session, openings: openings, next: oldest)]
-        if timeline != .zero { entries.append(.welcomed(timeline, head: witness)) }
+        if timeline != .zero { entries.append(.welcomed(timeline, head: witness, proof: proof)) }
         entries += kept.map { .input($0.input) }
         entries += kept.filter(\.isSeen).map { .seen(sequence: $0.input.sequence) }
         return entries
@@ -83,7 +87,7 @@ public enum OutboxEntry: Equatable, Sendable {
     /// A process opened it, with nothing but what follows.
     case opened(session: SessionID, openings: Int, next: Int)
     /// The store said WELCOME. Another timeline than before voids all inputs.
-    case welcomed(Timeline, head: Int)
+    case welcomed(Timeline, head: Int, proof: TurnProof? = nil)
     /// An input was accepted; from here on it will be sent.
     case input(Submission)
     /// The outcome of this input was seen by whoever sent it.

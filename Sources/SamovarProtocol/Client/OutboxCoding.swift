@@ -2,7 +2,7 @@ import MessagePack
 import SamovarCore
 
 /// Entries in a file, one after the other: the length of the body in 4 bytes, a checksum over it in 8, and the body, a
-/// MessagePack array. Numbers of the frame are big-endian.
+/// MessagePack array, with a proof behind it if a WELCOME brought one. Numbers of the frame are big-endian.
 extension OutboxEntry {
     static let format = 1
     static let headerBytes = 12
@@ -18,11 +18,13 @@ extension OutboxEntry {
             writer.write(session)
             writer.write(openings)
             writer.write(next)
-        case .welcomed(let timeline, let head):
+        case .welcomed(let timeline, let head, let proof):
             writer.writeArrayHeader(3)
             writer.write(2)
             writer.write(timeline)
             writer.write(head)
+            // Behind the array, where earlier builds do not look.
+            proof?.write(to: &writer)
         case .input(let input):
             writer.writeArrayHeader(4)
             writer.write(3)
@@ -47,7 +49,9 @@ extension OutboxEntry {
             let format = try reader.readInt()
             guard format == Self.format else { throw WireError.malformed("an outbox of format \(format)") }
             self = .opened(session: try reader.readID(), openings: try reader.readCount(), next: try reader.readCount())
-        case (2, 3): self = .welcomed(try reader.readID(), head: try reader.readCount())
+        case (2, 3):
+            let (timeline, head) = (try reader.readID(), try reader.readCount())
+            self = .welcomed(timeline, head: head, proof: reader.isAtEnd ? nil : try TurnProof(from: &reader))
         case (3, 4):
             self = .input(
                 Submission(

@@ -40,6 +40,8 @@ struct Dispatcher {
         @exclusivity(unchecked) var heard: Timestamp
         /// It holds one suspected effect, and gets nothing else.
         @exclusivity(unchecked) var isIsolated = false
+        /// Its newest HELLO has asked for proofs.
+        @exclusivity(unchecked) var takesProofs = false
         /// It is about to leave.
         @exclusivity(unchecked) var isLeaving = false
         /// Its answers that were taken in this round.

@@ -70,7 +70,11 @@ public enum StopReason: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .drained: "stopped in order"
-        case .lostTail(let evidence): "the journal has lost its tail: \(evidence)"
+        case .lostTail(let evidence):
+            """
+            the journal has lost its tail: \(evidence). Put the newer journal back; or go on with this one as a new timeline: \
+            journal export, then journal import
+            """
         case .groupLimit(let limit): "\(limit)"
         }
     }

@@ -6,7 +6,7 @@ extension StoreMachine {
         if let mismatch = mismatch(hello.schema, what: "client") {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
-        if hasLostTail(hello.witness, of: seen, what: "a client") { return }
+        if hasLostTail(hello, of: seen, what: "a client") { return }
         // A client that is sent away is not silent: its session must be there when it comes again.
         desks[session]?.heard = now
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
@@ -32,19 +32,21 @@ extension StoreMachine {
         desk.fingerprints.drop(after: last)
         desk.heard = now
         desk.isDurable = hello.isDurable
+        desk.takesProofs = hello.takesProofs
         desks[session] = desk
         peers[route] = .client(session)
         let welcome = Welcome(
             schema: state.engine.schema, expected: last + 1, credit: credit(of: desk), head: gate.durable,
             silence: settings.silence)
-        send(.welcome(welcome), to: route, floor: .turn(head))
+        send(.welcome(welcome), isProven: desk.takesProofs, to: route, floor: .turn(head))
     }
 
     mutating func clientSent(_ frame: Frame, _ session: SessionID, at route: Route, now: Timestamp) {
         switch frame {
         case .ping(let confirmed):
             confirm(confirmed, of: session)
-            send(.pong(desks[session].map { credit(of: $0) } ?? 0), to: route, floor: .none)
+            let desk = desks[session]
+            send(.pong(desk.map { credit(of: $0) } ?? 0), isProven: desk?.takesProofs ?? false, to: route, floor: .none)
         case .send(let submissions, let confirmed):
             confirm(confirmed, of: session)
             take(submissions, of: session, at: route)
@@ -88,7 +90,8 @@ extension StoreMachine {
         for desk in answered {
             // It may have gone meanwhile.
             guard let route = desk.route, !desk.outcomes.isEmpty else { continue }
-            send(.receipt(desk.outcomes, credit: credit(of: desk)), to: route, floor: .turn(head))
+            let frame = Frame.receipt(desk.outcomes, credit: credit(of: desk))
+            send(frame, isProven: desk.takesProofs, to: route, floor: .turn(head))
             desk.outcomes = []
         }
         answered.removeAll(keepingCapacity: true)

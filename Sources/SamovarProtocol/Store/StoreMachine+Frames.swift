@@ -89,9 +89,24 @@ extension StoreMachine {
         return "this store runs \(state.engine.schema); the \(what) is built for \(schema)"
     }
 
+    /// What a peer was told of, if it can prove it. A number alone proves nothing: whoever reaches the socket could end the store.
+    mutating func hasLostTail(_ hello: Hello, of seen: Timeline, what: @autoclosure () -> String) -> Bool {
+        guard seen == timeline, hello.witness > gate.durable else { return false }
+        guard let proof = hello.proof, proof == TurnProof(of: hello.witness, in: timeline, secret).code else {
+            counters.unprovenWitnesses += 1
+            // Bounded as in `drop`.
+            if counters.unprovenWitnesses.nonzeroBitCount == 1 {
+                let text = "\(what()) says that it has seen turn \(hello.witness), the journal ends at \(gate.durable)"
+                note(.warning, "\(text): it cannot prove that, and is served (\(counters.unprovenWitnesses) so far)")
+            }
+            return false
+        }
+        return hasLostTail(provenBy: hello.witness, what: what())
+    }
+
     /// A peer that saw turns which the journal does not hold proves that its end is lost: going on would use their numbers again.
-    mutating func hasLostTail(_ witness: Int, of seen: Timeline, what: @autoclosure () -> String) -> Bool {
-        guard seen == timeline, witness > gate.durable else { return false }
+    mutating func hasLostTail(provenBy witness: Int, what: @autoclosure () -> String) -> Bool {
+        guard witness > gate.durable else { return false }
         stop(.lostTail("\(what()) has seen turn \(witness), the journal ends at \(gate.durable)"))
         return true
     }

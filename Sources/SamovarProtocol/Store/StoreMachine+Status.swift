@@ -67,6 +67,7 @@ extension StoreMachine {
                 "quarantined": number(counters.quarantined),
                 "deadWorkers": number(counters.deadWorkers),
                 "droppedFrames": number(counters.droppedFrames),
+                "unprovenWitnesses": number(counters.unprovenWitnesses),
                 "batches": number(counters.batches),
                 "views": number(counters.views),
             ],

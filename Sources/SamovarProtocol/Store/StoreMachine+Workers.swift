@@ -9,14 +9,14 @@ extension StoreMachine {
             note(.warning, "refused worker \(offer.id): \(mismatch)")
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
-        if hasLostTail(hello.witness, of: seen, what: "worker \(offer.id)") { return }
+        if hasLostTail(hello, of: seen, what: "worker \(offer.id)") { return }
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
         if isJournalFull { return refuse(route, "the disk of the store is full") }
         guard phase == .serving else { return refuse(route, "the store is about to stop") }
         let current = dispatcher.workers[offer.id]?.route
         if isRepeated(hello.attempt, of: offer.id, at: route, current) {
             let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
-            return send(.welcome(welcome), to: route, floor: .turn(head))
+            return send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(head))
         }
         guard isNewest(hello.attempt, of: offer.id, at: route, current) else { return }
         if let old = dispatcher.workers[offer.id]?.route, old != route {
@@ -27,9 +27,10 @@ extension StoreMachine {
         peers[route] = .worker(offer.id)
         let before = Set(dispatcher.jobs(of: offer.id)).subtracting(answered(by: offer.id))
         dispatcher.join(offer, route: route, now: now)
+        dispatcher.workers[offer.id]?.takesProofs = hello.takesProofs
         for queue in offer.queues { unserved[queue] = nil }
         let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
-        send(.welcome(welcome), to: route, floor: .turn(head))
+        send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(head))
         let claimed = seen == timeline ? adopt(offer.running, of: offer.id, at: route, now: now) : []
         guard phase != .stopped else { return }
         // Handed out, and never arrived: the frame was lost with the connection.
@@ -45,7 +46,7 @@ extension StoreMachine {
                 drop("worker \(id) claims a job that this store never gave", from: route)
                 continue
             }
-            if hasLostTail(claim.effect.turn, of: timeline, what: "worker \(id)") { return [] }
+            if hasLostTail(provenBy: claim.effect.turn, what: "worker \(id)") { return [] }
             let holder = dispatcher.assignment(of: claim.effect)
             guard let effect = state.ledger.open[claim.effect], !effect.hasFailed(under: claim.lease),
                 !lacksMessages(effect.id, claim.lease),
@@ -81,7 +82,8 @@ extension StoreMachine {
         switch frame {
         case .ping(let credit):
             dispatcher.heard(id, credit: credit, now: now)
-            send(.pong(dispatcher.workers[id]?.sent ?? 0), to: route, floor: .none)
+            let desk = dispatcher.workers[id]
+            send(.pong(desk?.sent ?? 0), isProven: desk?.takesProofs ?? false, to: route, floor: .none)
         case .credit(let credit): dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
             dispatcher.heard(id, credit: credit, now: now)
@@ -110,7 +112,7 @@ extension StoreMachine {
             if !isGenuine(row.effect, row.lease, row.token) {
                 drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
                 forged.insert(number)
-            } else if hasLostTail(row.effect.turn, of: timeline, what: "worker \(worker.id)") {
+            } else if hasLostTail(provenBy: row.effect.turn, what: "worker \(worker.id)") {
                 return
             }
         }
@@ -121,7 +123,7 @@ extension StoreMachine {
     /// Tells workers of the answers that were taken in this round.
     mutating func acknowledge() {
         for worker in acknowledged where !worker.acknowledged.isEmpty {
-            send(.acknowledge(worker.acknowledged), to: worker.route, floor: .turn(head))
+            send(.acknowledge(worker.acknowledged), isProven: worker.takesProofs, to: worker.route, floor: .turn(head))
             worker.acknowledged = []
         }
         acknowledged.removeAll(keepingCapacity: true)

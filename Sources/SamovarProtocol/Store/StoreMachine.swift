@@ -44,6 +44,8 @@ public struct StoreMachine: ~Copyable {
         @exclusivity(unchecked) var heard: Timestamp
         /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
         @exclusivity(unchecked) var isDurable = true
+        /// Its newest HELLO has asked for proofs.
+        @exclusivity(unchecked) var takesProofs = false
         @exclusivity(unchecked) var fingerprints = Fingerprints()
         /// What this round gave, for its client.
         @exclusivity(unchecked) var outcomes: [Outcome] = []
@@ -258,6 +260,10 @@ public struct StoreMachine: ~Copyable {
         /// It tells of no turn.
         case none
         case turn(Int)
+
+        var turn: Int? {
+            if case .turn(let turn) = self { turn } else { nil }
+        }
     }
 
     /// The only way out. Whatever tells of state, outcomes or open effects names the turn that it tells of.
@@ -276,8 +282,10 @@ public struct StoreMachine: ~Copyable {
         actions.append(action)
     }
 
-    mutating func send(_ frame: Frame, to route: Route, floor: Floor) {
-        emit(.send(Envelope(frame, timeline: timeline), to: route), floor: floor)
+    /// - Parameter isProven: with a proof of the turn that it waits for, or of the newest on disk.
+    mutating func send(_ frame: Frame, isProven: Bool = false, to route: Route, floor: Floor) {
+        let proof = isProven ? TurnProof(of: floor.turn ?? gate.durable, in: timeline, secret) : nil
+        emit(.send(Envelope(frame, timeline: timeline, proof: proof), to: route), floor: floor)
     }
 
     mutating func note(_ level: Note.Level, _ text: String) {
@@ -297,6 +305,8 @@ struct StoreCounters: Equatable {
     var results = 0
     /// Messages on our sockets that were not well-formed frames of a known peer.
     var droppedFrames = 0
+    /// Greetings with a turn beyond the journal that were not proven.
+    var unprovenWitnesses = 0
     var lateResults = 0
     /// Items that were given up because they ended the store.
     var quarantined = 0

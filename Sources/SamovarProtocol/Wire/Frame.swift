@@ -94,6 +94,10 @@ public enum Frame: Equatable, Sendable {
         }
     }
 
+    var flags: FrameHeader.Flags {
+        if case .hello(let hello) = self, hello.takesProofs { .takesProofs } else { [] }
+    }
+
     /// The header's number.
     var number: Int {
         switch self {
@@ -115,7 +119,7 @@ public enum Frame: Equatable, Sendable {
     }
 }
 
-/// A frame with the timeline that its sender lives in.
+/// A frame with the timeline that its sender lives in, and the proof of a turn that may come with it.
 public struct Envelope: Equatable, Sendable {
     private enum Content: Sendable {
         case frame(Frame)
@@ -124,17 +128,22 @@ public struct Envelope: Equatable, Sendable {
     }
 
     public let timeline: Timeline
+    /// The newest turn that it tells of, for a peer that takes proofs.
+    public let proof: TurnProof?
     private let content: Content
 
-    public init(_ frame: Frame, timeline: Timeline) {
+    /// - Parameter proof: of a WELCOME, RECEIPT, ACKNOWLEDGE or PONG.
+    public init(_ frame: Frame, timeline: Timeline, proof: TurnProof? = nil) {
         content = .frame(frame)
         self.timeline = timeline
+        self.proof = proof
     }
 
     /// - Parameter body: well-formed.
     init(written kind: FrameKind, number: Int, body: [UInt8], timeline: Timeline) {
         content = .written(kind, number: number, body: body)
         self.timeline = timeline
+        proof = nil
     }
 
     /// One that was written already is read for this.
@@ -158,18 +167,20 @@ public struct Envelope: Equatable, Sendable {
         }
     }
 
-    public static func == (a: Envelope, b: Envelope) -> Bool { a.timeline == b.timeline && a.frame == b.frame }
+    public static func == (a: Envelope, b: Envelope) -> Bool {
+        a.timeline == b.timeline && a.proof == b.proof && a.frame == b.frame
+    }
 
     /// The header and, unless it would be empty, the body.
     public var parts: [[UInt8]] {
         switch content {
-        case .frame(let frame): parts(frame.kind, number: frame.number, body: frame.body)
+        case .frame(let frame): parts(frame.kind, flags: frame.flags, number: frame.number, body: frame.body(with: proof))
         case .written(let kind, let number, let body): parts(kind, number: number, body: body)
         }
     }
 
-    private func parts(_ kind: FrameKind, number: Int, body: [UInt8]) -> [[UInt8]] {
-        let header = FrameHeader(kind, timeline: timeline, number: number).bytes
+    private func parts(_ kind: FrameKind, flags: FrameHeader.Flags = [], number: Int, body: [UInt8]) -> [[UInt8]] {
+        let header = FrameHeader(kind, flags: flags, timeline: timeline, number: number).bytes
         return body.isEmpty ? [header] : [header, body]
     }
 
@@ -183,7 +194,9 @@ public struct Envelope: Equatable, Sendable {
         let header = try FrameHeader(parts[0])
         timeline = header.timeline
         do {
-            content = .frame(try Frame(header, body: parts.count == 2 ? parts[1] : []))
+            var proof: TurnProof?
+            content = .frame(try Frame(header, body: parts.count == 2 ? parts[1] : [], proof: &proof))
+            self.proof = proof
         } catch let error as WireError {
             throw error
         } catch {

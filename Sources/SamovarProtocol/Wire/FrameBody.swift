@@ -13,8 +13,9 @@ extension Frame {
         }
     }
 
-    var body: [UInt8] {
-        var writer = MessagePackWriter(reserving: likelySize)
+    /// - Parameter proof: the last value, of a kind that may have one.
+    func body(with proof: TurnProof? = nil) -> [UInt8] {
+        var writer = MessagePackWriter(reserving: likelySize + (proof == nil ? 0 : TurnProof.bytes))
         switch self {
         case .ping, .pong, .goodbye, .drain, .credit, .settle: break
         case .hello(let hello): hello.write(to: &writer)
@@ -46,14 +47,21 @@ extension Frame {
         case .request(let request): request.write(to: &writer)
         case .reply(let reply): reply.write(to: &writer)
         }
+        proof?.write(to: &writer)
         return writer.bytes
     }
 
     init(_ header: FrameHeader, body: [UInt8]) throws {
+        var proof: TurnProof?
+        try self.init(header, body: body, proof: &proof)
+    }
+
+    /// - Parameter proof: what follows the values of the frame, if its kind may have one.
+    init(_ header: FrameHeader, body: [UInt8], proof: inout TurnProof?) throws {
         var reader = MessagePackReader(body)
         let number = header.number
         switch header.kind {
-        case .hello: self = .hello(try Hello(attempt: number, from: &reader))
+        case .hello: self = .hello(try Hello(attempt: number, flags: header.flags, from: &reader))
         case .welcome: self = .welcome(try Welcome(from: &reader))
         case .error: self = .error(try PeerError(from: &reader))
         case .ping: self = .ping(number)
@@ -88,6 +96,7 @@ extension Frame {
         case .request: self = .request(try AdminRequest(from: &reader))
         case .reply: self = .reply(try AdminReply(from: &reader))
         }
+        if !reader.isAtEnd, header.kind.mayHaveProof { proof = try TurnProof(from: &reader) }
         guard reader.isAtEnd else { throw WireError.malformed("\(header.kind) has bytes after its end") }
     }
 }

@@ -12,20 +12,29 @@ public struct Hello: Equatable, Sendable {
     public var role: Role
     /// The program and version of the peer's types; nil for a generic tool, which sends what it was given.
     public var schema: Schema?
-    /// The newest turn that the peer was told of, in the timeline of the header. A store whose journal ends before it has lost
-    /// its tail, and stops.
+    /// The newest turn that the peer was told of, in the timeline of the header; with a proof, the newest that it can prove. A store
+    /// whose journal ends before a proven one has lost its tail, and stops.
     public var witness: Int
+    /// The store's own proof that it told of that turn; nil from a peer that was given none.
+    public var proof: UInt64?
+    /// Whether the peer reads a ``TurnProof`` at the end of the frames that may have one; a flag of the header.
+    public var takesProofs: Bool
     /// How often this peer has said HELLO, this time included; the header's number. A HELLO that overtook a newer one, on another
     /// socket of the same peer, is known by it.
     public var attempt: Int
     /// Whether a client keeps its inputs over its own death, so that its session is worth keeping for long.
     public var isDurable: Bool
 
-    public init(role: Role, schema: Schema?, witness: Int = 0, attempt: Int = 1, isDurable: Bool = false) {
+    public init(
+        role: Role, schema: Schema?, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, attempt: Int = 1,
+        isDurable: Bool = false
+    ) {
         self.isDurable = isDurable
         self.role = role
         self.schema = schema
         self.witness = witness
+        self.proof = proof
+        self.takesProofs = takesProofs
         self.attempt = attempt
     }
 }
@@ -130,7 +139,7 @@ extension Hello {
         } else {
             writer.writeNil()
         }
-        writer.write(witness)
+        if let proof { TurnProof(turn: witness, code: proof).write(to: &writer) } else { writer.write(witness) }
         switch role {
         case .client(let session):
             writer.write(isDurable ? "durable" : "client")
@@ -141,8 +150,9 @@ extension Hello {
         }
     }
 
-    init(attempt: Int, from reader: inout MessagePackReader) throws {
+    init(attempt: Int, flags: FrameHeader.Flags, from reader: inout MessagePackReader) throws {
         self.attempt = attempt
+        takesProofs = flags.contains(.takesProofs)
         try reader.readFields(4, of: "HELLO")
         if try reader.readNil() {
             schema = nil
@@ -150,7 +160,13 @@ extension Hello {
             try reader.readFields(2, of: "a schema")
             schema = try reader.readSchema()
         }
-        witness = try reader.readInt()
+        if try reader.peekType() == .array {
+            let proven = try TurnProof(from: &reader)
+            (witness, proof) = (proven.turn, proven.code)
+        } else {
+            witness = try reader.readInt()
+            proof = nil
+        }
         let name = try reader.readString()
         isDurable = name == "durable"
         switch name {

@@ -54,6 +54,8 @@ public struct WorkerMachine: ~Copyable {
     private var credit = 0
     /// The newest turn that the store told of, in its timeline.
     private var witness = 0
+    /// The newest turn that it can prove to have been told of.
+    private var proof: TurnProof?
     /// The greatest lease of this timeline that has come. Stores hand them out in rising order, so what is greater is new.
     private var newest: Lease?
     /// When what is not acknowledged is sent again, if any of this still waits then: acknowledgements of others say nothing of it.
@@ -247,10 +249,12 @@ extension WorkerMachine {
         switch connection.received(envelope, now: now) {
         case .none: break
         case .note(let text): actions.append(.note(text))
-        case .welcomed(let welcome, let left): welcomed(welcome, left: left, now, &actions)
+        case .welcomed(let welcome, let left): welcomed(welcome, envelope.proof, left: left, now, &actions)
         case .greet: greet(now, &actions)
         case .answer(let frame): send(frame, now, &actions)
-        case .deliver(let frame): take(frame, now, &actions)
+        case .deliver(let frame):
+            proof.keep(envelope.proof)
+            take(frame, now, &actions)
         case .lost(let reason): apply(.lost(reason), now, &actions)
         case .refused(let error): refused(error, &actions)
         }
@@ -258,7 +262,11 @@ extension WorkerMachine {
         return actions
     }
 
-    private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func welcomed(
+        _ welcome: Welcome, _ proof: TurnProof?, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]
+    ) {
+        if left != nil { self.proof = nil }
+        self.proof.keep(proof)
         witness = left == nil ? max(witness, welcome.head) : welcome.head
         repetition = nil
         guard let left else { return outbox.rewind() }
@@ -347,7 +355,9 @@ extension WorkerMachine {
         repetition = nil
         var offer = offer
         offer.running = (held.claims + outbox.claims).sorted { $0.lease < $1.lease }
-        send(.hello(Hello(role: .worker(offer), schema: schema, witness: witness, attempt: connection.attempt)), now, &actions)
+        let hello = Hello(
+            role: .worker(offer), schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, attempt: connection.attempt)
+        send(.hello(hello), now, &actions)
     }
 
     private mutating func awaitAcknowledgement(_ now: Timestamp) {

@@ -12,6 +12,7 @@ extension Judge {
 
     func storeSends(_ envelope: Envelope, to peer: Process?, on link: Link?) throws(Violation) {
         try requireOrder(envelope.frame, to: peer, on: link)
+        if let proof = envelope.proof { try reached(proof.turn, "a proof") }
         switch envelope.frame {
         case .receipt(let outcomes, _):
             guard let client = peer as? ClientProcess else { return }

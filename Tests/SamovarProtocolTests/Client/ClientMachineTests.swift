@@ -36,11 +36,13 @@ import Testing
         Outcome(sequence: sequence, turn: turn, verdict: .applied)
     }
 
-    private func hello(witness: Int, attempt: Int, of timeline: Timeline = home) -> ClientMachine.Action {
-        .send(
-            Envelope(
-                .hello(Hello(role: .client(session: Self.session), schema: counter, witness: witness, attempt: attempt)),
-                timeline: timeline))
+    private func hello(
+        witness: Int, proof: UInt64? = nil, attempt: Int, of timeline: Timeline = home
+    ) -> ClientMachine.Action {
+        let hello = Hello(
+            role: .client(session: Self.session), schema: counter, witness: witness, proof: proof, takesProofs: true,
+            attempt: attempt)
+        return .send(Envelope(.hello(hello), timeline: timeline))
     }
 
     private func sent(_ sequences: [Int], confirmed: Int, of timeline: Timeline = home) -> ClientMachine.Action {
@@ -206,6 +208,42 @@ import Testing
         _ = machine.flush(now: at(0))
         let actions = machine.received(receipt([sequence], turn: .max, credit: .min), now: at(0))
         #expect(actions == [])
+    }
+
+    // MARK: Proofs
+
+    @Test func `hello shows the newest proof, and what it does not cover is left out`() throws {
+        var machine = welcomed()
+        try submit(2, to: &machine)
+        _ = machine.flush(now: at(0))
+        let told = Envelope(.receipt([outcome(1, turn: 12)], credit: 100), timeline: home, proof: TurnProof(turn: 12, code: 7))
+        _ = machine.received(told, now: at(0))
+        _ = machine.received(receipt([2], turn: 13), now: at(0))
+        _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 11, code: 6)), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 12, proof: 7, attempt: 2)])
+    }
+
+    @Test func `a pong brings the proof of what a quiet client was told`() {
+        var machine = welcomed()
+        _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 40, code: 9)), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 40, proof: 9, attempt: 2)])
+    }
+
+    /// The answers of requests have no proof.
+    @Test func `a client that only asks says PING as well`() throws {
+        var machine = welcomed()
+        _ = try machine.settle(turn: 3, now: at(0.9))
+        #expect(machine.ticked(now: at(1)) == [send(.ping(0))])
+    }
+
+    @Test func `a proof of another timeline is forgotten with it`() {
+        var machine = welcomed()
+        _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 40, code: 9)), now: at(0))
+        _ = reconnect(&machine)
+        let welcome = Welcome(schema: counter, expected: 1, credit: 100, head: 3, silence: .seconds(6))
+        _ = machine.received(
+            Envelope(.welcome(welcome), timeline: abroad, proof: TurnProof(turn: 3, code: 5)), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 3, proof: 5, attempt: 3, of: abroad)])
     }
 
     // MARK: Sending again

@@ -35,6 +35,31 @@ import Testing
         #expect(Array(bytes.dropFirst(12).prefix(2)) == [0x93, 2])
     }
 
+    /// A build before this one reads the array and does not look behind it.
+    @Test func `a proof stands behind the entry of an earlier build, and is read back`() throws {
+        let proof = TurnProof(turn: 299, code: .max)
+        let former = OutboxEntry.welcomed(home, head: 300).bytes.dropFirst(12)
+        #expect(OutboxEntry.welcomed(home, head: 300, proof: proof).bytes.dropFirst(12).starts(with: former))
+        var entries = Self.entries
+        entries[1] = .welcomed(home, head: 300, proof: proof)
+        let outbox = try #require(try ClientOutbox(file: entries.flatMap(\.bytes)))
+        #expect(outbox.proof == proof && outbox.witness == 300)
+        #expect(try Self.sum(outbox.entries) == outbox)
+        #expect(try ClientOutbox(file: Self.entries.flatMap(\.bytes))?.proof == nil, "a file of an earlier build")
+        #expect(try Self.sum(entries + [.welcomed(home, head: 301)]).proof == proof, "of a store that gives none")
+        #expect(try Self.sum(entries + [.welcomed(abroad, head: 2)]).proof == nil)
+    }
+
+    @Test func `a durable client shows the proof that an earlier process was given`() throws {
+        let proof = TurnProof(turn: 40, code: 8)
+        let outbox = try Self.sum([Self.entries[0], .welcomed(home, head: 40, proof: proof), Self.input(7)])
+        var machine = ClientMachine(outbox: outbox, schema: counter, random: Random(seed: 1))
+        let hellos = machine.ticked(now: at(0)).compactMap { action -> Hello? in
+            if case .send(let envelope) = action, case .hello(let hello) = envelope.frame { hello } else { nil }
+        }
+        #expect(hellos.map(\.witness) == [40] && hellos.map(\.proof) == [8])
+    }
+
     @Test func `whatever a crash cuts off at the end is left out, and all before it is there`() throws {
         let bytes = Self.entries.flatMap(\.bytes)
         var known: [Int: ClientOutbox] = [:]

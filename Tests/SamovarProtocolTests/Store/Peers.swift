@@ -48,8 +48,13 @@ extension JobTask {
 extension Rig {
     /// A client that is welcomed under this number.
     @discardableResult
-    func connectClient(_ number: UInt8 = 1, witness: Int = 0, attempt: Int = 1, at route: Route? = nil) -> [Frame] {
-        let hello = Hello(role: .client(session: session(number)), schema: shop, witness: witness, attempt: attempt)
+    func connectClient(
+        _ number: UInt8 = 1, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, attempt: Int = 1,
+        at route: Route? = nil
+    ) -> [Frame] {
+        let hello = Hello(
+            role: .client(session: session(number)), schema: shop, witness: witness, proof: proof, takesProofs: takesProofs,
+            attempt: attempt)
         return exchange(.hello(hello), from: route ?? client(number))
     }
 

@@ -30,6 +30,9 @@ final class Rig {
     private(set) var order: [String] = []
     private(set) var durable: StoreState
     private var mail: [Route: [Frame]] = [:]
+    /// The kinds of the frames that came with a proof, and the newest proof, by their connection.
+    private(set) var proven: [Route: [FrameKind]] = [:]
+    private(set) var proofs: [Route: TurnProof] = [:]
     /// Requests of operators so far; each has its own number.
     var requests = 0
 
@@ -121,6 +124,7 @@ final class Rig {
                 expectDurable(envelope.frame)
                 #expect(envelope.timeline == home)
                 mail[route, default: []].append(envelope.frame)
+                if let proof = envelope.proof { keep(proof, of: envelope, at: route) }
                 order.append("\(envelope.frame.kind)")
             case .publish(let envelope, _):
                 expectDurable(envelope.frame)
@@ -136,6 +140,13 @@ final class Rig {
                 order.append("stop")
             }
         }
+    }
+
+    private func keep(_ proof: TurnProof, of envelope: Envelope, at route: Route) {
+        #expect(proof.turn <= durable.head, "\(envelope.frame)")
+        #expect(throws: Never.self) { #expect(try Envelope(parts: envelope.parts) == envelope) }
+        proven[route, default: []].append(envelope.kind)
+        proofs[route] = proof
     }
 
     /// The law of the gate.

@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -163,13 +164,29 @@ import Testing
 
     // MARK: Lost tails
 
+    /// What a store of this timeline gave to a peer that it told of a turn.
+    private static func proof(of turn: Int, in timeline: Timeline = home) -> UInt64 {
+        TurnProof(of: turn, in: timeline, workshopSecret).code
+    }
+
     @Test func aWitnessOfATurnBeyondTheJournalStopsTheStore() throws {
         let rig = try Rig()
         rig.round()
-        rig.connectClient(witness: 1)
+        rig.connectClient(witness: 1, proof: Self.proof(of: 1))
         #expect(rig.stop == nil)
-        rig.connectClient(2, witness: 2)
+        rig.connectClient(2, witness: 2, proof: Self.proof(of: 2))
         #expect(rig.stop == .lostTail("a client has seen turn 2, the journal ends at 1"))
+        let advice = "Put the newer journal back; or go on with this one as a new timeline: journal export, then journal import"
+        #expect(rig.stop?.description.hasSuffix(advice) == true)
+    }
+
+    @Test func aWorkersWitnessOfATurnBeyondTheJournalStopsTheStore() throws {
+        let rig = try Rig()
+        rig.round()
+        let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
+        let hello = Hello(role: .worker(offer), schema: shop, witness: 2, proof: Self.proof(of: 2))
+        rig.exchange(.hello(hello), from: worker(1))
+        #expect(rig.stop == .lostTail("worker \(workerID(1)) has seen turn 2, the journal ends at 1"))
     }
 
     /// Nobody can have been told of turns that are not on disk, so they prove nothing.
@@ -178,15 +195,103 @@ import Testing
         rig.connectClient()
         rig.commits = false
         rig.exchange(inputs([.add(1)]), from: client(1))
-        rig.connectClient(2, witness: 2)
+        rig.connectClient(2, witness: 2, proof: Self.proof(of: 2))
         #expect(rig.stop == .lostTail("a client has seen turn 2, the journal ends at 1"))
+    }
+
+    @Test func `the proof that a peer was given stops a store that has lost the turn`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        let proof = try #require(rig.proofs[client(1)])
+        #expect(proof.turn == 2)
+        let sound = try rig.restarted()
+        #expect(sound.connectClient(witness: proof.turn, proof: proof.code).count == 1)
+        let shorter = try Rig(journal: Array(rig.committedBatches.prefix(1)), now: rig.now)
+        shorter.commits = false
+        shorter.connectClient(witness: proof.turn, proof: proof.code)
+        #expect(shorter.stop == .lostTail("a client has seen turn 2, the journal ends at 1"))
+    }
+
+    @Test func `a witness without a proof, or with a wrong one, is counted as none and its peer is served`() throws {
+        let rig = try Rig()
+        rig.round()
+        let forged: [UInt64?] = [nil, 0, .max, Self.proof(of: 899), Self.proof(of: 900, in: abroad), Self.proof(of: 900) ^ 1]
+        for (number, proof) in forged.enumerated() {
+            let frames = rig.connectClient(UInt8(number), witness: 900, proof: proof)
+            #expect(frames.map(\.kind) == [.welcome])
+        }
+        let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
+        let hello = Hello(role: .worker(offer), schema: shop, witness: .max, proof: 1)
+        #expect(rig.exchange(.hello(hello), from: worker(1)).map(\.kind) == [.welcome])
+        #expect(rig.stop == nil)
+        #expect(rig.machine.counters.unprovenWitnesses == forged.count + 1)
+        #expect(rig.ask("status")?.value["counters"]?["unprovenWitnesses"] == .int(Int64(forged.count + 1)))
+        let text = "a client says that it has seen turn 900, the journal ends at 1: it cannot prove that, and is served"
+        let notes = rig.takeNotes().filter { $0.contains("cannot prove") }
+        #expect(notes.first == "\(text) (1 so far)")
+        #expect(notes.count == 3, "the first, the second and the fourth are told")
     }
 
     @Test func aWitnessOfAnotherTimelineProvesNothing() throws {
         let rig = try Rig()
-        let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 900)
+        let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 900, proof: Self.proof(of: 900))
         rig.exchange(.hello(hello), from: client(1), of: abroad)
         #expect(rig.stop == nil)
+    }
+
+    /// The token of a job and the proof of a turn are made with one secret.
+    @Test func `a token is no proof`() {
+        let token = JobProof(home, workshopSecret).token(of: EffectID(turn: 0, ordinal: 0), under: Lease(start: 0, counter: 0))
+        #expect(token != Self.proof(of: 0))
+    }
+
+    // MARK: Proofs
+
+    @Test func `a peer that takes proofs gets one with all that tells it of turns, for what is on disk`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker()
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1))
+        rig.exchange(.ping(1), from: client(1))
+        rig.exchange(.ping(2), from: worker(1))
+        #expect(rig.proven[client(1)] == [.welcome, .receipt, .pong])
+        #expect(rig.proven[worker(1)] == [.welcome, .acknowledge, .pong])
+        #expect(rig.proofs[client(1)] == TurnProof(of: rig.durable.head, in: home, workshopSecret))
+        #expect(rig.proofs[worker(1)] == rig.proofs[client(1)])
+    }
+
+    /// PONG does not wait for the disk, so it must not tell of what is on its way there.
+    @Test func `a pong proves what is on disk`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.exchange(.ping(0), from: client(1))
+        #expect(rig.proven[client(1)] == [.welcome, .pong])
+        #expect(rig.proofs[client(1)]?.turn == 1)
+        rig.commit()
+        #expect(rig.proven[client(1)] == [.welcome, .pong, .receipt])
+        #expect(rig.proofs[client(1)]?.turn == 2)
+    }
+
+    /// A reader of before refuses a body with a value more.
+    @Test func `a peer that takes no proofs gets none`() throws {
+        let rig = try Rig()
+        rig.connectClient(takesProofs: false)
+        let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
+        rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, takesProofs: false)), from: worker(1))
+        rig.deliver(.credit(1), from: worker(1))
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1)) == [.acknowledge([task.lease])])
+        rig.exchange(.ping(1), from: client(1))
+        rig.exchange(.ping(2), from: worker(1))
+        #expect(rig.proven.isEmpty)
+        rig.connectClient(attempt: 2)
+        #expect(rig.proven[client(1)] == [.welcome], "each HELLO says it anew")
     }
 
     // MARK: Connections

@@ -9,9 +9,9 @@ struct FrameExample: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    init(_ name: String, _ frame: Frame, timeline: Timeline = Self.timeline) {
+    init(_ name: String, _ frame: Frame, timeline: Timeline = Self.timeline, proof: TurnProof? = nil) {
         self.name = name
-        envelope = Envelope(frame, timeline: timeline)
+        envelope = Envelope(frame, timeline: timeline, proof: proof)
     }
 
     static let timeline = Timeline(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
@@ -20,14 +20,20 @@ struct FrameExample: Sendable, CustomStringConvertible {
     static let lease = Lease(start: 3, counter: 7)
     static let effect = EffectID(turn: 42, ordinal: 0)
     static let token: UInt64 = 0xfeed_face_cafe_beef
+    static let proof = TurnProof(turn: 42, code: 0x0123_4567_89ab_cdef)
 
     static let all: [FrameExample] = [
         FrameExample(
             "hello from a client",
-            .hello(Hello(role: .client(session: peer), schema: schema)), timeline: .zero),
+            .hello(Hello(role: .client(session: peer), schema: schema, takesProofs: false)), timeline: .zero),
+        FrameExample(
+            "hello from a client that takes proofs",
+            .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, proof: proof.code, attempt: 2))),
         FrameExample(
             "hello from a durable client",
-            .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, attempt: 3, isDurable: true))),
+            .hello(
+                Hello(
+                    role: .client(session: peer), schema: schema, witness: 42, takesProofs: false, attempt: 3, isDurable: true))),
         FrameExample(
             "hello from a worker",
             .hello(
@@ -36,15 +42,20 @@ struct FrameExample: Sendable, CustomStringConvertible {
                         WorkerOffer(
                             id: peer, slots: 4, queues: ["default", "http"], limits: ["http": 4],
                             running: [JobClaim(effect: effect, lease: lease, token: token)])),
-                    schema: schema, witness: 42, attempt: 2))),
+                    schema: schema, witness: 42, takesProofs: false, attempt: 2))),
         FrameExample(
-            "hello from a tool", .hello(Hello(role: .client(session: peer), schema: nil)), timeline: .zero),
+            "hello from a tool", .hello(Hello(role: .client(session: peer), schema: nil, takesProofs: false)),
+            timeline: .zero),
         FrameExample(
             "welcome", .welcome(Welcome(schema: schema, expected: 3, credit: 4_098, head: 42, silence: .seconds(6)))),
+        FrameExample(
+            "welcome with a proof",
+            .welcome(Welcome(schema: schema, expected: 3, credit: 4_098, head: 42, silence: .seconds(6))), proof: proof),
         FrameExample(
             "error", .error(PeerError(.retryLater, "the store's inbox is full", wait: .seconds(1)))),
         FrameExample("ping", .ping(2)),
         FrameExample("pong", .pong(4_098)),
+        FrameExample("pong with a proof", .pong(4_098), proof: proof),
         FrameExample("goodbye", .goodbye),
         FrameExample("drain", .drain),
         FrameExample(
@@ -62,6 +73,8 @@ struct FrameExample: Sendable, CustomStringConvertible {
                     Outcome(sequence: 4, turn: 44, verdict: .refused([0xa4, 0x66, 0x75, 0x6c, 0x6c])),
                     Outcome(sequence: 5, turn: 45, verdict: .rejected("not an input")),
                 ], credit: 4_101)),
+        FrameExample(
+            "receipt with a proof", .receipt([Outcome(sequence: 3, turn: 42, verdict: .applied)], credit: 4_101), proof: proof),
         FrameExample("settle", .settle(turn: 43)),
         FrameExample("settled", .settled(turn: 43, dead: ["43/0 timed out after 3 attempts"])),
         FrameExample("waiting", .waiting(turn: 43, on: "1 effect waits in queue http, no worker serves it")),
@@ -103,6 +116,7 @@ struct FrameExample: Sendable, CustomStringConvertible {
                         answer: .streamed(index: 1, message: [0x01], checkpoint: [0x07])),
                 ], credit: 11)),
         FrameExample("acknowledge", .acknowledge([lease, Lease(start: 3, counter: 8)])),
+        FrameExample("acknowledge with a proof", .acknowledge([lease]), proof: proof),
         FrameExample("cancel", .cancel([lease])),
         FrameExample("streamed", .streamed([StreamMark(lease: lease, index: 5)])),
         FrameExample(

@@ -73,6 +73,29 @@ import Testing
         #expect(text(.ping) { $0.writeNil() } == "malformed frame: ping has bytes after its end")
     }
 
+    @Test func anythingButAProofAfterTheBody() {
+        let head = "malformed frame: "
+        #expect(text(.pong) { $0.write(7) } != "read pong(0)")
+        #expect(text(.pong) { $0.writeArrayHeader(1) } == head + "the proof of a turn has 2 fields, not 1")
+        let proof = TurnProof(turn: 1, code: 2)
+        for (kind, isRead) in [(FrameKind.pong, true), (.ping, false), (.goodbye, false), (.drain, false)] {
+            let frame = text(kind) {
+                $0.writeArrayHeader(2)
+                $0.write(proof.turn)
+                $0.write(proof.code)
+            }
+            #expect(frame.hasPrefix("read") == isRead, "\(frame)")
+        }
+        let two = text(.pong) {
+            for _ in 0..<2 {
+                $0.writeArrayHeader(2)
+                $0.write(1)
+                $0.write(2)
+            }
+        }
+        #expect(two == head + "pong has bytes after its end")
+    }
+
     @Test func bytesAfterTheBody() {
         #expect(
             text(.waiting) {

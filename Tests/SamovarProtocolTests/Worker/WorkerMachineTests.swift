@@ -54,13 +54,14 @@ import Testing
     }
 
     static func hello(
-        _ claims: [Int], witness: Int, attempt: Int, of timeline: Timeline = home, slots: Int = 1
+        _ claims: [Int], witness: Int, proof: UInt64? = nil, attempt: Int, of timeline: Timeline = home, slots: Int = 1
     ) -> WorkerMachine.Action {
         let running = claims.map { JobClaim(task($0)) }
         let offer = WorkerOffer(id: id, slots: slots, queues: [.default], running: running)
         return .send(
             Envelope(
-                .hello(Hello(role: .worker(offer), schema: counter, witness: witness, attempt: attempt)), timeline: timeline))
+                .hello(Hello(role: .worker(offer), schema: counter, witness: witness, proof: proof, attempt: attempt)),
+                timeline: timeline))
     }
 
     static func send(_ frame: Frame) -> WorkerMachine.Action { .send(Envelope(frame, timeline: home)) }
@@ -366,6 +367,22 @@ import Testing
         _ = machine.received(Self.tasks([30], number: 1), now: at(0))
         let hello = Self.reconnected(&machine)
         #expect(hello == [.connect, Self.hello([30], witness: 30, attempt: 2)])
+    }
+
+    @Test func `hello shows the newest proof`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Envelope(.acknowledge([]), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
+        _ = machine.received(Self.tasks([30], number: 1), now: at(0))
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([30], witness: 12, proof: 7, attempt: 2)])
+    }
+
+    @Test func `a proof of another timeline is forgotten with it`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Envelope(.pong(0), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
+        _ = Self.reconnected(&machine)
+        let welcome = Welcome(schema: counter, head: 3, silence: .seconds(6))
+        _ = machine.received(Envelope(.welcome(welcome), timeline: abroad), now: at(0))
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 3, attempt: 3, of: abroad)])
     }
 
     @Test func anUnknownPeerSaysHelloOnTheSameSocket() {
