@@ -7,10 +7,12 @@ extension StoreMachine {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
         if hasLostTail(hello, of: seen, what: "a client") { return }
-        // A client that is sent away is not silent: its session must be there when it comes again.
-        desks[session]?.heard = now
-        // A WELCOME would wait at the gate for the disk, and the peer in silence.
-        if isJournalFull { return refuse(route, "the disk of the store is full") }
+        if isJournalFull {
+            // A client that is sent away is not silent: its session must be there when it comes again.
+            desks[session]?.heard = now
+            // A WELCOME would wait at the gate for the disk, and the peer in silence.
+            return refuse(route, "the disk of the store is full")
+        }
         if let end = state.sessions.end(of: session, witness: seen == timeline ? hello.witness : 0) {
             return send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(head))
         }
@@ -116,6 +118,10 @@ extension StoreMachine {
         let last = state.sessions.last(of: session)
         let credit = credit(of: desk)
         for submission in submissions {
+            guard submission.sequence > 0 else {
+                let text = "there is no input \(submission.sequence): the inputs of a session are numbered from 1"
+                return misuse(text, route)
+            }
             let received = desk.received
             if submission.sequence <= received, desk.fingerprints.differs(submission) {
                 let text = "input \(submission.sequence) of this session was another one: do two processes use it?"

@@ -4,8 +4,8 @@ public import SamovarCore
 /// Workers: their jobs, their answers, and their deaths.
 extension StoreMachine {
     mutating func greet(_ hello: Hello, offer: WorkerOffer, of seen: Timeline, at route: Route, now: Timestamp) {
-        let schema = hello.schema ?? Schema(name: "no program", version: 0)
-        if let mismatch = mismatch(schema, what: "worker") {
+        let unnamed = hello.schema == nil ? "this store runs \(state.engine.schema); the worker names no program" : nil
+        if let mismatch = unnamed ?? mismatch(hello.schema, what: "worker") {
             note(.warning, "refused worker \(offer.id): \(mismatch)")
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
@@ -107,17 +107,20 @@ extension StoreMachine {
     }
 
     private mutating func receive(_ results: JobResults, of worker: Dispatcher.WorkerDesk) {
-        var forged: Set<Int> = []
+        var invalid: Set<Int> = []
         for (number, row) in results.rows.enumerated() {
             if !isGenuine(row.effect, row.lease, row.token) {
                 drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
-                forged.insert(number)
+                invalid.insert(number)
+            } else if case .other = row.answer, case .streamed(index: 0, message: _, checkpoint: _) = results.answer(of: row) {
+                misuse("there is no streamed message 0: they are numbered from 1", worker.route)
+                invalid.insert(number)
             } else if hasLostTail(provenBy: row.effect.turn, what: "worker \(worker.id)") {
                 return
             }
         }
-        let genuine = forged.isEmpty ? results : JobResults(results.indices.filter { !forged.contains($0) }.map { results[$0] })
-        answers.append(genuine, of: worker)
+        let valid = invalid.isEmpty ? results : JobResults(results.indices.filter { !invalid.contains($0) }.map { results[$0] })
+        answers.append(valid, of: worker)
     }
 
     /// Tells workers of the answers that were taken in this round.

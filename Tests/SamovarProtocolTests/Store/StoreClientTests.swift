@@ -81,6 +81,19 @@ import Testing
         #expect(rig.stop == nil)
     }
 
+    @Test(arguments: [Int.min, -1, 0])
+    func `a number less than 1 is misuse, and what stood before it in the frame is taken`(_ number: Int) throws {
+        let rig = try Self.rig()
+        let add = packed(Shop.Input.add(1))
+        let frame = Frame.send(
+            [Submission(sequence: 1, input: add), Submission(sequence: number, input: add), Submission(sequence: 2, input: add)],
+            confirmed: 0)
+        let misuse = PeerError(.misuse, "there is no input \(number): the inputs of a session are numbered from 1")
+        #expect(rig.exchange(frame, from: client(1)) == [.error(misuse), .receipt([applied(1, 2)], credit: 4_096)])
+        #expect(try rig.state().total == 1)
+        #expect(rig.machine.counters.droppedFrames == 1)
+    }
+
     @Test func sessionsTakeTurns() throws {
         let rig = try Self.rig { $0.turnsPerRound = 2 }
         rig.connectClient(2)

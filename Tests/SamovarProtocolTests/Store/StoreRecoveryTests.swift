@@ -309,6 +309,22 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)]), from: client(2)) == [.receipt([applied(1, 2)], credit: 4_096)])
     }
 
+    @Test func `a HELLO that is late is no sign of life of the newer connection, so that it is welcome after the silence`() throws {
+        let rig = try Rig()
+        rig.connectClient(1, attempt: 5)
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        let late = Frame.error(PeerError(.superseded, "a newer connection uses this identity"))
+        for _ in 0..<6 {
+            rig.tick(.seconds(1))
+            #expect(rig.connectClient(1, attempt: 1, at: client(2)) == [late])
+        }
+        rig.tick(.seconds(1))
+        guard case .welcome? = rig.connectClient(1, attempt: 1, at: client(2)).first else {
+            Issue.record("whoever died holds the identity for ever")
+            return
+        }
+    }
+
     @Test func aNewerConnectionOfAWorkerSupersedesTheOlder() throws {
         let rig = try Rig()
         rig.connectWorker(1, attempt: 1, at: worker(1))

@@ -49,6 +49,14 @@ import Testing
         #expect(try rig.state().done == ["one", "two"])
     }
 
+    @Test func `The number 0 is misuse and not acknowledged, and the other results of the frame are taken`() throws {
+        let (rig, task) = try Self.running()
+        let frame = Frame.result([task.streamed(0, "zero"), task.streamed(1, "one")], credit: 9)
+        let misuse = PeerError(.misuse, "there is no streamed message 0: they are numbered from 1")
+        #expect(rig.exchange(frame, from: worker(1)) == [.error(misuse), .streamed([mark(task, 1)])])
+        #expect(try rig.state().done == ["one"])
+    }
+
     @Test func `The next attempt is given number and checkpoint, and goes on from there`() throws {
         let (rig, task) = try Self.running()
         rig.exchange(
