@@ -214,6 +214,11 @@ let package = Package(
             name: "ContractTests",
             dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", logging] + samovar,
             swiftSettings: settings),
+        // Peers that know docs/protocol.md alone: neither frames nor machines of ours, but sockets and MessagePack.
+        .testTarget(
+            name: "ForeignPeerTests",
+            dependencies: ["ProcessSupport", "ContractProgram", "CounterExample", "ZeroMQ", "MessagePack"],
+            swiftSettings: settings),
         .testTarget(
             name: "CommandTests",
             dependencies: [
