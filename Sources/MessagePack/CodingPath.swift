@@ -75,7 +75,7 @@ func describe(path: [any CodingKey]) -> String {
         if let index = key.intValue, key.stringValue == "Index \(index)" {
             text += "[\(index)]"
         } else {
-            text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            text += (text.isEmpty ? "" : ".") + quote(key.stringValue)
         }
     }
     return text

@@ -1,3 +1,9 @@
+/// What was read, as an error repeats it: at most its first 40 scalars, for it may be as long as the whole input.
+func quote(_ text: String) -> String {
+    let shown = String(text.unicodeScalars.prefix(40))
+    return shown.utf8.count < text.utf8.count ? "\(shown)…" : shown
+}
+
 /// The errors, made out of line so that the reads stay small.
 ///
 /// They change nothing, but are mutating as the reads are: for another method a read would copy the whole reader, and before it knows
@@ -53,9 +59,7 @@ extension MessagePackReader {
                 return "an integer \(try reader.readUInt64())"
             case .float: return "a float \(try reader.readDouble())"
             case .string:
-                let text = try reader.readString()
-                let shown = text.prefix(40)
-                return "a string \"\(shown)\(shown.utf8.count < text.utf8.count ? "…" : "")\""
+                return "a string \"\(quote(try reader.readString()))\""
             case .binary: return "binary data of \(try reader.readBinary().count) bytes"
             case .array: return "an array of \(try reader.readArrayHeader())"
             case .map: return "a map of \(try reader.readMapHeader())"

@@ -19,6 +19,18 @@ import Testing
                 == "expected one case of Message, found 2; allowed: tick, asked, add, probed, both")
     }
 
+    @Test(arguments: [true, false])
+    func `what was read is quoted with its beginning`(lenient: Bool) {
+        let long = String(repeating: "x", count: 900_000)
+        let short = String(repeating: "x", count: 40) + "…"
+        #expect(
+            failure(of: Input.self, [MessagePackValue.string(long): [:]], lenient)
+                == "unknown case \"\(short)\" for Input; allowed: increment, decrement, incrementAsync")
+        #expect(
+            failure(of: [String: Int].self, [MessagePackValue.string(long): "x"], lenient)
+                == "field \"\(short)\": expected an integer, found a string \"x\"")
+    }
+
     @Test func `a bare word that is no case is named likewise`() {
         #expect(
             failure(of: Input.self, "foo", true)

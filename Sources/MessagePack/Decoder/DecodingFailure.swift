@@ -15,9 +15,9 @@ enum DecodingFailure: Error {
         case .missingField(let name, let type, let allowed):
             return "missing field \"\(join(place, name))\" in \(type)" + list(allowed)
         case .unknownField(let name, let type, let allowed):
-            return "unknown field \"\(join(place, name))\" in \(type)" + list(allowed)
+            return "unknown field \"\(join(place, quote(name)))\" in \(type)" + list(allowed)
         case .unknownCase(let name, let type, let allowed):
-            return "unknown case \"\(name)\" for \(type)" + (path.isEmpty ? "" : " at \"\(place)\"") + list(allowed)
+            return "unknown case \"\(quote(name))\" for \(type)" + (path.isEmpty ? "" : " at \"\(place)\"") + list(allowed)
         case .notOneCase(let count, let type, let allowed):
             return (path.isEmpty ? "" : "field \"\(place)\": ") + "expected one case of \(type), found \(count)" + list(allowed)
         }

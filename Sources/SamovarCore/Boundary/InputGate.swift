@@ -47,7 +47,7 @@ public struct InputGate<P: Program>: Sendable {
     package func opened() -> Check {
         let check = make()
         return { [name] input, state, turn in
-            check(input, state, turn).map { "\(name): \(String($0.prefix(1_000)))" }
+            check(input, state, turn).map { "\(name): \($0)".bounded() }
         }
     }
 }

@@ -26,7 +26,7 @@ public struct Failure: Hashable, Codable, Sendable, CustomStringConvertible {
     /// A failure; for tests of `failed`.
     public init(reason: Reason, text: String, attempts: Int) {
         self.reason = reason
-        self.text = String(text.prefix(1_000))
+        self.text = text.bounded()
         self.attempts = attempts
     }
 

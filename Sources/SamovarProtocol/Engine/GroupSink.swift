@@ -96,7 +96,7 @@ final class GroupSink<P: Program> {
             try codec.encode(value, into: &group.encoded)
             return start..<group.encoded.count
         } catch {
-            group.failure = .unencodable("\(error)", root: group.root)
+            group.fail(error)
             return start..<start
         }
     }

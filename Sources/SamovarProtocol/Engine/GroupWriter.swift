@@ -48,7 +48,7 @@ final class GroupWriter {
     @exclusivity(unchecked) private var givenBytes = 0
     /// The largest effect of the group.
     @exclusivity(unchecked) private var largestEffect = 0
-    @exclusivity(unchecked) @usableFromInline var failure: GroupLimit?
+    @exclusivity(unchecked) private(set) var failure: GroupLimit?
 
     init(_ log: TurnLog) {
         self.log = log
@@ -174,6 +174,12 @@ final class GroupWriter {
     func endOrders() {
         hash = orders.value
         orders = CommandHash()
+    }
+
+    /// A value of the group refuses to be encoded.
+    @usableFromInline
+    func fail(_ error: any Error) {
+        failure = .unencodable("\(error)".bounded(), root: root)
     }
 
     /// The limit that the group has passed; nil if there is none.

@@ -66,6 +66,10 @@ enum MigratedValue: String, Sendable {
 public struct MigrationError: Error, Equatable, Sendable, CustomStringConvertible {
     public let text: String
     public var description: String { text }
+
+    init(text: String) {
+        self.text = text.bounded()
+    }
 }
 
 /// All migrations of a program, by version.

@@ -92,6 +92,10 @@ extension ProgramEngine {
 public struct SeedError: Error, Equatable, Sendable, CustomStringConvertible {
     public let text: String
     public var description: String { text }
+
+    init(text: String) {
+        self.text = text.bounded()
+    }
 }
 
 /// A worker's answer that is not a message of this program.
@@ -100,7 +104,7 @@ public struct UnreadableAnswer: Error, Equatable, Sendable, CustomStringConverti
 
     @usableFromInline
     init(text: String) {
-        self.text = text
+        self.text = text.bounded()
     }
 
     public var description: String { text }

@@ -154,7 +154,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
         @usableFromInline
         init(_ verdict: Outcome.Verdict) {
-            self.verdict = verdict
+            self.verdict = verdict.bounded
         }
     }
 
@@ -174,7 +174,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
             return .success(try P.accept(value, state, turn))
         } catch {
             do {
-                return .failure(Refused(.refused(try encoded(refusal: error))))
+                return .failure(Refused(try verdict(of: error)))
             } catch let failure {
                 return .failure(Refused(.rejected("refused, with a reason that cannot be encoded: \(failure)")))
             }
@@ -182,7 +182,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 
     @usableFromInline
-    func encoded(refusal: P.Refusal) throws -> [UInt8] { try encoder.encode(refusal) }
+    func verdict(of refusal: P.Refusal) throws -> Outcome.Verdict { Outcome.Verdict(refusal: try encoder.encode(refusal)) }
 
     @inlinable
     public func take(

@@ -65,7 +65,7 @@ public struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
 
     public init(turn: Int, _ text: String, _ divergence: Divergence? = nil) {
         self.turn = turn
-        self.text = text
+        self.text = text.bounded()
         self.divergence = divergence
     }
 

@@ -86,7 +86,8 @@ extension StoreState {
             guard outcomes.allSatisfy({ $0.sequence > 0 && $0.sequence <= last }) else {
                 throw WireError.malformed("session \(id) has outcomes of inputs that it never sent")
             }
-            sessions.restore(id, last: last, outcomes: outcomes)
+            // A former build has kept texts of any length.
+            sessions.restore(id, last: last, outcomes: outcomes.map(\.bounded))
         }
         _ = try reader.readList { reader in
             try reader.readFields(2, of: "a worker")

@@ -33,6 +33,8 @@ struct EffectLedger: Equatable, Sendable {
 
     /// Cancelled effects that are remembered, the newest.
     static let cancelledLimit = 1_000
+    /// Effects of a root that are told one by one.
+    static let reportLimit = 100
 
     private(set) var open: EffectTable<OpenEffect> = EffectTable()
     private(set) var dead: [EffectID: Dead] = [:]
@@ -172,12 +174,14 @@ struct EffectLedger: Equatable, Sendable {
 
     private func root(_ turn: Int) -> EffectID { EffectID(turn: turn, ordinal: 0) }
 
-    /// The dead and the cancelled effects of a root in words, for a receipt.
+    /// The dead and the cancelled effects of a root in words, for a receipt; the oldest, if there are many.
     func report(of root: Int) -> [String] {
         let dead = dead.values.filter { $0.effect.root == root }
             .map { (id: $0.effect.id, text: "effect \($0.effect.id) in queue \($0.effect.queue) \($0.failure)") }
         let cancelled = cancelled.filter { $0.root == root }
             .map { (id: $0.id, text: "effect \($0.id), “\($0.label)”, was cancelled") }
-        return (dead + cancelled).sorted { $0.id < $1.id }.map(\.text)
+        let all = dead + cancelled
+        let told = all.sorted { $0.id < $1.id }.prefix(Self.reportLimit).map { $0.text.bounded() }
+        return told + (all.count > told.count ? ["and \(all.count - told.count) more"] : [])
     }
 }

@@ -41,7 +41,7 @@ public enum StoreAction: Equatable, Sendable {
     case note(Note)
 }
 
-/// A line for the log.
+/// A line for the log, of at most 1,000 characters.
 public struct Note: Equatable, Sendable {
     public enum Level: Sendable { case info, warning, error }
     public var level: Level
@@ -49,7 +49,7 @@ public struct Note: Equatable, Sendable {
 
     public init(_ level: Level, _ text: String) {
         self.level = level
-        self.text = text
+        self.text = text.bounded()
     }
 }
 

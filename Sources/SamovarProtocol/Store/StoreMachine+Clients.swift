@@ -215,7 +215,7 @@ extension StoreMachine {
                 parts.append("\(count(waiting, "effect")) \(waiting == 1 ? "waits" : "wait") in queue \(queue)\(why)")
             }
         }
-        return parts.joined(separator: "; ")
+        return parts.joined(separator: "; ").bounded()
     }
 }
 

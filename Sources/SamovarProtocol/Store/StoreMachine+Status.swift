@@ -90,7 +90,7 @@ extension StoreMachine {
             "id": .string("\(id)"),
             "slots": number(desk.slots),
             "running": number(desk.running),
-            "queues": .array(desk.queues.map { .string($0.name) }),
+            "queues": .array(desk.queues.map { .string($0.name.bounded()) }),
             "progress": .array(progress(of: desk)),
             "silentMilliseconds": number(Int((now - desk.heard).microseconds / 1_000)),
         ]
@@ -108,7 +108,7 @@ extension StoreMachine {
         let names = Set(waiting.keys).union(running.keys)
         return names.sorted().map { queue in
             [
-                "name": .string(queue.name),
+                "name": .string(queue.name.bounded()),
                 "waiting": number(waiting[queue] ?? 0),
                 "running": number(running[queue] ?? 0),
                 "served": .bool(dispatcher.isServed(queue)),
@@ -116,9 +116,9 @@ extension StoreMachine {
         }
     }
 
-    /// At most 1,000 open and 1,000 dead effects, the oldest first.
+    /// At most 1,000 open and 1,000 dead effects, the oldest first, and no more payload than fits a reply.
     func effects() -> MessagePackValue {
-        let open = state.ledger.open.values.sorted { $0.id < $1.id }.prefix(1_000).map { effect in
+        let open = shown(state.ledger.open.values.sorted { $0.id < $1.id }, \.payload).map { effect in
             let holder = dispatcher.assignment(of: effect.id)
             return describe(
                 effect,
@@ -129,7 +129,7 @@ extension StoreMachine {
                     MessagePackPair("streamed", number(effect.place?.index ?? 0)),
                 ])
         }
-        let dead = state.ledger.dead.values.sorted { $0.effect.id < $1.effect.id }.prefix(1_000).map { dead in
+        let dead = shown(state.ledger.dead.values.sorted { $0.effect.id < $1.effect.id }, \.effect.payload).map { dead in
             describe(
                 dead.effect,
                 [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
@@ -140,13 +140,21 @@ extension StoreMachine {
         ]
     }
 
+    private func shown<Entry>(_ entries: [Entry], _ payload: (Entry) -> [UInt8]) -> ArraySlice<Entry> {
+        var room = settings.adminReplyBytes
+        return entries.prefix(1_000).prefix {
+            room -= payload($0).count
+            return room >= 0
+        }
+    }
+
     private func describe(_ effect: OpenEffect, _ more: [MessagePackPair]) -> MessagePackValue {
         var reader = MessagePackReader(effect.payload)
         // What cannot be shown is shown as bytes: it must not hide the rest of the list.
         let payload = (try? reader.readValue()) ?? .binary(effect.payload)
         let common: [MessagePackPair] = [
             MessagePackPair("effect", .string("\(effect.id)")),
-            MessagePackPair("queue", .string(effect.queue.name)),
+            MessagePackPair("queue", .string(effect.queue.name.bounded())),
             MessagePackPair("root", number(effect.root)),
             MessagePackPair("failures", number(effect.failures)),
             MessagePackPair("deaths", number(effect.deaths)),

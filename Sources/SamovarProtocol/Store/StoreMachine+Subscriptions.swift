@@ -38,7 +38,7 @@ extension StoreMachine {
         } catch let limit as GroupLimit {
             stop(limit)
         } catch {
-            stop(.unencodable("the message of a subscription cannot be read again: \(error)", root: head + 1))
+            stop(.unencodable("the message of a subscription cannot be read again: \(error)".bounded(), root: head + 1))
         }
     }
 

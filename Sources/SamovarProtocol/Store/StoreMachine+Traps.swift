@@ -101,7 +101,7 @@ public struct TrapError: Error, Equatable, Sendable, CustomStringConvertible {
 
     public init(turn: Int, _ text: String) {
         self.turn = turn
-        self.text = text
+        self.text = text.bounded()
     }
 
     public var description: String { turn > 0 ? "turn \(turn): \(text)" : text }

@@ -248,7 +248,7 @@ extension StoreMachine {
         let isDeath = reason == .workerDied && !effect.isSource
         let failures = effect.failures + (isDeath ? 0 : 1)
         let deaths = effect.deaths + (isDeath ? 1 : 0)
-        let text = String(text.prefix(1_000))
+        let text = text.bounded()
         let pause: Duration? =
             if isPermanent { nil } else if isDeath {
                 // Two deaths may be bad luck; one more, alone on an empty worker, is evidence.

@@ -81,6 +81,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var drain: Duration = .seconds(5)
     /// Effects that one request of an operator may requeue or drop.
     public var adminEffects = 10_000
+    /// Payloads of effects that one reply to an operator lists, of the open ones and of the dead.
+    public var adminReplyBytes = 4 << 20
     /// Requests that wait for a turn or for an effect to close.
     public var waiters = 10_000
 

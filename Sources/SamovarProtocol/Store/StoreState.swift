@@ -79,7 +79,7 @@ struct StoreState {
             sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: .applied))
         case .refused(let verdict):
             guard case .client(let session, let sequence) = record.origin else { return }
-            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict))
+            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict.bounded))
         case .attemptFailed(let effect, let reason, _, let notBefore):
             ledger.attemptFailed(effect, reason, lease: record.origin.lease, notBefore: notBefore)
         case .done(let effect): ledger.close(effect)

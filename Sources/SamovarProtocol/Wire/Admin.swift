@@ -31,13 +31,13 @@ public struct AdminRequest: Equatable, Sendable {
 
 public struct AdminReply: Equatable, Sendable {
     public var id: Int
-    /// Why it was not done; nil if it was.
+    /// Why it was not done, in at most 1,000 characters; nil if it was.
     public var refusal: String?
     public var value: MessagePackValue
 
     public init(id: Int, refusal: String? = nil, value: MessagePackValue = .nil) {
         self.id = id
-        self.refusal = refusal
+        self.refusal = refusal?.bounded()
         self.value = value
     }
 

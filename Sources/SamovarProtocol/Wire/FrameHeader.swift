@@ -113,7 +113,7 @@ public enum WireError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .foreign: "not a Samovar frame"
         case .version(let version): "wire version \(version); this build speaks \(FrameHeader.wireVersion)"
-        case .malformed(let what): "malformed frame: \(what)"
+        case .malformed(let what): "malformed frame: \(what)".bounded()
         }
     }
 }

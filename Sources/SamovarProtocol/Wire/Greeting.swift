@@ -51,6 +51,9 @@ public struct WorkerOffer: Equatable, Sendable {
     /// Jobs that it holds from an earlier connection, answered or not.
     public var running: [JobClaim]
 
+    /// The most queues that a worker may serve, and the most bytes of the name of one.
+    public static let queueLimit = 1_024
+
     public init(id: WorkerID, slots: Int, queues: [Queue], limits: [Queue: Int] = [:], running: [JobClaim] = []) {
         self.id = id
         self.slots = slots
@@ -114,6 +117,7 @@ public struct PeerError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     public var code: Code
+    /// At most 1,000 characters.
     public var text: String
     /// For `resync`, the number expected next.
     public var expected: Int
@@ -122,7 +126,7 @@ public struct PeerError: Error, Equatable, Sendable, CustomStringConvertible {
 
     public init(_ code: Code, _ text: String, expected: Int = 0, wait: Duration = .zero) {
         self.code = code
-        self.text = text
+        self.text = text.bounded()
         self.expected = expected
         self.wait = wait
     }
@@ -203,7 +207,11 @@ extension WorkerOffer {
         guard (1...65_536).contains(slots) else { throw WireError.malformed("\(slots) slots; 1 to 65,536 are possible") }
         queues = []
         limits = [:]
-        for (queue, limit) in try reader.readList({ try $0.readQueue() }) {
+        let offered = try reader.readList { try $0.readOfferedQueue() }
+        guard offered.count <= Self.queueLimit else {
+            throw WireError.malformed("\(offered.count) queues; \(Self.queueLimit) at most")
+        }
+        for (queue, limit) in offered {
             queues.append(queue)
             limits[queue] = limit
         }
@@ -248,7 +256,7 @@ extension PeerError {
         let number = try reader.readInt()
         guard let code = Code(rawValue: number) else { throw WireError.malformed("unknown error code \(number)") }
         self.code = code
-        text = try reader.readString()
+        text = try reader.readString().bounded()
         expected = try reader.readInt()
         wait = try reader.readMilliseconds()
     }
@@ -256,14 +264,22 @@ extension PeerError {
 
 extension MessagePackReader {
     /// The name of a queue, or an array of the name and how many of its jobs a worker holds at once.
-    fileprivate mutating func readQueue() throws -> (Queue, limit: Int?) {
-        guard try peekType() == .array else { return (Queue(try readString()), nil) }
+    fileprivate mutating func readOfferedQueue() throws -> (Queue, limit: Int?) {
+        guard try peekType() == .array else { return (try readQueueName(), nil) }
         try readFields(2, of: "a queue")
-        let queue = Queue(try readString())
+        let queue = try readQueueName()
         let limit = try readInt()
         guard (1...65_536).contains(limit) else {
             throw WireError.malformed("\(limit) jobs of queue \(queue); 1 to 65,536 are possible")
         }
         return (queue, limit)
+    }
+
+    private mutating func readQueueName() throws -> Queue {
+        let name = try readString()
+        guard name.utf8.count <= WorkerOffer.queueLimit else {
+            throw WireError.malformed("a queue's name of \(name.utf8.count) bytes; \(WorkerOffer.queueLimit) at most")
+        }
+        return Queue(name)
     }
 }

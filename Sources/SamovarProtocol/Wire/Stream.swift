@@ -48,7 +48,7 @@ public struct JobProgress: Equatable, Sendable {
 
     public init(fraction: Double? = nil, text: String? = nil) {
         self.fraction = fraction.flatMap { $0.isFinite ? min(max($0, 0), 1) : nil }
-        self.text = text.map { String($0.prefix(Self.textLimit)) }
+        self.text = text.map { $0.bounded(to: Self.textLimit) }
     }
 }
 

@@ -34,10 +34,13 @@ public struct Outcome: Equatable, Sendable {
     public enum Verdict: Equatable, Sendable {
         /// `update` was called; the turn is on disk.
         case applied
-        /// `accept` refused it; the program's refusal in MessagePack.
+        /// `accept` refused it; the program's refusal in MessagePack, at most `refusalLimit` bytes.
         case refused([UInt8])
-        /// It could not be read as an input of this program, or a gate rejected it: the reason in words.
+        /// It could not be read as an input of this program, or a gate rejected it: the reason in at most 1,000 characters.
         case rejected(String)
+
+        /// The bytes of a program's refusal. It is kept until its client confirms it.
+        public static let refusalLimit = 64 << 10
     }
 
     public var sequence: Int
@@ -67,7 +70,23 @@ public struct Outcome: Equatable, Sendable {
     }
 }
 
+extension Outcome {
+    /// The same with a bounded text.
+    var bounded: Self { Outcome(sequence: sequence, turn: turn, verdict: verdict.bounded) }
+}
+
 extension Outcome.Verdict {
+    /// The same with a bounded text: it is kept until its client confirms it, and must not repeat the whole input.
+    var bounded: Self {
+        if case .rejected(let text) = self { .rejected(text.bounded()) } else { self }
+    }
+
+    /// What becomes of an input that `accept` refuses with these bytes.
+    init(refusal bytes: [UInt8]) {
+        let isShort = bytes.count <= Self.refusalLimit
+        self = isShort ? .refused(bytes) : .rejected("refused, with a reason of \(bytes.count) bytes; \(Self.refusalLimit) at most")
+    }
+
     /// Two values: a number for the case, and what belongs to it.
     func write(to writer: inout MessagePackWriter) {
         switch self {

@@ -232,8 +232,8 @@ extension JobResult.Answer {
             guard bytes > limit else { return nil }
             return .failed(.unhandled, "an answer of \(bytes) bytes; \(limit) at most", permanent: true)
         case .failed(let reason, let text, let permanent):
-            let limit = 1_000
-            return text.utf8.count > limit ? .failed(reason, String(text.prefix(limit)), permanent: permanent) : nil
+            let bounded = text.bounded()
+            return bounded.utf8.count < text.utf8.count ? .failed(reason, bounded, permanent: permanent) : nil
         case .returned, .streamed:
             return nil
         }
