@@ -1,10 +1,6 @@
-/// Does to a journal what a store asks for, one thing after the other, and says what came of it. It decides which errors are
-/// waited out and which end the store; when it is called, and on which thread, is its host's business.
+/// Appends what a store has computed, one batch after the other, and says what came of it. It decides which errors are waited out and
+/// which end the store; when it is called, and on which thread, is its host's business. Snapshots are ``JournalMaintenance``'s.
 public struct JournalClerk: ~Copyable {
-    public enum Work: Sendable {
-        case append(Batch)
-        case save(Snapshot)
-    }
 
     public enum News: Sendable {
         case committed(through: Int)
@@ -13,8 +9,6 @@ public struct JournalClerk: ~Copyable {
         case freed
         /// The journal cannot be used any more.
         case failed(JournalError)
-        case saved(bytes: Int)
-        case snapshotFailed(JournalError)
     }
 
     /// How long to wait before work that found the disk full is tried again.
@@ -30,40 +24,25 @@ public struct JournalClerk: ~Copyable {
     }
 
     /// - Parameter waiting: Whether a full disk may be waited for; if not, it is a failure.
-    /// - Returns: False if the same work is to be tried again after ``pause``.
-    public mutating func perform(_ work: Work, waiting: Bool, report: (News) -> Void) -> Bool {
+    /// - Returns: False if the same batch is to be tried again after ``pause``.
+    public mutating func append(_ batch: Batch, waiting: Bool, report: (News) -> Void) -> Bool {
         guard !hasFailed else { return true }
         do throws(JournalError) {
-            switch work {
-            case .append(let batch):
-                try journal.append(batch)
-                if isFull { report(.freed) }
-                isFull = false
-                report(.committed(through: batch.last))
-            case .save(let snapshot):
-                try journal.save(snapshot)
-                report(.saved(bytes: snapshot.bytes.count))
-            }
+            try journal.append(batch)
+            if isFull { report(.freed) }
+            isFull = false
+            report(.committed(through: batch.last))
             return true
         } catch {
-            return failed(work, error, waiting: waiting, report)
-        }
-    }
-
-    private mutating func failed(_ work: Work, _ error: JournalError, waiting: Bool, _ report: (News) -> Void) -> Bool {
-        switch work {
-        case .append where error.code == .full && waiting:
+            guard error.code == .full && waiting else {
+                hasFailed = true
+                report(.failed(error))
+                return true
+            }
             if !isFull { report(.full(error)) }
             isFull = true
             return false
-        case .save where error.code == .full:
-            // A snapshot is a cache: the store goes on without it.
-            report(.snapshotFailed(error))
-        case .append, .save:
-            hasFailed = true
-            report(.failed(error))
         }
-        return true
     }
 
     /// Gives the journal up.

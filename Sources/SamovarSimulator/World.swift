@@ -121,6 +121,7 @@ final class World {
         case .jobEnded(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobEnded(job) }
         case .jobPours(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobPours(job) }
         case .diskDone(let incarnation): if store.incarnation == incarnation { try store.diskDone() }
+        case .maintenanceDone(let incarnation): if store.incarnation == incarnation { store.maintenanceDone() }
         case .connected(let link): connected(link)
         case .broke(let link): broke(link)
         case .arrive(let link, let direction): arrive(link, direction)
@@ -150,6 +151,8 @@ final class World {
         try storeDied("the end", isOrderly: true)
         try store.start(drift: 0, wall: wall)
         try storeDied("the end", isOrderly: true)
+        // What was trimmed cannot be replayed.
+        guard disk.first == 1 else { return }
         disk.dropSnapshots()
         try store.start(drift: 0, wall: wall)
     }

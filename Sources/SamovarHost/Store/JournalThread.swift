@@ -7,10 +7,10 @@ import Synchronization
 /// The journal's own thread: commits batches in order, one at a time, while the loop computes the next.
 ///
 /// What it does, and which errors end the store, its ``JournalClerk`` knows. Never more than a few entries wait: the store
-/// machine hands out a batch only when the one before it is on disk, and a snapshot beside it.
+/// machine hands out a batch only when the one before it is on disk.
 final class JournalThread: Sendable {
     enum Work: Sendable {
-        case journal(JournalClerk.Work)
+        case append(Batch)
         case end
     }
 
@@ -31,7 +31,7 @@ final class JournalThread: Sendable {
         thread.start()
     }
 
-    func post(_ work: JournalClerk.Work) { post(.journal(work)) }
+    func append(_ batch: Batch) { post(.append(batch)) }
 
     private func post(_ work: Work) {
         queue.withLock { $0.append(work) }
@@ -50,8 +50,8 @@ final class JournalThread: Sendable {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
             switch work {
-            case .journal(let work):
-                while !perform(work, with: &clerk) { Thread.sleep(forTimeInterval: pause) }
+            case .append(let batch):
+                while !append(batch, with: &clerk) { Thread.sleep(forTimeInterval: pause) }
             case .end:
                 clerk.close { report(.journal($0)) }
                 return report(.ended)
@@ -59,13 +59,11 @@ final class JournalThread: Sendable {
         }
     }
 
-    private func perform(_ work: JournalClerk.Work, with clerk: inout JournalClerk) -> Bool {
-        if case .append = work { CrashPoint.pass(.storeBeforeAppend) }
-        let isDone = clerk.perform(work, waiting: !stopping.load(ordering: .acquiring)) { news in
+    private func append(_ batch: Batch, with clerk: inout JournalClerk) -> Bool {
+        CrashPoint.pass(.storeBeforeAppend)
+        return clerk.append(batch, waiting: !stopping.load(ordering: .acquiring)) { news in
             if case .committed = news { CrashPoint.pass(.storeAfterAppend) }
             report(.journal(news))
         }
-        if case .save = work { CrashPoint.pass(.storeAfterSnapshot) }
-        return isDone
     }
 }

@@ -217,8 +217,6 @@ final class StoreLoop: Sendable {
                 logger.error("\(error)")
                 machine.journalIsFull(true, now: now)
             case .journal(.journal(.freed)): machine.journalIsFull(false, now: now)
-            // Snapshots are the upkeep's.
-            case .journal(.journal(.saved)), .journal(.journal(.snapshotFailed)): break
             case .journal(.journal(.failed(let error))): throw StoreError(error)
             case .journal(.ended): break
             case .upkeep(let news): try take(news, &machine)
@@ -228,18 +226,18 @@ final class StoreLoop: Sendable {
 
     private func take(_ news: UpkeepThread.News, _ machine: inout StoreMachine) throws {
         switch news {
-        case .saved(let bytes): machine.snapshotSaved(bytes: bytes)
-        case .notSaved(let reason):
+        case .maintained(.saved(let bytes)): machine.snapshotSaved(bytes: bytes)
+        case .maintained(.notSaved(let reason)):
             logger.error("no snapshot: \(reason)")
             machine.snapshotSaved(bytes: nil)
-        case .trimmed(let turn): logger.info("trimmed the journal up to turn \(turn)")
-        case .notTrimmed(let reason): logger.error("the journal is not trimmed: \(reason)")
+        case .maintained(.trimmed(let turn)): logger.info("trimmed the journal up to turn \(turn)")
+        case .maintained(.notTrimmed(let reason)): logger.error("the journal is not trimmed: \(reason)")
         case .copied(let turn): machine.exportCopied(through: turn)
         case .exported: machine.exportEnded(nil)
         case .notExported(let reason):
             logger.error("no backup: \(reason)")
             machine.exportEnded(reason)
-        case .failed(let error): throw StoreError(error)
+        case .maintained(.failed(let error)): throw StoreError(error)
         }
     }
 
@@ -255,9 +253,9 @@ final class StoreLoop: Sendable {
         case .publish(let envelope, let instance):
             CrashPoint.pass(.storeBeforeView, if: envelope.kind == .view)
             try sockets.publish(envelope, of: instance)
-        case .append(let first, let last, let bytes): journal.post(.append(Batch(first: first, last: last, bytes: bytes)))
-        case .save(let turn, let bytes): upkeep.post(.save(Snapshot(turn: turn, bytes: bytes)))
-        case .snapshot(let turn): upkeep.post(.snapshot(through: turn))
+        case .append(let first, let last, let bytes): journal.append(Batch(first: first, last: last, bytes: bytes))
+        case .save(let turn, let bytes): upkeep.post(.maintain(.save(Snapshot(turn: turn, bytes: bytes))))
+        case .snapshot(let turn): upkeep.post(.maintain(.snapshot(through: turn)))
         case .export(let turn, let folder): upkeep.post(.export(through: turn, folder: folder))
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
@@ -275,9 +273,9 @@ final class StoreLoop: Sendable {
             for news in mailbox.takeAll() {
                 switch news {
                 case .journal(.ended): return
-                case .journal(.journal(.failed(let error))), .upkeep(.failed(let error)):
+                case .journal(.journal(.failed(let error))), .upkeep(.maintained(.failed(let error))):
                     logger.error("the journal failed at the end: \(error)")
-                case .upkeep(.notSaved(let reason)): logger.error("no snapshot: \(reason)")
+                case .upkeep(.maintained(.notSaved(let reason))): logger.error("no snapshot: \(reason)")
                 default: break
                 }
             }

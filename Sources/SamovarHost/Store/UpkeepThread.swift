@@ -12,25 +12,17 @@ import Synchronization
 /// bounded page at a time, and commits go on in between.
 final class UpkeepThread: Sendable {
     enum Work: Sendable {
-        case save(Snapshot)
-        /// Make a snapshot as of this turn from the journal.
-        case snapshot(through: Int)
+        case maintain(JournalMaintenance.Work)
         /// Copy the journal up to this turn into a new folder.
         case export(through: Int, folder: String)
         case end
     }
 
     enum News: Sendable {
-        /// A snapshot of so many bytes was kept.
-        case saved(bytes: Int)
-        case notSaved(String)
-        case trimmed(through: Int)
-        case notTrimmed(String)
+        case maintained(JournalMaintenance.Report)
         case copied(through: Int)
         case exported
         case notExported(String)
-        /// The disk failed.
-        case failed(JournalError)
     }
 
     private let queue = Mutex<Deque<Work>>([])
@@ -84,20 +76,19 @@ final class UpkeepThread: Sendable {
 
     private func work() {
         lowerPriority()
-        var verified: Set<Int> = []
-        // Behind the snapshots of earlier starts.
-        trim(&verified)
+        var journal = opened.journal
+        var maintenance = JournalMaintenance(retain: retain, program: program) { [self] in
+            isStopping
+        } report: { [report] news in
+            if case .saved = news { CrashPoint.pass(.storeAfterSnapshot) }
+            report(.maintained(news))
+        }
+        maintenance.trim(&journal)
         while true {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
             switch work {
-            case .save(let snapshot):
-                save { snapshot }
-                trim(&verified)
-            case .snapshot(let turn):
-                guard !isStopping else { continue }
-                save { try makeSnapshot(through: turn) }
-                trim(&verified)
+            case .maintain(let work): maintenance.perform(work, on: &journal)
             case .export(let turn, let folder):
                 guard !isStopping else { continue }
                 export(through: turn, to: folder)
@@ -116,17 +107,14 @@ final class UpkeepThread: Sendable {
 
     // MARK: Snapshots
 
-    /// A snapshot is a cache: the store goes on without it.
-    private func save(_ make: () throws -> Snapshot) {
-        do {
-            let snapshot = try make()
-            try opened.journal.save(snapshot)
-            CrashPoint.pass(.storeAfterSnapshot)
-            report(.saved(bytes: snapshot.bytes.count))
-        } catch let error as JournalError where error.code == .inputOutput {
-            report(.failed(error))
-        } catch {
-            report(.notSaved("\(error)"))
+    private var program: JournalMaintenance.Program {
+        JournalMaintenance.Program { [self] turn in
+            try makeSnapshot(through: turn)
+        } check: { [self] snapshot in
+            try mark.during(thread: TrapSignals.thread) {
+                var machine = machine()
+                try machine.restore(snapshot: snapshot.bytes)
+            }
         }
     }
 
@@ -140,47 +128,6 @@ final class UpkeepThread: Sendable {
                 try proceed()
             }
             return Snapshot(turn: shadow.head, bytes: try shadow.snapshot())
-        }
-    }
-
-    // MARK: Trimming
-
-    private func trim(_ verified: inout Set<Int>) {
-        guard let retain else { return }
-        do {
-            let readable = try opened.journal.snapshots().filter { turn in
-                guard !verified.contains(turn) else { return true }
-                try proceed()
-                guard isReadable(turn) else { return false }
-                verified.insert(turn)
-                return true
-            }
-            verified.formIntersection(readable)
-            let journal = opened.journal
-            guard let limit = Retention.limit(last: journal.last, keeping: retain, verified: readable), limit >= journal.first
-            else { return }
-            let first = journal.first
-            while try journal.trim(through: limit) { try proceed() }
-            if journal.first > first { report(.trimmed(through: journal.first - 1)) }
-        } catch let error as JournalError where error.code == .inputOutput {
-            report(.failed(error))
-        } catch {
-            if !isStopping { report(.notTrimmed("\(error)")) }
-        }
-    }
-
-    /// Whether a snapshot on disk is whole, and whether this program understands it.
-    private func isReadable(_ turn: Int) -> Bool {
-        do {
-            let snapshot = try opened.journal.snapshot(at: turn)
-            try mark.during(thread: TrapSignals.thread) {
-                var machine = machine()
-                try machine.restore(snapshot: snapshot.bytes)
-            }
-            return true
-        } catch {
-            report(.notTrimmed("the snapshot of turn \(turn) cannot be used: \(error)"))
-            return false
         }
     }
 

@@ -14,6 +14,8 @@ final class Disk {
     struct StoredSnapshot {
         var snapshot: Snapshot
         var isRotten = false
+        /// What was saved, if something else is there now.
+        var original: Snapshot?
     }
 
     private(set) var timeline: Timeline
@@ -68,6 +70,7 @@ final class Disk {
     var isEmpty: Bool { batches.isEmpty }
     var batchCount: Int { batches.count }
     var snapshotCount: Int { kept.count }
+    var hasDamagedSnapshots: Bool { kept.contains { $0.isRotten || $0.original != nil } }
 
     func rot(batch index: Int) { batches[index].isRotten = true }
     func rot(snapshot index: Int) { kept[index].isRotten = true }
@@ -75,13 +78,17 @@ final class Disk {
     /// A snapshot whose digest is right and whose content is not: written by a build with a fault, say.
     func garble(snapshot index: Int) {
         let old = kept[index].snapshot
+        kept[index].original = kept[index].original ?? old
         kept[index].snapshot = Snapshot(turn: old.turn, bytes: Array(old.bytes.prefix(old.bytes.count / 2)))
     }
 
     /// An operator brings the damaged blocks back from the mirror.
     func repair() {
         for index in batches.indices { batches[index].isRotten = false }
-        for index in kept.indices { kept[index].isRotten = false }
+        for index in kept.indices {
+            kept[index].isRotten = false
+            if let original = kept[index].original.take() { kept[index].snapshot = original }
+        }
     }
 
     func dropSnapshots() { kept.removeAll() }

@@ -53,6 +53,8 @@ enum Event {
     case jobPours(WorkerProcess, incarnation: Int, Running)
     /// The disk has done what the store's journal thread asked of it, or tries again.
     case diskDone(incarnation: Int)
+    /// The store's maintenance thread has done the next of what it was asked for.
+    case maintenanceDone(incarnation: Int)
     case connected(Link)
     /// The peer of a link notices that it is broken.
     case broke(Link)

@@ -23,6 +23,8 @@ struct Swarm {
 
     // The disk.
     var syncTime: Instant
+    /// The newest turns that are kept at least; nil keeps all.
+    var retain: Int?
 
     // Processes.
     var roundCost: Instant
@@ -101,6 +103,8 @@ struct Swarm {
         if traits.contains(.pouring) { works += [.pouring, .pouring] }
         deadly = Work.allCases.filter(\.isDeadly).filter { _ in dice.chance(0.5) }
         sackBytes = dice.pick([0, 100, 2_000])
+        var maintenance = Dice(seed: seed, "maintenance")
+        retain = maintenance.pick([nil, nil, 1, 20, 200])
         narrow(&dice)
     }
 

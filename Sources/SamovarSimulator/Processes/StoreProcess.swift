@@ -3,10 +3,11 @@ import Journal
 import SamovarCore
 import SamovarProtocol
 
-/// The store process: the loop of `StoreLoop` around the machine, and the journal's thread with its clerk.
+/// The store process: the loop of `StoreLoop` around the machine, the journal's thread with its clerk, and that of the maintenance.
 final class StoreProcess: Process {
     private enum News {
         case journal(JournalClerk.News)
+        case maintenance(JournalMaintenance.Report)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
     }
@@ -15,8 +16,12 @@ final class StoreProcess: Process {
     private var clerk: JournalClerk?
     private var news: [News] = []
     private var inboxes: [Deque<(route: Route, parts: [[UInt8]])>] = [[], [], []]
-    private var work: Deque<JournalClerk.Work> = []
+    private var batches: Deque<Batch> = []
     private var isWriting = false
+    private var maintenance: JournalMaintenance?
+    private var maintenanceWork: Deque<JournalMaintenance.Work> = []
+    private var isMaintaining = false
+    private var isStopping = false
     /// While it drains: until when jobs may end.
     private var drainUntil: Timestamp?
 
@@ -30,6 +35,7 @@ final class StoreProcess: Process {
         guard world.survives(self) else { return }
         world.disk.reopen()
         clerk = JournalClerk(world.disk)
+        maintenance = makeMaintenance()
         guard var machine = try recover() else { return }
         try world.judge.recovered(machine)
         guard world.survives(self) else { return }
@@ -41,17 +47,22 @@ final class StoreProcess: Process {
             return try world.judge.require(false, .i4, expected: "a store that starts", seen: "\(error)")
         }
         self.machine = consume machine
+        maintain { $0.trim(&$1) }
         world.turnsTaken += 1
         wake(at: world.now)
+    }
+
+    private static func newMachine(_ world: World) -> StoreMachine {
+        let engine = TypedEngine(Mill.self, secret: world.disk.secret, limits: world.swarm.store.group)
+        return StoreMachine(
+            settings: world.swarm.store, engine: engine, timeline: world.disk.timeline, secret: world.disk.secret,
+            build: "simulated")
     }
 
     private func replay(through last: Int = .max) throws -> StoreMachine {
         let world = world
         return try world.disk.recover(through: last) {
-            let disk = world.disk
-            let engine = TypedEngine(Mill.self, secret: disk.secret, limits: world.swarm.store.group)
-            return StoreMachine(
-                settings: world.swarm.store, engine: engine, timeline: disk.timeline, secret: disk.secret, build: "simulated")
+            Self.newMachine(world)
         } restore: { (machine: inout StoreMachine, snapshot) in
             try machine.restore(snapshot: snapshot.bytes)
         } replay: { (machine: inout StoreMachine, batch) in
@@ -61,14 +72,18 @@ final class StoreProcess: Process {
         }
     }
 
-    /// A snapshot from the journal, beside the service. A damaged block is found by the next start.
-    private func saveSnapshot(through turn: Int) {
-        do {
+    private func makeMaintenance() -> JournalMaintenance {
+        let program = JournalMaintenance.Program { [unowned self] turn in
             let machine = try replay(through: turn)
-            post(.save(Snapshot(turn: machine.head, bytes: try machine.snapshot())))
-        } catch {
-            world.note("store: no snapshot: \(error)")
-            machine?.snapshotSaved(bytes: nil)
+            return Snapshot(turn: machine.head, bytes: try machine.snapshot())
+        } check: { [unowned self] snapshot in
+            var machine = Self.newMachine(world)
+            try machine.restore(snapshot: snapshot.bytes)
+        }
+        return JournalMaintenance(retain: world.swarm.retain, program: program) { [unowned self] in
+            isStopping
+        } report: { [unowned self] in
+            news.append(.maintenance($0))
         }
     }
 
@@ -77,6 +92,8 @@ final class StoreProcess: Process {
             return try replay()
         } catch let error as JournalError where error.code == .damaged {
             world.storeRefused(error)
+        } catch is MissingBeginning where world.disk.hasDamagedSnapshots {
+            world.storeRefused(JournalError(.damaged, "No snapshot can be used, and the beginning was trimmed."))
         } catch {
             try world.judge.require(false, .i4, expected: "a journal that can be replayed", seen: "\(error)")
         }
@@ -88,8 +105,12 @@ final class StoreProcess: Process {
         clerk = nil
         news.removeAll()
         for door in inboxes.indices { inboxes[door].removeAll() }
-        work.removeAll()
+        batches.removeAll()
         isWriting = false
+        maintenance = nil
+        maintenanceWork.removeAll()
+        isMaintaining = false
+        isStopping = false
         drainUntil = nil
     }
 
@@ -143,49 +164,83 @@ final class StoreProcess: Process {
 
     // MARK: The journal's thread
 
-    private func post(_ item: JournalClerk.Work) {
-        work.append(item)
+    private func append(_ batch: Batch) {
+        batches.append(batch)
         startWriting()
     }
 
     private func startWriting() {
-        guard !isWriting, !work.isEmpty else { return }
+        guard !isWriting, !batches.isEmpty else { return }
         isWriting = true
         world.plan(.diskDone(incarnation: incarnation), at: world.now + world.syncTime())
     }
 
     func diskDone() throws(Violation) {
         guard !isPaused else { return world.plan(.diskDone(incarnation: incarnation), at: world.now + 20 * milliseconds) }
-        guard let item = work.first else { return }
-        guard try perform(item, waiting: true) else {
+        guard let batch = batches.first else { return }
+        guard try perform(batch, waiting: true) else {
             let pause = JournalClerk.pause.microseconds
             return world.plan(.diskDone(incarnation: incarnation), at: world.now + pause)
         }
-        work.removeFirst()
+        batches.removeFirst()
         isWriting = false
         startWriting()
     }
 
     /// False if the disk is full, and the same is to be tried again.
-    private func perform(_ item: JournalClerk.Work, waiting: Bool) throws(Violation) -> Bool {
+    private func perform(_ batch: Batch, waiting: Bool) throws(Violation) -> Bool {
         let last = world.disk.last
         var reports: [JournalClerk.News] = []
-        let isDone = clerk?.perform(item, waiting: waiting) { reports.append($0) } ?? true
+        let isDone = clerk?.append(batch, waiting: waiting) { reports.append($0) } ?? true
         news += reports.map { .journal($0) }
-        world.note("disk: \(item.description)\(isDone ? "" : ", full"), it ends at turn \(world.disk.last)")
-        if case .append(let batch) = item, world.disk.last > last { try world.judge.durable(batch) }
+        world.note("disk: append \(batch.first) to \(batch.last)\(isDone ? "" : ", full"), it ends at turn \(world.disk.last)")
+        if world.disk.last > last { try world.judge.durable(batch) }
         wake(at: world.now)
         return isDone
     }
 
     /// The write that was under way when the process died may have reached the disk.
     func writeUnconfirmed() throws(Violation) {
-        guard isWriting, let item = work.first else { return }
-        _ = try perform(item, waiting: false)
+        guard isWriting, let batch = batches.first else { return }
+        _ = try perform(batch, waiting: false)
     }
 
-    var isAppending: Bool {
-        if isWriting, case .append? = work.first { true } else { false }
+    var isAppending: Bool { isWriting && !batches.isEmpty }
+
+    // MARK: The maintenance's thread
+
+    private func post(_ item: JournalMaintenance.Work) {
+        maintenanceWork.append(item)
+        startMaintaining()
+    }
+
+    private func startMaintaining() {
+        guard !isMaintaining, !maintenanceWork.isEmpty else { return }
+        isMaintaining = true
+        world.plan(.maintenanceDone(incarnation: incarnation), at: world.now + 2 * world.syncTime())
+    }
+
+    func maintenanceDone() {
+        guard !isPaused else {
+            return world.plan(.maintenanceDone(incarnation: incarnation), at: world.now + 20 * milliseconds)
+        }
+        maintainNext()
+        isMaintaining = false
+        startMaintaining()
+    }
+
+    private func maintainNext() {
+        guard let item = maintenanceWork.popFirst() else { return }
+        world.note("disk: \(item.description)")
+        maintain { $0.perform(item, on: &$1) }
+    }
+
+    private func maintain(_ body: (inout JournalMaintenance, inout Disk) -> Void) {
+        guard var taken = maintenance else { return }
+        var disk = world.disk
+        body(&taken, &disk)
+        maintenance = taken
+        wake(at: world.now)
     }
 
     // MARK: The loop
@@ -233,11 +288,13 @@ final class StoreProcess: Process {
             case .journal(.committed(let turn)): machine?.committed(through: turn, now: now)
             case .journal(.full): machine?.journalIsFull(true, now: now)
             case .journal(.freed): machine?.journalIsFull(false, now: now)
-            case .journal(.saved(let bytes)): machine?.snapshotSaved(bytes: bytes)
-            case .journal(.snapshotFailed(let error)):
-                world.note("store: no snapshot: \(error)")
+            case .maintenance(.saved(let bytes)): machine?.snapshotSaved(bytes: bytes)
+            case .maintenance(.notSaved(let reason)):
+                world.note("store: no snapshot: \(reason)")
                 machine?.snapshotSaved(bytes: nil)
-            case .journal(.failed(let error)):
+            case .maintenance(.trimmed(let turn)): world.note("store: trimmed up to turn \(turn)")
+            case .maintenance(.notTrimmed(let reason)): world.note("store: not trimmed: \(reason)")
+            case .journal(.failed(let error)), .maintenance(.failed(let error)):
                 try world.judge.require(
                     error.code != .misuse, .i4, expected: "a journal that is used rightly", seen: "\(error)")
                 try world.storeDied("the journal failed: \(error)")
@@ -261,9 +318,9 @@ final class StoreProcess: Process {
             world.network.publish(envelope.parts)
         case .append(let first, let last, let bytes):
             world.turnsTaken += last - first + 1
-            post(.append(Batch(first: first, last: last, bytes: bytes)))
+            append(Batch(first: first, last: last, bytes: bytes))
         case .save(let turn, let bytes): post(.save(Snapshot(turn: turn, bytes: bytes)))
-        case .snapshot(let turn): saveSnapshot(through: turn)
+        case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
             try world.judge.require(false, .i2, expected: "no operator", seen: "a backup")
         case .note(let note): world.note("store: \(note.text)")
@@ -280,7 +337,9 @@ final class StoreProcess: Process {
     private func stopped() throws(Violation) {
         let isEarly = drainUntil.map { localNow + .milliseconds(1) < $0 } ?? false
         var isWhole = true
-        while let item = work.popFirst() { isWhole = try perform(item, waiting: false) && isWhole }
+        while let batch = batches.popFirst() { isWhole = try perform(batch, waiting: false) && isWhole }
+        isStopping = true
+        while !maintenanceWork.isEmpty { maintainNext() }
         if isEarly, isWhole, !world.disk.isFull, world.disk.failure == nil {
             try world.judge.require(
                 world.judge.chronicle.endsDrained, .i6, expected: "the record of an orderly stop at the end of the journal",
@@ -294,7 +353,7 @@ final class StoreProcess: Process {
     /// Compares live state and journal, if the store has nothing to write.
     func compare() throws(Violation) {
         // A machine cannot be lent out of an optional property, so it is taken out and put back.
-        guard isUp, work.isEmpty, let live = machine.take() else { return }
+        guard isUp, batches.isEmpty, let live = machine.take() else { return }
         do throws(Violation) {
             if live.head == world.judge.chronicle.last { try world.judge.compare(live, "in a live store") }
             machine = consume live
@@ -305,11 +364,11 @@ final class StoreProcess: Process {
     }
 }
 
-extension JournalClerk.Work {
+extension JournalMaintenance.Work {
     fileprivate var description: String {
         switch self {
-        case .append(let batch): "append turns \(batch.first) to \(batch.last)"
         case .save(let snapshot): "save a snapshot of turn \(snapshot.turn)"
+        case .snapshot(let turn): "make a snapshot of turn \(turn)"
         }
     }
 }

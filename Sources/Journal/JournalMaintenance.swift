@@ -1,0 +1,126 @@
+/// What a store does to its journal beside its service, one thing after the other: it keeps snapshots, and removes the turns that they stand
+/// for. It decides what is kept, what may go and which errors end the store; when it is called, and on which thread, is its host's
+/// business, and so is how a program reads a journal.
+public struct JournalMaintenance {
+    /// What a store may ask for.
+    public enum Work: Sendable {
+        case save(Snapshot)
+        /// Make a snapshot as of this turn from the journal.
+        case snapshot(through: Int)
+    }
+
+    /// What came of it.
+    public enum Report: Sendable {
+        /// A snapshot of so many bytes was kept.
+        case saved(bytes: Int)
+        case notSaved(String)
+        case trimmed(through: Int)
+        case notTrimmed(String)
+        /// The disk failed: the store must end.
+        case failed(JournalError)
+    }
+
+    /// How a program takes part.
+    public struct Program {
+        let snapshot: (_ turn: Int) throws -> Snapshot
+        let check: (Snapshot) throws -> Void
+
+        /// - Parameters:
+        ///   - snapshot: makes a snapshot as of a turn from the journal.
+        ///   - check: throws unless this program can read a snapshot.
+        public init(snapshot: @escaping (_ turn: Int) throws -> Snapshot, check: @escaping (Snapshot) throws -> Void) {
+            self.snapshot = snapshot
+            self.check = check
+        }
+    }
+
+    private let retain: Int?
+    private let program: Program
+    private let isStopping: () -> Bool
+    private let report: (Report) -> Void
+    /// Turns of snapshots that were read back and understood.
+    private var verified: Set<Int> = []
+
+    /// - Parameters:
+    ///   - retain: the newest turns that are kept at least; nil keeps all.
+    ///   - isStopping: asked between two steps: the store is about to end, and nothing new is begun.
+    public init(
+        retain: Int?, program: Program, isStopping: @escaping () -> Bool, report: @escaping (Report) -> Void
+    ) {
+        self.retain = retain
+        self.program = program
+        self.isStopping = isStopping
+        self.report = report
+    }
+
+    /// Does one thing, and trims behind it.
+    public mutating func perform(_ work: Work, on journal: inout some Journal) {
+        switch work {
+        case .save(let snapshot): save(on: &journal) { snapshot }
+        case .snapshot(let turn):
+            guard !isStopping() else { return }
+            save(on: &journal) { try program.snapshot(turn) }
+        }
+        trim(&journal)
+    }
+
+    /// Ends what runs with an error, if the store is about to end.
+    public func proceed() throws(JournalError) {
+        if isStopping() { throw JournalError(.misuse, "The store stops.") }
+    }
+
+    /// A snapshot is a cache: the store goes on without it.
+    private func save(on journal: inout some Journal, _ make: () throws -> Snapshot) {
+        do {
+            let snapshot = try make()
+            try journal.save(snapshot)
+            report(.saved(bytes: snapshot.bytes.count))
+        } catch let error as JournalError where error.code == .inputOutput {
+            report(.failed(error))
+        } catch {
+            report(.notSaved("\(error)"))
+        }
+    }
+
+    /// Removes the turns that nobody needs any more. Call it once at a start, for the snapshots of earlier ones.
+    public mutating func trim(_ journal: inout some Journal) {
+        guard let retain else { return }
+        do {
+            let readable = try readableSnapshots(of: journal)
+            verified.formIntersection(readable)
+            guard let limit = Retention.limit(last: journal.last, keeping: retain, verified: readable), limit >= journal.first
+            else { return }
+            let first = journal.first
+            while try journal.trim(through: limit) { try proceed() }
+            if journal.first > first { report(.trimmed(through: journal.first - 1)) }
+        } catch let error as JournalError where error.code == .inputOutput {
+            report(.failed(error))
+        } catch {
+            if !isStopping() { report(.notTrimmed("\(error)")) }
+        }
+    }
+
+    private mutating func readableSnapshots(of journal: some Journal) throws -> [Int] {
+        var readable: [Int] = []
+        for turn in try journal.snapshots() {
+            if !verified.contains(turn) {
+                try proceed()
+                guard isReadable(turn, in: journal) else { continue }
+                verified.insert(turn)
+            }
+            readable.append(turn)
+        }
+        return readable
+    }
+
+    /// Whether a snapshot on disk is whole, and whether this program understands it.
+    private func isReadable(_ turn: Int, in journal: some Journal) -> Bool {
+        do {
+            try program.check(try journal.snapshot(at: turn))
+            return true
+        } catch {
+            report(.notTrimmed("the snapshot of turn \(turn) cannot be used: \(error)"))
+            return false
+        }
+    }
+}
