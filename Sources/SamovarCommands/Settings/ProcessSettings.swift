@@ -89,6 +89,7 @@ extension StoreSettings {
         try set(\.sessionIdle, "sessionIdleSeconds", 1...31_536_000, unit: .seconds(1))
         // Inputs are refused from four fifths on, so fewer than five would refuse all.
         try set(\.openEffects, "openEffects", 5...100_000_000)
+        try set(\.deadEffects, "deadEffects", 1...10_000_000)
         try set(\.silence, "silenceSeconds", 3...3_600, unit: .seconds(1))
         try set(\.timeoutGrace, "timeoutGraceSeconds", 0...3_600, unit: .seconds(1))
         try set(\.suspectDeaths, "suspectDeaths", 1...100)

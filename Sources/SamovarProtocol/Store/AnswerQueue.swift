@@ -14,6 +14,12 @@ struct AnswerQueue {
     /// The frame that is taken from, also when all of it has been, and those that wait behind it.
     private var results: JobResults = []
     private var frames: Deque<Frame> = []
+    /// Answers in the frames that wait.
+    private(set) var waiting = 0
+    /// The bytes of those frames.
+    private(set) var waitingBytes = 0
+    /// What was left when those that came twice were taken out last.
+    private var kept = (answers: 0, bytes: 0)
     /// Of the first frame, how many have been taken.
     private var taken = 0
     /// Whose the newest answer was that has been taken.
@@ -42,7 +48,36 @@ struct AnswerQueue {
     }
 
     mutating func append(_ results: JobResults, of worker: Dispatcher.WorkerDesk) {
-        if !results.isEmpty { frames.append(Frame(worker: worker, results: results)) }
+        guard !results.isEmpty else { return }
+        frames.append(Frame(worker: worker, results: results))
+        waiting += results.rows.count
+        waitingBytes += results.bytes.all.count
+    }
+
+    /// Takes out what came twice, if more answers wait than usual, and twice as many as there were after the last time.
+    ///
+    /// A worker sends again what is not acknowledged. While turns cannot be taken, that would be the same answers again and again; how many
+    /// different ones there are is bounded by what workers were given and by the windows of streams.
+    mutating func removeRepeated(beyond answers: Int, bytes: Int) {
+        guard waiting > 2 * kept.answers + answers || waitingBytes > 2 * kept.bytes + bytes else { return }
+        var known: Set<Answered> = []
+        for row in results.rows[taken...] { known.insert(Answered(lease: row.lease, index: results.index(of: row))) }
+        let former = frames
+        frames = []
+        (waiting, waitingBytes) = (0, 0)
+        for frame in former {
+            let fresh = frame.results.filtered {
+                known.insert(Answered(lease: $0.lease, index: frame.results.index(of: $0))).inserted
+            }
+            append(fresh, of: frame.worker)
+        }
+        kept = (waiting, waitingBytes)
+    }
+
+    /// What an answer is of: the end of an attempt, or one of the messages that it has streamed.
+    private struct Answered: Hashable {
+        let lease: Lease
+        let index: Int
     }
 
     /// Lets go of the last frame and its worker, if all has been taken: nobody knows when there will be another.
@@ -55,6 +90,8 @@ struct AnswerQueue {
         if taken == results.rows.count {
             guard let next = frames.popFirst() else { return nil }
             (results, worker, taken) = (next.results, next.worker, 0)
+            waiting -= next.results.rows.count
+            waitingBytes -= next.results.bytes.all.count
             uncountedWorker = .passUnretained(next.worker)
             bytes = .passUnretained(next.results.bytes)
         }

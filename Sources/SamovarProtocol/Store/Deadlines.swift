@@ -22,6 +22,9 @@ struct Deadlines {
 
     private var heap = Heap<Deadline>()
 
+    /// Those of effects that were closed meanwhile included.
+    var count: Int { heap.count }
+
     /// The earliest of them; it may be that of an effect that was closed meanwhile.
     var nextTime: Timestamp? { heap.min?.time }
 
@@ -29,12 +32,15 @@ struct Deadlines {
         heap.insert(Deadline(time: time, effect: effect, limit: limit))
     }
 
-    mutating func takeDue(now: Timestamp) -> [(EffectID, Limit)] {
-        var due: [(EffectID, Limit)] = []
-        while let first = heap.min, first.time <= now {
-            due.append((first.effect, first.limit))
-            heap.removeMin()
-        }
-        return due
+    /// The earliest that is due. It may have been met.
+    mutating func popDue(now: Timestamp) -> (effect: EffectID, limit: Limit)? {
+        guard let first = heap.min, first.time <= now else { return nil }
+        heap.removeMin()
+        return (first.effect, first.limit)
+    }
+
+    /// Forgets the others.
+    mutating func keep(where isOpen: (EffectID, Limit, Timestamp) -> Bool) {
+        heap = Heap(heap.unordered.filter { isOpen($0.effect, $0.limit, $0.time) })
     }
 }

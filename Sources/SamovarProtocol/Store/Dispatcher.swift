@@ -176,10 +176,7 @@ struct Dispatcher {
         desk.lines = queues.map { line(of: $0) }
         for line in desk.lines { line.servers += 1 }
         for line in former { line.servers -= 1 }
-        for line in former where line.servers == 0 && line.isEmpty {
-            lines[line.queue] = nil
-            if lastLine === line { lastLine = nil }
-        }
+        for line in former where line.servers == 0 && line.isEmpty { forget(line) }
     }
 
     /// Forgets an effect; returns who held it, unless it was by this lease.
@@ -237,14 +234,13 @@ struct Dispatcher {
         return due
     }
 
-    /// Jobs that overran their timeout so far that their worker will not see to it.
-    mutating func takeExpired(now: Timestamp) -> [EffectID] {
-        var expired: [EffectID] = []
+    /// A job that overran its timeout so far that its worker will not see to it; nil if there is none.
+    mutating func popExpired(now: Timestamp) -> EffectID? {
         while let first = expiries.min, first.time <= now {
             expiries.removeMin()
-            if assignment(of: first.effect)?.lease == first.lease { expired.append(first.effect) }
+            if assignment(of: first.effect)?.lease == first.lease { return first.effect }
         }
-        return expired
+        return nil
     }
 
     /// Tasks that waited for this turn or an earlier one have left.
@@ -255,12 +251,29 @@ struct Dispatcher {
         }
     }
 
-    /// The earliest time at which `takeDue` or `takeExpired` gives something.
-    var nextTime: Timestamp? {
-        switch (delayed.min?.time, expiries.min?.time) {
-        case (let due?, let expiry?): min(due, expiry)
-        case (let due, let expiry): due ?? expiry
+    /// The earliest time at which `takeDue` gives something.
+    var nextDue: Timestamp? { delayed.min?.time }
+    /// The earliest time at which `popExpired` may give something.
+    var nextExpiry: Timestamp? { expiries.min?.time }
+
+    /// Forgets delays of effects that were closed meanwhile, if they are many, and queues in which nothing waits and that nobody serves.
+    mutating func forgetClosed(exceptOf ledger: EffectLedger) {
+        if delayed.count > 2 * ledger.open.count + 1_024 {
+            delayed = Heap(delayed.unordered.filter { ledger.open[$0.effect]?.notBefore == $0.time })
         }
+        for line in lines.values where line.servers == 0 {
+            if hasWaiting(line) { line.forgetStale { places.isWaiting($0.effect, at: $0.place) } } else { forget(line) }
+        }
+    }
+
+    private mutating func forget(_ line: WaitingLine) {
+        lines[line.queue] = nil
+        if lastLine === line { lastLine = nil }
+    }
+
+    /// Whether one of the effects in a line still waits there.
+    private func hasWaiting(_ line: WaitingLine) -> Bool {
+        line.first { places.isWaiting($0.effect, at: $0.place) } != nil
     }
 
     // MARK: Workers
@@ -343,7 +356,19 @@ struct Dispatcher {
         workers.values.contains { !$0.isLeaving && $0.queues.contains(queue) }
     }
 
-    /// How many effects wait in each queue, suspects included.
+    /// Queues in which something waits, suspects included, and that nobody serves.
+    func unservedQueues(in ledger: EffectLedger) -> Set<Queue> {
+        var queues: Set<Queue> = []
+        for line in lines.values where hasWaiting(line) && (line.servers == 0 || !isServed(line.queue)) {
+            queues.insert(line.queue)
+        }
+        for id in suspects {
+            if let queue = ledger.open[id]?.queue, !queues.contains(queue), !isServed(queue) { queues.insert(queue) }
+        }
+        return queues
+    }
+
+    /// How many effects wait in each queue, suspects included. Looks at all of them.
     func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
         var counts: [Queue: Int] = [:]
         for place in places.taken where place.isWaiting {
@@ -360,6 +385,8 @@ struct Dispatcher {
     }
 
     var hasWaiting: Bool { waitingCount > 0 }
+    /// What stands in their lines, stale or not.
+    var waitingEntries: Int { lines.values.reduce(0) { $0 + $1.count } }
     /// Queues that are remembered.
     var queueCount: Int { lines.count }
 

@@ -170,6 +170,9 @@ struct EffectLedger: Equatable, Sendable {
         open[id]?.history = history
     }
 
+    /// How many effects of a root are open.
+    func openCount(of root: Int) -> Int { openByRoot[self.root(root)] ?? 0 }
+
     func isSettled(_ root: Int) -> Bool { openByRoot[self.root(root)] == nil }
 
     private func root(_ turn: Int) -> EffectID { EffectID(turn: turn, ordinal: 0) }

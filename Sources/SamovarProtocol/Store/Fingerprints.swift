@@ -7,6 +7,7 @@ import SamovarCore
 /// Only memory, and only of this start: it finds a mistake, and no promise rests on it.
 struct Fingerprints: Equatable {
     private var first = 1
+    var count: Int { hashes.count }
     private var hashes: Deque<UInt64> = []
 
     mutating func append(_ submission: Submission, limit: Int) {
@@ -15,10 +16,15 @@ struct Fingerprints: Equatable {
             hashes.removeAll()
         }
         hashes.append(Self.hash(submission))
-        if hashes.count > limit {
-            hashes.removeFirst()
-            first += 1
-        }
+        keep(newest: limit)
+    }
+
+    mutating func keep(newest limit: Int) {
+        let surplus = hashes.count - limit
+        guard surplus > 0 else { return }
+        first += surplus
+        // An array that has shrunk by far keeps its memory.
+        if surplus > limit { hashes = Deque(hashes.suffix(limit)) } else { hashes.removeFirst(surplus) }
     }
 
     /// Inputs beyond were never taken, and their numbers are free.

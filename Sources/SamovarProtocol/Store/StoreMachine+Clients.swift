@@ -152,14 +152,23 @@ extension StoreMachine {
         if state.ledger.open.count >= settings.openEffectsAtDoor {
             return "\(state.ledger.open.count) effects are open; inputs are taken again when fewer are"
         }
+        if state.ledger.dead.count >= settings.deadEffects {
+            return
+                "\(state.ledger.dead.count) effects are dead; inputs are taken again when an operator has requeued or dropped some"
+        }
         return nil
+    }
+
+    /// There are so many effects, open or dead, that nothing may order more which can wait.
+    var hasTooManyEffects: Bool {
+        state.ledger.open.count >= settings.openEffectsAtDoor || state.ledger.dead.count >= settings.deadEffects
     }
 
     private mutating func enqueue(_ submission: Submission, at desk: Desk) {
         if desk.inbox.isEmpty { rotation.append(desk) }
         desk.received = submission.sequence
         desk.inbox.append(submission)
-        desk.fingerprints.append(submission, limit: settings.window)
+        desk.fingerprints.append(submission, limit: fingerprintLimit)
         inboxCount += 1
         inboxBytes += submission.input.count
     }
@@ -204,11 +213,29 @@ extension StoreMachine {
 
     /// What a root still waits for, in one sentence.
     func waitReport(of root: Int) -> String {
-        let open = state.ledger.open.values.filter { $0.root == root }
+        waitReports.texts[root] ?? "\(count(state.ledger.openCount(of: root), "effect")) open"
+    }
+
+    /// Makes the reports of all roots anew, in one look at the open effects: each second, or less often where there are so many.
+    mutating func remakeWaitReportsIfDue() {
+        guard !waiters.settling.isEmpty else {
+            waitReports = WaitReports()
+            return
+        }
+        waitReports.ticks += 1
+        guard state.ledger.open.count <= waitReports.ticks * settings.reportedEffects else { return }
+        var tallies: [Int: [Queue: (running: Int, waiting: Int)]] = [:]
+        for effect in state.ledger.open.values where waiters.settling[effect.root] != nil {
+            let isRunning = dispatcher.assignment(of: effect.id) != nil
+            tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].running += isRunning ? 1 : 0
+            tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].waiting += isRunning ? 0 : 1
+        }
+        waitReports = WaitReports(texts: tallies.mapValues { waitReport(of: $0) })
+    }
+
+    private func waitReport(of tallies: [Queue: (running: Int, waiting: Int)]) -> String {
         var parts: [String] = []
-        for (queue, effects) in Dictionary(grouping: open, by: \.queue).sorted(by: { $0.key < $1.key }) {
-            let running = effects.count { dispatcher.assignment(of: $0.id) != nil }
-            let waiting = effects.count - running
+        for (queue, (running, waiting)) in tallies.sorted(by: { $0.key < $1.key }) {
             if running > 0 { parts.append("\(count(running, "effect")) running in queue \(queue)") }
             if waiting > 0 {
                 let why = dispatcher.isServed(queue) ? "" : ", no worker serves it"

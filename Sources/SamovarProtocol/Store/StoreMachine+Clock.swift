@@ -1,3 +1,4 @@
+import DequeModule
 public import SamovarCore
 
 /// What time brings: ticks, silence, and the end of a drain.
@@ -10,10 +11,13 @@ extension StoreMachine {
         if isJournalFull { publishDurableTick() } else { publishTick() }
         buryTheSilent(now: now)
         dispatcher.forgetLosses(exceptOf: state.ledger)
+        forgetWhatWasMet()
         expireSessions(now: now)
+        limitFingerprints()
         watchStreams()
         tickFeed(now: now)
         warnOfUnservedQueues(now: now)
+        remakeWaitReportsIfDue()
         for (root, routes) in waiters.settling.sorted(by: { $0.key < $1.key }) {
             let frame = Frame.waiting(turn: root, on: waitReport(of: root))
             for route in routes { send(frame, to: route, floor: .turn(head)) }
@@ -26,8 +30,7 @@ extension StoreMachine {
     }
 
     private mutating func buryTheSilent(now: Timestamp) {
-        let silent = dispatcher.workers.filter { now - $0.value.heard > settings.silence }.keys.sorted()
-        for id in silent { workerLost(id, now: now) }
+        if silent.isEmpty { silent = Deque(dispatcher.workers.filter { isSilent($0.value, now: now) }.keys.sorted()) }
         for (session, desk) in desks where now - desk.heard > settings.silence {
             if let route = desk.route { forget(route) }
             // A session without a record is nothing to keep.
@@ -38,12 +41,62 @@ extension StoreMachine {
         }
     }
 
+    private func isSilent(_ desk: Dispatcher.WorkerDesk, now: Timestamp) -> Bool { now - desk.heard > settings.silence }
+
+    // MARK: What is overdue
+
+    /// When something will have taken too long; it may be over by then.
+    var nextOverdue: Timestamp? {
+        switch (dispatcher.nextExpiry, deadlines.nextTime) {
+        case (let expiry?, let deadline?): min(expiry, deadline)
+        case (let expiry, let deadline): expiry ?? deadline
+        }
+    }
+
+    /// Whether something has taken too long.
+    func hasOverdue(now: Timestamp) -> Bool { !silent.isEmpty || nextOverdue.map { $0 <= now } ?? false }
+
+    /// Takes one of those that have taken too long: an item like any other, for it may be a turn, and thousands may come at once.
+    mutating func takeOverdue(now: Timestamp) {
+        if let id = silent.popFirst() {
+            if let desk = dispatcher.workers[id], isSilent(desk, now: now) { workerLost(id, now: now) }
+        } else if let id = dispatcher.popExpired(now: now) {
+            expire(id, now: now)
+        } else if let (id, limit) = deadlines.popDue(now: now) {
+            overrun(id, limit, now: now)
+        }
+    }
+
+    /// Forgets what time would bring to effects that were closed meanwhile, if that is most of it.
+    private mutating func forgetWhatWasMet() {
+        dispatcher.forgetClosed(exceptOf: state.ledger)
+        guard deadlines.count > 4 * state.ledger.open.count + 1_024 else { return }
+        let (open, dispatcher) = (state.ledger.open, dispatcher)
+        deadlines.keep { id, limit, time in
+            switch limit {
+            case .total: open[id]?.expiry == time
+            case .waiting: open[id]?.options.limits.waiting.flatMap { limit in dispatcher.waits(id).map { $0 + limit } } == time
+            }
+        }
+    }
+
+    // MARK: Sessions
+
+    /// Each session keeps as many hashes as all of them leave for it.
+    private mutating func limitFingerprints() {
+        fingerprintLimit = min(settings.window, max(1, settings.fingerprints / max(1, desks.count)))
+        guard fingerprintLimit < settings.window else { return }
+        for desk in desks.values { desk.fingerprints.keep(newest: fingerprintLimit) }
+    }
+
     private mutating func expireSessions(now: Timestamp) {
+        guard canTakeTurns else { return }
         let expired = desks.filter { _, desk in
             let idle = desk.isDurable ? settings.durableSessionIdle : settings.sessionIdle
             return desk.inbox.isEmpty && now - desk.heard > idle
         }
-        for session in expired.keys.sorted() { expire(session, now: now) }
+        // Each may be a record; the others are still expired at the next tick.
+        for session in expired.keys.sorted().prefix(settings.turnsPerRound) { expire(session, now: now) }
     }
 
     private mutating func expire(_ session: SessionID, now: Timestamp) {
@@ -61,12 +114,17 @@ extension StoreMachine {
     }
 
     private mutating func warnOfUnservedQueues(now: Timestamp) {
-        let waiting = dispatcher.waitingByQueue(in: state.ledger)
-        for queue in unserved.keys where waiting[queue] == nil { unserved[queue] = nil }
-        for (queue, number) in waiting.sorted(by: { $0.key < $1.key }) where !dispatcher.isServed(queue) {
+        let queues = dispatcher.unservedQueues(in: state.ledger)
+        for queue in unserved.keys where !queues.contains(queue) { unserved[queue] = nil }
+        // To count looks at all that wait, so it is done once for each queue.
+        var waiting: [Queue: Int]?
+        for queue in queues.sorted() {
             let entry = unserved[queue] ?? (since: now, isWarned: false)
             let isDue = !entry.isWarned && now - entry.since >= settings.unservedWarning
             if isDue {
+                let counts = waiting ?? dispatcher.waitingByQueue(in: state.ledger)
+                waiting = counts
+                let number = counts[queue] ?? 0
                 note(
                     .warning,
                     "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue), and no worker serves it")

@@ -38,6 +38,7 @@ extension StoreMachine {
             MessagePackPair("openEffects", number(facts.openEffects)),
             MessagePackPair("maximumOpenEffects", number(settings.openEffects)),
             MessagePackPair("deadEffects", number(facts.deadEffects)),
+            MessagePackPair("maximumDeadEffects", number(settings.deadEffects)),
         ]
     }
 

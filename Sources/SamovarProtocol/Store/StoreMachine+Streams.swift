@@ -57,7 +57,7 @@ extension StoreMachine {
     /// Yet such a job holds a slot that the open effects may be waiting for. So where no job has ended from one tick to the next,
     /// those that have an end may go on for another window; sources have none, and wait.
     mutating func sendStreamMarks() {
-        let isCrowded = state.ledger.open.count >= settings.openEffectsAtDoor
+        let isCrowded = hasTooManyEffects
         guard !streamMarks.isEmpty, !isCrowded || noJobEnds else { return }
         noJobEnds = false
         resultsAtTick = nil

@@ -18,7 +18,7 @@ extension StoreMachine {
             if state.subscriptions.isWanted(moment.id) { return moment }
             moments.removeFirst()
         }
-        guard phase == .serving, state.ledger.open.count < settings.openEffectsAtDoor else { return nil }
+        guard phase == .serving, !hasTooManyEffects else { return nil }
         return state.subscriptions.firing(now: now)
     }
 

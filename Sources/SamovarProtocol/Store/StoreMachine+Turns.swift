@@ -21,17 +21,19 @@ extension StoreMachine {
         for id in dispatcher.takeDue(now: now) {
             if let effect = state.ledger.open[id] { offer(effect, now: now) }
         }
-        for (id, limit) in deadlines.takeDue(now: now) { overrun(id, limit, now: now) }
-        for id in dispatcher.takeExpired(now: now) { expire(id, now: now) }
         takeItems(now: now)
     }
 
-    /// Answers first: they free what inputs would bind.
+    /// Answers first: they free what inputs would bind. What is overdue takes turns with them, so that neither waits for the end of the other.
     private mutating func takeItems(now: Timestamp) {
         var budget = settings.turnsPerRound
+        isOverdue = hasOverdue(now: now)
         while budget > 0, phase != .stopped, canTakeTurns {
             budget -= 1
-            if let effect = answers.first {
+            if isOverdue, answers.isEmpty || budget.isMultiple(of: 2) {
+                takeOverdue(now: now)
+                isOverdue = hasOverdue(now: now)
+            } else if let effect = answers.first {
                 guard suspects.isEmpty || mayTake(.answer(effect)) else { break }
                 guard let row = answers.popFirst() else { break }
                 take(row, now: now)
@@ -215,7 +217,7 @@ extension StoreMachine {
 
     private mutating func answerWaiters(now: Timestamp) {
         for route in waiters.takeViews(upTo: head) { sendView(to: route) }
-        for root in waiters.settling.keys.sorted() where state.ledger.isSettled(root) {
+        for root in waiters.settling.keys.filter({ state.ledger.isSettled($0) }).sorted() {
             let frame = Frame.settled(turn: root, dead: state.ledger.report(of: root))
             for route in waiters.takeSettled(root) { send(frame, to: route, floor: .turn(head)) }
         }

@@ -121,6 +121,7 @@ extension StoreMachine {
         }
         let valid = invalid.isEmpty ? results : JobResults(results.indices.filter { !invalid.contains($0) }.map { results[$0] })
         answers.append(valid, of: worker)
+        answers.removeRepeated(beyond: settings.answersUnsifted, bytes: settings.answerBytesUnsifted)
     }
 
     /// Tells workers of the answers that were taken in this round.
@@ -276,11 +277,19 @@ extension StoreMachine {
             let isTaken = try state.engine.take(
                 failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
             end(call)
-            guard isTaken else { return write(.dead(effect.id, failure), root: effect.root, now: now) }
+            guard isTaken else { return bury(effect, failure, now: now) }
             state.time = now
             openLogged(now: now)
         } catch {
             stop(error)
+        }
+    }
+
+    private mutating func bury(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
+        write(.dead(effect.id, failure), root: effect.root, now: now)
+        let dead = state.ledger.dead.count
+        if dead == settings.deadEffectsToWarn || dead == settings.deadEffects {
+            note(.error, "\(dead) effects are dead; from \(settings.deadEffects) on inputs are refused: requeue them or drop them")
         }
     }
 

@@ -111,6 +111,8 @@ public struct StoreMachine: ~Copyable {
     var desks: [SessionID: Desk] = [:]
     /// The newest connection of each session and worker, by the count in its HELLO.
     var attempts: [UniqueID: Int] = [:]
+    /// Inputs of a session that are known by their hash.
+    var fingerprintLimit: Int
     /// Sessions with something in their inbox, in the order in which they are served.
     var rotation: Deque<Desk> = []
     var inboxCount = 0
@@ -121,6 +123,10 @@ public struct StoreMachine: ~Copyable {
     /// Effects that fail without an attempt, since too many with their label are open.
     var crowded: Deque<EffectID> = []
     var deadlines = Deadlines()
+    /// Workers that were silent for too long, and are still to be taken for dead.
+    var silent: Deque<WorkerID> = []
+    /// Some of what time has brought still waits for its turn.
+    var isOverdue = false
     /// Workers of earlier starts that may still hold jobs; until they have spoken, open effects of before wait.
     var awaited: Set<WorkerID> = []
     var held: [EffectID] = []
@@ -148,6 +154,7 @@ public struct StoreMachine: ~Copyable {
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
     var waiters = Waiters()
+    var waitReports = WaitReports()
     var feed = ViewFeed()
     var journalBytes = 0
     /// 0 until there is one.
@@ -181,6 +188,7 @@ public struct StoreMachine: ~Copyable {
         marker: TrapMarker = TrapMarker(), durability: String = "unknown"
     ) {
         self.settings = settings
+        fingerprintLimit = settings.window
         self.timeline = timeline
         self.secret = secret
         self.build = build
@@ -224,7 +232,7 @@ public struct StoreMachine: ~Copyable {
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
         phase != .stopped && canTakeTurns
-            && (!answers.isEmpty || !crowded.isEmpty || !postponed.isEmpty || !moments.isEmpty
+            && (!answers.isEmpty || isOverdue || !crowded.isEmpty || !postponed.isEmpty || !moments.isEmpty
                 || (phase == .serving && inboxCount > 0))
     }
 
@@ -234,12 +242,10 @@ public struct StoreMachine: ~Copyable {
         let host = now
         let now = self.time(now)
         var time = nextTick
-        if let due = dispatcher.nextTime { time = min(time, due) }
-        if let due = deadlines.nextTime { time = min(time, due) }
-        // What cannot be fired yet waits for a commit or an answer, and either wakes the loop by itself.
-        if let due = state.subscriptions.nextDue, phase == .serving, canTakeTurns,
-            state.ledger.open.count < settings.openEffectsAtDoor
-        {
+        if let due = dispatcher.nextDue { time = min(time, due) }
+        // What cannot be taken yet waits for a commit or an answer, and either wakes the loop by itself.
+        if canTakeTurns, let due = nextOverdue { time = min(time, due) }
+        if let due = state.subscriptions.nextDue, phase == .serving, canTakeTurns, !hasTooManyEffects {
             time = min(time, due)
         }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }

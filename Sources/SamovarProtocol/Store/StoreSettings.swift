@@ -18,13 +18,24 @@ public struct StoreSettings: Equatable, Sendable {
     public var inboxBytes = 64 << 20
     /// Sessions that are kept.
     public var sessions = 100_000
+    /// Hashes of inputs that are kept to notice two processes which use one session: a window for each session, or where there are many,
+    /// as many as fit, and then only their newest inputs are told apart.
+    public var fingerprints = 1_048_576
     /// A session that was silent for so long while the store ran expires, by a record.
     public var sessionIdle: Duration = .seconds(3_600)
     /// The same for one whose client keeps its inputs on disk.
     public var durableSessionIdle: Duration = .seconds(7 * 86_400)
 
+    /// Answers of jobs that may wait before those that came twice are looked for. The different ones are never refused: workers were given
+    /// no more jobs than these.
+    public var answersUnsifted = 16_384
+    /// The same, as the bytes of the frames in which they stand.
+    public var answerBytesUnsifted = 64 << 20
+
     /// Effects that may be open; inputs are refused from 80 % on.
     public var openEffects = 1_000_000
+    /// Effects that may be dead; inputs are refused from there on, until an operator requeues or drops some.
+    public var deadEffects = 100_000
     /// Effects in one frame for a worker, unless a single one is larger.
     public var taskFrameBytes = 1 << 20
     /// Silence after which a peer is taken for dead.
@@ -83,6 +94,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var adminEffects = 10_000
     /// Payloads of effects that one reply to an operator lists, of the open ones and of the dead.
     public var adminReplyBytes = 4 << 20
+    /// Open effects that are looked at in each second for those who wait for a turn to settle.
+    public var reportedEffects = 100_000
     /// Requests that wait for a turn or for an effect to close.
     public var waiters = 10_000
 
@@ -90,4 +103,6 @@ public struct StoreSettings: Equatable, Sendable {
 
     /// How many open effects make the store refuse inputs.
     var openEffectsAtDoor: Int { openEffects / 5 * 4 }
+    /// How many dead effects make the store warn.
+    var deadEffectsToWarn: Int { deadEffects / 5 * 4 }
 }

@@ -1,5 +1,12 @@
 import SamovarCore
 
+/// What those who wait for a turn to settle are told, by turn.
+struct WaitReports {
+    var texts: [Int: String] = [:]
+    /// Ticks since they were made.
+    var ticks = 0
+}
+
 /// Requests that wait: for a chain of effects to settle, or for a turn to happen.
 struct Waiters {
     private(set) var settling: [Int: [Route]] = [:]

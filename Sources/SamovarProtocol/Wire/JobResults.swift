@@ -57,6 +57,20 @@ public struct JobResults: Equatable, Sendable {
         }
     }
 
+    /// The number of a streamed message; 0 for an answer.
+    func index(of row: Row) -> Int {
+        switch row.answer {
+        case .message: 0
+        case .other(let number): others[number].index
+        }
+    }
+
+    /// Those results of which this holds.
+    func filtered(_ isKept: (Row) -> Bool) -> JobResults {
+        let kept = rows.filter(isKept)
+        return kept.count == rows.count ? self : JobResults(rows: kept, bytes: bytes, others: others)
+    }
+
     public static func == (a: JobResults, b: JobResults) -> Bool { a.elementsEqual(b) }
 
     func write(to writer: inout MessagePackWriter) {

@@ -40,7 +40,7 @@ import Testing
             """
             unknown key "colour" in FILE, line 1; known keys: data, endpoint, log.level, slots, readAhead, queues, workers, \
             retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
-            store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
+            store.deadEffects, store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
             store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.feedViews, store.feedMebibytes, store.feedReaders, \
             store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters
             """

@@ -106,6 +106,12 @@ final class Rig {
         return true
     }
 
+    /// What a host does behind a flush.
+    func performAndCommit() {
+        perform()
+        commitAll()
+    }
+
     private func commitAll() {
         while commit() { machine.flush(now: now); perform() }
     }
