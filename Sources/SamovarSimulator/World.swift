@@ -92,6 +92,9 @@ final class World {
 
     /// After the faults have ended, everything has so long.
     static let patience = 60 * seconds
+    /// Timers of whole seconds go on for ever, and between two of them is rest. No divisor of a second, so that in a minute each of its
+    /// hundredths is looked at.
+    private static let inspectionInterval = seconds * 21 / 100
 
     func run() throws(Violation) {
         try launch(store, after: 0)
@@ -141,7 +144,7 @@ final class World {
             isAtRest = true
         } catch {
             if now >= faultsEnd + Self.patience { throw error }
-            plan(.inspect, at: now + seconds / 4)
+            plan(.inspect, at: now + Self.inspectionInterval)
         }
     }
 
