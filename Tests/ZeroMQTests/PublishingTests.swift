@@ -39,6 +39,8 @@ import ZeroMQ
         do {
             var first = try subscriber()
             try eventually {
+                // A socket subscribes in one of its calls, once it is connected.
+                #expect(try first.receive() == nil)
                 try hear()
                 return reports == [[1] + topic]
             }

@@ -38,11 +38,11 @@ import Testing
         (
             "colour: red",
             """
-            unknown key "colour" in FILE, line 1; known keys: data, endpoint, log.level, slots, readAhead, queues, workers, \
+            unknown key "colour" in FILE, line 1; known keys: data, endpoint, insecureTcp, log.level, slots, readAhead, queues, workers, \
             retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
             store.deadEffects, store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
-            store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.feedViews, store.feedMebibytes, store.feedReaders, \
-            store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters
+            store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.viewTopics, store.feedViews, store.feedMebibytes, \
+            store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters
             """
         ),
         ("slots: many", "\"slots\" in FILE, line 1 is \"many\"; expected an integer from 1 to 1024"),

@@ -150,7 +150,7 @@ final class Rig {
 
     private func keep(_ proof: TurnProof, of envelope: Envelope, at route: Route) {
         #expect(proof.turn <= durable.head, "\(envelope.frame)")
-        #expect(throws: Never.self) { #expect(try Envelope(parts: envelope.parts) == envelope) }
+        #expect((try? Envelope(parts: envelope.parts)) == envelope)
         proven[route, default: []].append(envelope.kind)
         proofs[route] = proof
     }
