@@ -86,7 +86,10 @@ import Testing
         let store = try await CounterStore(workers: 0)
         let sent = try await store.run("send", "-", input: "increment\n{\"increment\":{}\nincrement\n")
         #expect(sent.end == .exited(65))
-        #expect(sent.output.split(separator: "\n").count == 1, "\(sent.output)")
+        let receipts = sent.output.split(separator: "\n")
+        #expect(receipts.count == 2, "\(sent.output)")
+        let rejected = #"{"status":"rejected","line":2,"reason":"the input is no JSON"#
+        #expect(receipts.last?.hasPrefix(rejected) == true, "\(sent.output)")
         #expect(sent.errors.contains("the input is no JSON"), "\(sent.errors)")
     }
 

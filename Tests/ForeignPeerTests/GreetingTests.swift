@@ -25,7 +25,7 @@ import ZeroMQ
     }
 
     @Test func `WELCOME tells a client program, next number, credit, newest turn and silence`() async throws {
-        let store = try await ForeignStore()
+        let store = try await ForeignStore(silence: 6)
         let welcome = try await RawPeer(store.front).greet(role: "durable", schema: store.program.schema)
         #expect(welcome == ["Counter", 1, 1, 4_096, 1, 6_000])
         let worker = try await RawPeer(store.work).greet(worker: randomID(), schema: store.program.schema)
@@ -139,7 +139,7 @@ import ZeroMQ
     }
 
     @Test func `the store does not see that a process died: its identity is taken until the silence has passed`() async throws {
-        let store = try await ForeignStore()
+        let store = try await ForeignStore(silence: 6)
         let session = randomID()
         var dead: RawPeer? = try RawPeer(store.front)
         try await dead?.greet(session: session, attempt: 5)

@@ -72,9 +72,9 @@ import Testing
         let done = try await eventually("the backup is done", within: RawPeer.patience) {
             let reply = try await store.ask("export", arguments)
             guard reply.refusal == nil else { throw Unexpected(reply.refusal ?? "") }
-            return reply.value["done"] == true ? reply.value : nil
+            return reply.value["done"] == true ? reply.value : Value?.none
         }
-        #expect(done["turn"]?.integer ?? 0 >= 2 && done["copied"] == done["turn"])
+        #expect(done["turn"]?.integer ?? 0 >= 2 && done["copied"] == done["turn"], "\(done)")
         #expect(FileManager.default.fileExists(atPath: folder))
     }
 

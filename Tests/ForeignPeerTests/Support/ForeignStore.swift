@@ -17,7 +17,9 @@ final class ForeignStore: Sendable {
     let program: Program
     private let child: Child
 
-    init(_ program: Program = .counter, arguments: [String] = []) async throws {
+    /// - Parameter silence: seconds after which it takes a peer for dead; many, since these peers say nothing but what their test says, and a
+    ///   busy machine stretches that.
+    init(_ program: Program = .counter, silence: Int = 60, arguments: [String] = []) async throws {
         self.program = program
         scratch = try Scratch()
         let (executable, seed) =
@@ -26,7 +28,9 @@ final class ForeignStore: Sendable {
             case .contract: (Executable.path("ContractProgram"), ["--seed", #"{"loads":false}"#])
             }
         let place = ["--data", scratch.folder("data"), "--endpoint", "ipc://\(scratch.folder("s"))"]
-        child = try Child(executable, ["store"] + seed + place + arguments, in: scratch)
+        child = try Child(
+            executable, ["store"] + seed + place + arguments, in: scratch,
+            variables: ["SAMOVAR_STORE_SILENCE_SECONDS": "\(silence)", "SAMOVAR_STORE_DRAIN_SECONDS": "60"])
         try await eventually("the store serves", within: .seconds(30)) { [child] in child.errors.contains("serving") }
     }
 
