@@ -95,7 +95,7 @@ import Testing
             1, schema: store.program.schema, role: "worker", [.binary(randomID()), 1, ["default"], []])
         #expect(try await late.nextError().code == .retryLater)
         try await worker.answer(task.done())
-        // What a store says last may be lost with its sockets; whoever has heard nothing says it again to the next one.
+        // Not understood yet. Nothing is lost by it: whoever has heard nothing says it again to the next store.
         await withKnownIssue("the last acknowledgement and GOODBYE do not always arrive", isIntermittent: true) {
             #expect(try await worker.acknowledged() == [task.lease])
             _ = try await worker.first(.goodbye)
