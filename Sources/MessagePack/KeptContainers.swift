@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Where a keyed container finds the node that its values go to or come from.
 final class ContainerPlace<Node: AnyObject> {
     /// Not counted: a node takes its containers back before it ends, and where somebody still has one, it is counted from then on.
@@ -25,32 +23,18 @@ final class ContainerPlace<Node: AnyObject> {
     fileprivate func move(to node: Node) { current = Unmanaged.passUnretained(node) }
 }
 
-/// Whether containers of a type are a reference to an object and nothing else.
+/// Whether a container is a reference to an object and nothing else.
 ///
-/// The standard library does not promise it, so each type is looked at once: by reflection, which knows its fields, and by comparing
-/// its bytes with the address of the object that was found. Where it says no, containers are not kept.
-enum ContainerLayout {
-    /// As many as the program has types of keys, at most.
-    private static let known = Mutex<[ObjectIdentifier: Bool]>([:])
-
-    static func isOneReference<Container>(_ container: Container) -> Bool {
-        let type = ObjectIdentifier(Container.self)
-        if let known = known.withLock({ $0[type] }) { return known }
-        let answer = look(at: container)
-        known.withLock { $0[type] = answer }
-        return answer
-    }
-
-    /// Reads what every value has, its bytes, and nothing through them.
-    static func look<Container>(at container: Container) -> Bool {
-        let mirror = Mirror(reflecting: container)
-        // An enum may hold a reference at one time and none at another.
-        guard MemoryLayout<Container>.size == MemoryLayout<UInt>.size, mirror.displayStyle == .struct, mirror.children.count == 1,
-            let field = mirror.children.first?.value, type(of: field) is AnyClass
-        else { return false }
-        let object = UInt(bitPattern: Unmanaged.passUnretained(field as AnyObject).toOpaque())
-        return withUnsafeBytes(of: container) { $0.loadUnaligned(as: UInt.self) } == object
-    }
+/// The standard library does not promise it, so one container of each kind is looked at: by reflection, which knows its fields, and by
+/// comparing its bytes with the address of the object that was found. Where it says no, containers are not kept.
+func isReference<Container>(_ container: Container) -> Bool {
+    let mirror = Mirror(reflecting: container)
+    // An enum may hold a reference at one time and none at another.
+    guard MemoryLayout<Container>.size == MemoryLayout<UInt>.size, mirror.displayStyle == .struct, mirror.children.count == 1,
+        let field = mirror.children.first?.value, type(of: field) is AnyClass
+    else { return false }
+    let object = UInt(bitPattern: ObjectIdentifier(field as AnyObject))
+    return withUnsafeBytes(of: container) { $0.loadUnaligned(as: UInt.self) } == object
 }
 
 /// A keyed container that can be handed out again, with another node in its place.
@@ -82,7 +66,6 @@ final class TypedContainer<Node: AnyObject, Container>: KeptContainer<Node> {
 
     fileprivate init(_ container: Container, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<KeptContainers<Node>.Row>) {
         self.container = container
-        // Only for containers of which `ContainerLayout` says so.
         super.init(unsafeBitCast(container, to: AnyObject.self), place, row)
     }
 
@@ -138,15 +121,13 @@ final class KeptContainers<Node: AnyObject> {
         return kept
     }
 
-    /// Notes a new container, which is to be given back.
+    /// Notes a new container, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
     func add<Container>(
         _ container: Container, for keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ taken: inout Reference?
     ) {
         let row = row(of: keys)
         if row.pointee.keys != ObjectIdentifier(keys), row.pointee.taken == 0 { row.pointee = Row(keys: ObjectIdentifier(keys)) }
-        guard row.pointee.keys == ObjectIdentifier(keys), row.pointee.containers.count < Self.most,
-            ContainerLayout.isOneReference(container)
-        else { return }
+        guard row.pointee.keys == ObjectIdentifier(keys), row.pointee.containers.count < Self.most else { return }
         let kept = TypedContainer(container, place, row)
         row.pointee.containers.append(kept)
         row.pointee.taken += 1

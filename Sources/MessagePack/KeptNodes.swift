@@ -1,50 +1,35 @@
 /// The coder of one value, which can be used for another one after it.
 protocol KeptNode: AnyObject {
-    /// The node of the value that contains this one; of a finished node another one that is.
-    var above: Unmanaged<Self>? { get set }
+    /// The node of the value that contains this one; of a finished node the next one that is.
+    var above: Self? { get set }
     /// How many bytes it keeps for itself.
     var capacity: Int { get }
-    /// Counts a reference to the node above, which until now was known to outlive this one.
-    func holdAbove()
 }
 
-/// The nodes of one session. They are held here and nowhere else, but by a value that keeps the coder it was given.
+/// The finished nodes of one session: a list of structs is coded by one node.
 struct KeptNodes<Node: KeptNode> {
-    private var all: [Node] = []
-    /// Those that are finished, linked by `above`: a list of structs is coded by one node.
-    private var free: Unmanaged<Node>?
-    private var hasEnded = false
-    /// Whether nothing speaks against using them again: no value holds one, and none has much memory.
+    private var first: Node?
+    private var count = 0
+    /// Whether no value holds a node, which could use the session while another call does.
     private(set) var areReusable = true
 
     private static var largestCount: Int { 64 }
     private static var largestCapacity: Int { 64 << 10 }
 
-    mutating func take(_ make: () -> Node) -> Unmanaged<Node> {
-        if let node = free {
-            free = node.with { $0.above }
-            return node
-        }
-        let node = make()
-        all.append(node)
-        return Unmanaged.passUnretained(node)
+    mutating func take() -> Node? {
+        guard let node = first else { return nil }
+        first = node.above
+        count -= 1
+        return node
     }
 
-    /// Ends the use of a node, and keeps it for another unless the value it was given to still holds it.
-    mutating func giveBack(_ node: Unmanaged<Node>) {
-        guard !hasEnded, node.isHeldOnce else { return abandon(node) }
-        node.with { node in
-            if node.capacity > Self.largestCapacity || all.count > Self.largestCount { forgo() }
-            node.above = free
-        }
-        free = node
-    }
-
-    private mutating func abandon(_ node: Unmanaged<Node>) {
-        forgo()
-        node.with { $0.holdAbove() }
-        // A value that uses its coder so late must not make a cycle again.
-        if hasEnded { all.removeAll { $0 === node.takeUnretainedValue() } }
+    /// Ends the use of a node, and keeps it for another unless the value it was given to still holds it, or it is large.
+    mutating func giveBack(_ node: inout Node) {
+        guard isKnownUniquelyReferenced(&node) else { return forgo() }
+        guard node.capacity <= Self.largestCapacity, count < Self.largestCount else { return }
+        node.above = first
+        first = node
+        count += 1
     }
 
     /// Notes that no later call may use them.
@@ -52,8 +37,6 @@ struct KeptNodes<Node: KeptNode> {
 
     /// Lets go of the nodes, which hold their session.
     mutating func end() {
-        hasEnded = true
-        free = nil
-        all = []
+        while take() != nil {}
     }
 }

@@ -10,35 +10,37 @@ protocol CodingSession: AnyObject {
 
 /// A place for one session between two calls. Who finds it empty, as a second thread does, makes a session of its own.
 final class KeptSession<Session: CodingSession>: Sendable {
-    /// The address of the session, whose reference this holds; 0 if there is none.
-    private let place = Atomic<UInt>(0)
+    private let place = Mutex(Held(session: nil))
 
-    /// Calls `body` with the session that is kept, or else with a new one, and keeps it for a later call.
-    func use<Result>(_ make: () -> Session, for body: (Session) throws -> Result) rethrows -> Result {
-        let session = exchange(for: nil) ?? Unmanaged.passRetained(make())
-        defer { if session.with({ $0.isReusable }) { end(exchange(for: session)) } else { end(session) } }
-        return try session.with(body)
+    /// `@unchecked`: who takes a session out of its place is the only one to have it.
+    private struct Held: @unchecked Sendable {
+        let session: Session?
     }
 
-    deinit { end(exchange(for: nil)) }
+    deinit { take()?.end() }
 
-    /// Puts a session with its reference into the place, and hands out the one that was there with its own.
-    private func exchange(for session: Unmanaged<Session>?) -> Unmanaged<Session>? {
-        let address = UInt(bitPattern: session?.toOpaque())
-        let found = place.exchange(address, ordering: .acquiringAndReleasing)
-        guard let found = UnsafeRawPointer(bitPattern: found) else { return nil }
-        return Unmanaged.fromOpaque(found)
+    /// The session that is kept, which is kept no longer.
+    func take() -> Session? { exchange(for: nil) }
+
+    /// Keeps a session, unless something speaks against it.
+    func keep(_ session: Session) {
+        if session.isReusable { exchange(for: session)?.end() } else { session.end() }
     }
 
-    private func end(_ session: Unmanaged<Session>?) {
-        session?.takeRetainedValue().end()
+    private func exchange(for session: Session?) -> Session? {
+        let new = Held(session: session)
+        return place.withLock { held in
+            let old = held
+            held = new
+            return old
+        }.session
     }
 }
 
 /// What was found out about types. Asking a type for its conformances takes longer than encoding a small value of it.
 struct TypeTable<Finding> {
     private var rows: [(type: ObjectIdentifier, finding: Finding)?] = Array(repeating: nil, count: Self.size)
-    private static var size: Int { 16 }
+    private static var size: Int { 32 }
 
     /// A type whose row another one has is asked again.
     mutating func finding(about type: any Any.Type, _ find: () -> Finding) -> Finding {

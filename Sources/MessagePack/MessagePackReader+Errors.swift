@@ -1,4 +1,4 @@
-/// What was read, as an error repeats it: at most its first 40 scalars, for it may be as long as the whole input.
+/// What was read, as an error repeats it: at most its first 40 scalars, because it may be as long as the whole input.
 func quote(_ text: String) -> String {
     let shown = String(text.unicodeScalars.prefix(40))
     return shown.utf8.count < text.utf8.count ? "\(shown)…" : shown

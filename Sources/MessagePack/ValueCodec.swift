@@ -2,8 +2,8 @@
 ///
 /// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. Any other goes through `Codable`'s containers.
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
-/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So are the newest
-/// small values beside their bytes: what `encode(to:)` and `init(from:)` do must depend on the value and the bytes alone.
+/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So is a
+/// decoded small value beside its bytes, if it is nothing but bits: what `init(from:)` does must depend on the bytes alone.
 public struct ValueCodec<Value: Codable>: Sendable {
     @usableFromInline let coder: ValueCoder<Value>
 
@@ -128,6 +128,8 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 }
 
 /// Goes through `Codable`'s containers, which are kept.
+///
+/// `@unchecked` as its superclass: what it adds is `Sendable`.
 private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
     private let encoding = KeptSession<EncodingSession>()
     private let decoding = KeptSession<DecodingSession>()
@@ -142,6 +144,8 @@ private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Se
 }
 
 /// Lets values write and read themselves. Whatever goes wrong goes wrong again in encoder or decoder, which say how.
+///
+/// `@unchecked` as its superclass: it adds nothing.
 private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<Value>, @unchecked Sendable {
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count

@@ -4,7 +4,7 @@ import Testing
 @Suite struct CanonicalTests {
     let encoder = MessagePackEncoder(canonical: true)
 
-    @Test func `equal sets are equal bytes, however they were filled`() throws {
+    @Test func `Equal sets are equal bytes, however they were filled`() throws {
         let numbers = (0..<500).map { $0 * 7919 % 1000 - 300 }
         var forward = Set<Int>(), backward = Set<Int>(minimumCapacity: 4000)
         for number in numbers { forward.insert(number) }
@@ -14,7 +14,7 @@ import Testing
         #expect(try MessagePackDecoder().decode(Set<Int>.self, from: encoder.encode(forward)) == forward)
     }
 
-    @Test func `a set is sorted wherever it stands`() throws {
+    @Test func `A set is sorted wherever it stands`() throws {
         struct Holder: Codable, Equatable { var some: Set<String>?, none: Set<String>?, list: [Set<Int>?] }
         let holder = Holder(some: ["c", "a", "b"], none: nil, list: [[3, 2, 1], nil])
         let bytes = try encoder.encode(holder)
@@ -23,7 +23,7 @@ import Testing
         #expect(try hex(encoder.encode([Set([2, 1])] as [Set<Int>?])) == "91920102")
     }
 
-    @Test func `equal dictionaries are equal bytes, whatever their keys are`() throws {
+    @Test func `Equal dictionaries are equal bytes, whatever their keys are`() throws {
         let numbers = Array(0..<300)
         try expectEqual(numbers.map { ("key \($0)", $0) })
         try expectEqual(numbers.map { ($0 - 100, $0) })
@@ -40,14 +40,14 @@ import Testing
         #expect(try MessagePackDecoder().decode([Key: Value].self, from: encoder.encode(forward)) == forward)
     }
 
-    @Test func `keys and elements are in the order of their bytes`() throws {
+    @Test func `Keys and elements are in the order of their bytes`() throws {
         #expect(try hex(encoder.encode(Seed(root: "", minimumSize: 1))) == "82a4726f6f74a0ab6d696e696d756d53697a6501")
         #expect(try hex(encoder.encode([3: 1, -1: 2, 300: 3])) == "830301cd012c03ff02")
         #expect(try hex(encoder.encode(["b": 1, "a": 2, "aa": 3])) == "83a16102a16201a2616103")
         #expect(try hex(encoder.encode(Set([[2], [1, 1], []]))) == "93909102920101")
     }
 
-    @Test func `arrays keep their order, and equal floats have equal bytes`() throws {
+    @Test func `Arrays keep their order, and equal floats have equal bytes`() throws {
         #expect(try encoder.encode([3, 1, 2]) == hex("93030102"))
         #expect(try encoder.encode(-0.0) == encoder.encode(0.0))
         #expect(try encoder.encode([Float]([-0.0])) == encoder.encode([Float]([0.0])))

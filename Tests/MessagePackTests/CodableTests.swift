@@ -5,13 +5,13 @@ import Testing
     let encoder = MessagePackEncoder()
     let decoder = MessagePackDecoder()
 
-    @Test func `a struct is a map of its fields in their order`() throws {
+    @Test func `A struct is a map of its fields in their order`() throws {
         let bytes = try encoder.encode(Seed(root: "/", minimumSize: 5))
         #expect(bytes == hex("82a4726f6f74a12fab6d696e696d756d53697a6505"))
         #expect(try decoder.decode(Seed.self, from: bytes) == Seed(root: "/", minimumSize: 5))
     }
 
-    @Test func `an enum is a map from its case to the map of its values`() throws {
+    @Test func `An enum is a map from its case to the map of its values`() throws {
         let bytes = try encoder.encode(Message.asked(3))
         #expect(hex(bytes) == "81a561736b656481a25f3003")
         #expect(try hex(encoder.encode(Input.increment)) == "81" + "a9696e6372656d656e74" + "80")
@@ -25,7 +25,7 @@ import Testing
         #expect(try decoder.decode(Message.self, from: encoder.encode(message)) == message)
     }
 
-    @Test func `a value of everything survives, plain and canonical, strict and lenient`() throws {
+    @Test func `A value of everything survives, plain and canonical, strict and lenient`() throws {
         for encoder in [MessagePackEncoder(), MessagePackEncoder(canonical: true)] {
             for decoder in [MessagePackDecoder(), MessagePackDecoder(lenient: true)] {
                 #expect(try decoder.decode(Box.self, from: encoder.encode(fullBox)) == fullBox)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `scalars, optionals and arrays stand alone`() throws {
+    @Test func `Scalars, optionals and arrays stand alone`() throws {
         #expect(try encoder.encode(5) == [5])
         #expect(try encoder.encode(Int?.none) == [0xc0])
         #expect(try encoder.encode([nil, 1] as [Int?]) == hex("92c001"))
@@ -46,38 +46,38 @@ import Testing
         #expect(try encoder.encode([Int16](0..<20)).prefix(3) == hex("dc0014")[...])
     }
 
-    @Test func `bytes are binary data, and are read from an array too`() throws {
+    @Test func `Bytes are binary data, and are read from an array too`() throws {
         #expect(try hex(encoder.encode([1, 255] as [UInt8])) == "c40201ff")
         #expect(try decoder.decode([UInt8].self, from: hex("c40201ff")) == [1, 255])
         #expect(try decoder.decode([UInt8].self, from: hex("9201ccff")) == [1, 255])
     }
 
-    @Test func `a dictionary whose keys are strings or integers is a map`() throws {
+    @Test func `A dictionary whose keys are strings or integers is a map`() throws {
         #expect(try hex(encoder.encode([-1: true])) == "81ffc3")
         #expect(try hex(encoder.encode([Color.red: 1])) == "81a372656401")
         #expect(try hex(encoder.encode([Position(x: 1, y: 2): 3])) == "9292010203")
         #expect(try hex(encoder.encode([Position: Int]())) == "80")
     }
 
-    @Test func `a dictionary is read from a map or from keys and values in turn`() throws {
+    @Test func `A dictionary is read from a map or from keys and values in turn`() throws {
         for bytes in ["8201a161" + "02a162", "9401a161" + "02a162", "82a131a161" + "a132a162"] {
             #expect(try decoder.decode([Int: String].self, from: hex(bytes)) == [1: "a", 2: "b"])
         }
         #expect(throws: DecodingError.self) { try decoder.decode([Int: Int].self, from: hex("93010203")) }
     }
 
-    @Test func `a key that occurs twice in a dictionary is an error`() {
+    @Test func `A key that occurs twice in a dictionary is an error`() {
         #expect(throws: DecodingError.self) { try decoder.decode([Int: Int].self, from: hex("8201010102")) }
     }
 
-    @Test func `of equal fields the first counts, whatever their order`() throws {
+    @Test func `Of equal fields the first counts, whatever their order`() throws {
         struct Two: Codable, Equatable { var a: Int, b: Int }
         for bytes in ["83a16101a16202a16103", "83a16202a16101a16103", "83a16101a16103a16202"] {
             #expect(try decoder.decode(Two.self, from: hex(bytes)) == Two(a: 1, b: 2))
         }
     }
 
-    @Test func `fields are found in any order, among others and by integer keys`() throws {
+    @Test func `Fields are found in any order, among others and by integer keys`() throws {
         enum Keys: String, CodingKey { case one = "1", name }
         struct Odd: Decodable {
             var one: Int, name: String
@@ -93,7 +93,7 @@ import Testing
         #expect(odd.name == "b")
     }
 
-    @Test func `containers nested by hand may be filled in any order`() throws {
+    @Test func `Containers nested by hand may be filled in any order`() throws {
         for encoder in [MessagePackEncoder(), MessagePackEncoder(canonical: true)] {
             let bytes = try encoder.encode(Interleaved())
             #expect(hex(bytes) == "83a161920102a16281a16303a17304")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a superclass is under its own key`() throws {
+    @Test func `A superclass is under its own key`() throws {
         let bytes = try encoder.encode(Derived())
         #expect(hex(bytes) == "82a16e02a5737570657281a16201")
         let derived = try decoder.decode(Derived.self, from: bytes)
@@ -109,7 +109,7 @@ import Testing
         #expect(derived.own == 2)
     }
 
-    @Test func `what a failed element has written is taken back`() throws {
+    @Test func `What a failed element has written is taken back`() throws {
         struct Partial: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.unkeyedContainer()
@@ -125,7 +125,7 @@ import Testing
         #expect(writer.bytes == [1])
     }
 
-    @Test func `a value that encodes nothing is an empty map`() throws {
+    @Test func `A value that encodes nothing is an empty map`() throws {
         struct Nothing: Codable {}
         struct Silent: Encodable { func encode(to encoder: any Encoder) {} }
         #expect(try encoder.encode(Nothing()) == [0x80])
@@ -133,7 +133,7 @@ import Testing
         _ = try decoder.decode(Nothing.self, from: [0x80])
     }
 
-    @Test func `containers that exclude each other are an error`() {
+    @Test func `Containers that exclude each other are an error`() {
         struct Confused: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var array = encoder.unkeyedContainer()
@@ -144,18 +144,18 @@ import Testing
         #expect(throws: EncodingError.self) { try encoder.encode(Confused()) }
     }
 
-    @Test func `one value must fill the bytes`() {
+    @Test func `One value must fill the bytes`() {
         #expect(throws: MessagePackError(.trailingBytes, "2 bytes follow the value", offset: 1)) {
             try decoder.decode(Int.self, from: hex("01c0c0"))
         }
     }
 
-    @Test func `what is passed over is still checked`() {
+    @Test func `What is passed over is still checked`() {
         #expect(throws: MessagePackError.self) { try decoder.decode(Seed.self, from: hex("82a4726f6f74a12fa178c1")) }
         #expect(throws: (any Error).self) { try decoder.decode(Seed.self, from: hex("82a4726f6f74a12fa178")) }
     }
 
-    @Test func `encoder and decoder have the same depth limit`() throws {
+    @Test func `Encoder and decoder have the same depth limit`() throws {
         func tree(_ depth: Int) -> Tree { depth == 1 ? Tree() : Tree([tree(depth - 1)]) }
         for limit in [1, 5, 64, MessagePackLimits.largestDepth] {
             let limits = MessagePackLimits(maximumDepth: limit)
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what is too deep is named by its path, also inside of dictionaries`(isCanonical: Bool) {
+    func `What is too deep is named by its path, also inside of dictionaries`(isCanonical: Bool) {
         let encoder = MessagePackEncoder(canonical: isCanonical, limits: MessagePackLimits(maximumDepth: 2))
         func error(_ value: some Encodable) -> String? {
             #expect(throws: MessagePackError.self) { try encoder.encode(value) }?.message
@@ -182,7 +182,7 @@ import Testing
         #expect(error([7: ["b": [1]]]) == "7.b is nested deeper than the limit of 2")
     }
 
-    @Test func `a type which decodes itself without end is an error`() {
+    @Test func `A type which decodes itself without end is an error`() {
         struct Endless: Codable {
             init(from decoder: any Decoder) throws { self = try decoder.singleValueContainer().decode(Endless.self) }
             init() {}
@@ -195,7 +195,7 @@ import Testing
         #expect(throws: MessagePackError.self) { try encoder.encode(Endless()) }
     }
 
-    @Test func `a type which reads itself must read one whole value`() {
+    @Test func `A type which reads itself must read one whole value`() {
         struct Greedy: Codable, MessagePackable {
             func write(to writer: inout MessagePackWriter) { writer.write(1) }
             init(from reader: inout MessagePackReader) throws(MessagePackError) {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct DecodingFailureTests {
     @Test(arguments: [true, false])
-    func `an unknown case is named with those there are`(lenient: Bool) {
+    func `An unknown case is named with those there are`(lenient: Bool) {
         #expect(
             failure(of: Input.self, ["foo": [:]], lenient)
                 == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what was read is quoted with its beginning`(lenient: Bool) {
+    func `What was read is quoted with its beginning`(lenient: Bool) {
         let long = String(repeating: "x", count: 900_000)
         let short = String(repeating: "x", count: 40) + "…"
         #expect(
@@ -31,7 +31,7 @@ import Testing
                 == "field \"\(short)\": expected an integer, found a string \"x\"")
     }
 
-    @Test func `a bare word that is no case is named likewise`() {
+    @Test func `A bare word that is no case is named likewise`() {
         #expect(
             failure(of: Input.self, "foo", true)
                 == "unknown case \"foo\" for Input; allowed: increment, decrement, incrementAsync")
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a missing field is named with those there are`(lenient: Bool) {
+    func `A missing field is named with those there are`(lenient: Bool) {
         #expect(failure(of: Seed.self, [:], lenient) == "missing field \"root\" in Seed; allowed: root, minimumSize")
         #expect(
             failure(of: Message.self, ["add": ["url": "x"]], lenient)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a field of another type is named with what was found`(lenient: Bool) {
+    func `A field of another type is named with what was found`(lenient: Bool) {
         #expect(
             failure(of: Small.self, small(count: "x"), lenient)
                 == "field \"count\": expected an integer, found a string \"x\"")
@@ -86,7 +86,7 @@ import Testing
                 == "field \"both._1.asked._0\": expected an integer, found a string \"x\"")
     }
 
-    @Test func `an unknown field is named with those there are`() {
+    @Test func `An unknown field is named with those there are`() {
         #expect(
             failure(of: Seed.self, ["root": "/", "minimum": 5], true)
                 == "unknown field \"minimum\" in Seed; allowed: root, minimumSize")
@@ -98,7 +98,7 @@ import Testing
                 == "unknown field \"increment.by\" in Input.increment; allowed: none")
     }
 
-    @Test func `a failure of a type's own is placed`() {
+    @Test func `A failure of a type's own is placed`() {
         struct Even: Decodable {
             init(from decoder: any Decoder) throws {
                 let container = try decoder.singleValueContainer()
@@ -111,11 +111,11 @@ import Testing
         #expect(failure(of: Even.self, 3, false) == "an odd number")
     }
 
-    @Test func `a key that occurs twice is named`() {
+    @Test func `A key that occurs twice is named`() {
         #expect(failure(of: [String: Int].self, .map([.init("a", 1), .init("a", 1)]), false) == "the key \"a\" occurs twice")
     }
 
-    @Test func `bytes that are no MessagePack are said to be none`() {
+    @Test func `Bytes that are no MessagePack are said to be none`() {
         do {
             _ = try MessagePackDecoder().decode(Seed.self, from: [0xc1])
             Issue.record("0xc1 was decoded")
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `the keys of a type are known for every number of cases`() {
+    @Test func `The keys of a type are known for every number of cases`() {
         enum One: CodingKey { case only }
         enum Renamed: String, CodingKey { case a = "alpha", b }
         enum All: String, CodingKey, CaseIterable { case x, y }

@@ -10,7 +10,7 @@ import Testing
         (-32768, "d18000"), (-32769, "d2ffff7fff"), (-2_147_483_648, "d280000000"), (-2_147_483_649, "d3ffffffff7fffffff"),
         (Int64.min, "d38000000000000000"),
     ])
-    func `an integer has its smallest format`(value: Int64, bytes: String) throws {
+    func `An integer has its smallest format`(value: Int64, bytes: String) throws {
         #expect(written { $0.write(value) } == bytes)
         #expect(written { $0.write(Int(value)) } == bytes)
         #expect(try read(bytes) { try $0.readInt64() } == value)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `an unsigned integer beyond Int64 is itself`() throws {
+    @Test func `An unsigned integer beyond Int64 is itself`() throws {
         #expect(written { $0.write(UInt64.max) } == "cfffffffffffffffff")
         #expect(try read("cfffffffffffffffff") { try $0.readUInt64() } == .max)
         #expect(try read("cfffffffffffffffff") { try $0.readValue() } == .uint(.max))
@@ -30,11 +30,11 @@ import Testing
     }
 
     @Test(arguments: ["d005", "d10005", "d200000005", "d30000000000000005", "cc05", "cd0005", "ce00000005", "cf0000000000000005"])
-    func `an integer is read from any format that holds it`(bytes: String) throws {
+    func `An integer is read from any format that holds it`(bytes: String) throws {
         #expect(try read(bytes) { try $0.readInteger(as: UInt8.self) } == 5)
     }
 
-    @Test func `an integer that does not fit is refused and not consumed`() throws {
+    @Test func `An integer that does not fit is refused and not consumed`() throws {
         var reader = MessagePackReader(hex("cd0100"))
         #expect(throws: MessagePackError(.outOfRange, "expected an integer from 0 to 255, found 256", offset: 0)) {
             try reader.readInteger(as: UInt8.self)
@@ -43,7 +43,7 @@ import Testing
         #expect(try reader.readInt() == 256)
     }
 
-    @Test func `nil and booleans are one byte`() throws {
+    @Test func `Nil and booleans are one byte`() throws {
         #expect(written { $0.writeNil() } == "c0")
         #expect(written { $0.write(false) } == "c2")
         #expect(written { $0.write(true) } == "c3")
@@ -55,7 +55,7 @@ import Testing
         #expect(reader.position == 0)
     }
 
-    @Test func `floats keep their width`() throws {
+    @Test func `Floats keep their width`() throws {
         #expect(written { $0.write(1.5 as Float) } == "ca3fc00000")
         #expect(written { $0.write(1.5 as Double) } == "cb3ff8000000000000")
         #expect(try read("ca3fc00000") { try $0.readFloat() } == 1.5)
@@ -70,7 +70,7 @@ import Testing
     @Test(arguments: [
         (0, "a0"), (31, "bf"), (32, "d920"), (255, "d9ff"), (256, "da0100"), (65535, "daffff"), (65536, "db00010000"),
     ])
-    func `a string has its smallest header`(count: Int, header: String) throws {
+    func `A string has its smallest header`(count: Int, header: String) throws {
         let text = String(repeating: "x", count: count)
         let bytes = header + String(repeating: "78", count: count)
         #expect(written { $0.write(text) } == bytes)
@@ -78,13 +78,13 @@ import Testing
         #expect(try read(bytes) { try $0.readValue() } == .string(text))
     }
 
-    @Test func `a string is its UTF-8`() throws {
+    @Test func `A string is its UTF-8`() throws {
         #expect(written { $0.write("é€😀") } == "a9c3a9e282acf09f9880")
         #expect(try read("a9c3a9e282acf09f9880") { try $0.readString() } == "é€😀")
     }
 
     @Test(arguments: [(0, "c400"), (255, "c4ff"), (256, "c50100"), (65535, "c5ffff"), (65536, "c600010000")])
-    func `binary data has its smallest header`(count: Int, header: String) throws {
+    func `Binary data has its smallest header`(count: Int, header: String) throws {
         let content = [UInt8](repeating: 7, count: count)
         let bytes = header + String(repeating: "07", count: count)
         #expect(written { $0.writeBinary(content) } == bytes)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [(0, "90"), (15, "9f"), (16, "dc0010"), (65535, "dcffff"), (65536, "dd00010000")])
-    func `an array has its smallest header`(count: Int, header: String) throws {
+    func `An array has its smallest header`(count: Int, header: String) throws {
         let bytes = header + String(repeating: "c0", count: count)
         #expect(written { $0.writeArrayHeader(count) } == header)
         var reader = MessagePackReader(hex(bytes))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [(0, "80"), (15, "8f"), (16, "de0010"), (65535, "deffff"), (65536, "df00010000")])
-    func `a map has its smallest header`(count: Int, header: String) throws {
+    func `A map has its smallest header`(count: Int, header: String) throws {
         let bytes = header + String(repeating: "01c0", count: count)
         #expect(written { $0.writeMapHeader(count) } == header)
         var reader = MessagePackReader(hex(bytes))
@@ -117,7 +117,7 @@ import Testing
         (0, "c70005"), (1, "d405"), (2, "d505"), (3, "c70305"), (4, "d605"), (8, "d705"), (16, "d805"), (17, "c71105"),
         (255, "c7ff05"), (256, "c8010005"), (65535, "c8ffff05"), (65536, "c90001000005"),
     ])
-    func `an extension has its smallest header`(count: Int, header: String) throws {
+    func `An extension has its smallest header`(count: Int, header: String) throws {
         let content = [UInt8](repeating: 9, count: count)
         let bytes = header + String(repeating: "09", count: count)
         #expect(written { $0.writeExtension(type: 5, content) } == bytes)
@@ -131,21 +131,21 @@ import Testing
         (1, 999_999_999, "d7ffee6b27fc00000001"), (17_179_869_183, 1, "d7ff00000007ffffffff"),
         (17_179_869_184, 0, "c70cff000000000000000400000000"), (-1, 5, "c70cff00000005ffffffffffffffff"),
     ])
-    func `a timestamp has its smallest width`(seconds: Int64, nanoseconds: UInt32, bytes: String) throws {
+    func `A timestamp has its smallest width`(seconds: Int64, nanoseconds: UInt32, bytes: String) throws {
         #expect(written { $0.writeTimestamp(seconds: seconds, nanoseconds: nanoseconds) } == bytes)
         let read = try read(bytes) { try $0.readTimestamp() }
         #expect(read.seconds == seconds)
         #expect(read.nanoseconds == nanoseconds)
     }
 
-    @Test func `nanoseconds of a whole second are carried when written and refused when read`() throws {
+    @Test func `Nanoseconds of a whole second are carried when written and refused when read`() throws {
         #expect(written { $0.writeTimestamp(seconds: 1, nanoseconds: 2_000_000_000) } == "d6ff00000003")
         #expect(throws: MessagePackError(.invalidValue, "a timestamp with 1000000000 nanoseconds", offset: 0)) {
             try read("c70cff3b9aca000000000000000001") { try $0.readTimestamp() }
         }
     }
 
-    @Test func `a reused buffer is emptied and keeps its capacity`() {
+    @Test func `A reused buffer is emptied and keeps its capacity`() {
         var buffer = [UInt8](repeating: 1, count: 1000)
         buffer.reserveCapacity(4000)
         var writer = MessagePackWriter(reusing: buffer)
@@ -153,7 +153,7 @@ import Testing
         #expect(writer.bytes == [7])
     }
 
-    @Test func `a value of every type survives`() throws {
+    @Test func `A value of every type survives`() throws {
         let value: MessagePackValue = [
             "a": [nil, true, 1, -1, 1.5, "x"], 2: .binary([1, 2]), "e": .extension(type: 3, bytes: [4]), "f": .float(0.5),
             "u": .uint(.max), [1]: [:],

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2]) func `the reader never traps`(seed: UInt64) throws {
+    @Test(arguments: [1, 2]) func `The reader never traps`(seed: UInt64) throws {
         var random = Random(state: seed)
         let seeds = [
             try MessagePackEncoder().encode(fullBox), try MessagePackEncoder().encode([Message.tick, .asked(5)]),
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [3, 4]) func `the decoder never traps`(seed: UInt64) throws {
+    @Test(arguments: [3, 4]) func `The decoder never traps`(seed: UInt64) throws {
         var random = Random(state: seed)
         let decoder = MessagePackDecoder(lenient: seed == 4)
         let box = try MessagePackEncoder().encode(Box(seed: Seed(root: "/"), items: [fullBox.items[0]], byName: ["a": 1]))

@@ -18,7 +18,7 @@ struct InteropTests {
         (.binary(Array(repeating: 65, count: 300)), "b'" + String(repeating: "A", count: 300) + "'"),
     ]
 
-    @Test func `values are the same to both, and so are their bytes`() throws {
+    @Test func `Values are the same to both, and so are their bytes`() throws {
         let encoded = Self.values.map { value, _ in
             var writer = MessagePackWriter()
             writer.write(value)
@@ -34,7 +34,7 @@ struct InteropTests {
         }
     }
 
-    @Test func `timestamps of every width are the same to both`() throws {
+    @Test func `Timestamps of every width are the same to both`() throws {
         let times: [(Int64, UInt32)] = [
             (0, 0), (1, 999_999_999), (4_294_967_296, 0), (17_179_869_184, 5), (-1, 5), (-62_135_596_800, 0),
         ]
@@ -49,7 +49,7 @@ struct InteropTests {
         }
     }
 
-    @Test func `a Codable value survives the way through Python`() throws {
+    @Test func `A Codable value survives the way through Python`() throws {
         var box = fullBox
         // As a key Python takes no map and no list, and it writes every float with 64 bits.
         box.byMessage = [:]

@@ -106,7 +106,7 @@ import Testing
 
     }
 
-    @Test func `coders and containers may be used in the next value, after the call, and when the codec is gone`() throws {
+    @Test func `Coders and containers may be used in the next value, after the call, and when the codec is gone`() throws {
         var hoarders = (0..<6).map { Hoarder("number \($0)") }
         var decoded: [Hoarder] = []
         do {
@@ -140,7 +140,7 @@ import Testing
         init(from decoder: any Decoder) {}
     }
 
-    @Test func `what a value has kept that failed may be used, too`() throws {
+    @Test func `What a value has kept that failed may be used, too`() throws {
         let refused = [Hoarder("first"), Hoarder("refused", refuses: true)]
         let codec = Self.codec([Hoarder].self)
         for _ in 1...3 {
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: [1, 15, 16, 17, 40])
-    func `containers of one type may be inside each other`(_ depth: Int) throws {
+    func `Containers of one type may be inside each other`(_ depth: Int) throws {
         let codec = Self.codec(Deep.self)
         for _ in 1...3 {
             let bytes = try codec.encode(Deep(depth))
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `more types of keys than there are places for them`() throws {
+    @Test func `More types of keys than there are places for them`() throws {
         let codec = Self.codec(Crowd.self)
         for _ in 1...3 {
             let bytes = try codec.encode(Crowd())
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func `what follows is read, whatever was left out of what is inside`() throws {
+    @Test func `What follows is read, whatever was left out of what is inside`() throws {
         let cases: [(bytes: String, found: [Int])] = [
             ("81a16180", []), ("81a16181a16101", [1]), ("81a16182a16101a17892c001", [1]),
             ("81a16183a16303a16101a16202", [1, 3, 2]), ("81a16183a16101a17807a16202", [1, 2]), ("82a16181a16101a16291c0", [1]),
@@ -268,7 +268,7 @@ import Testing
         case list([Word])
     }
 
-    @Test func `bare words are read among other values`() throws {
+    @Test func `Bare words are read among other values`() throws {
         let codec = Self.codec([Word].self)
         var writer = MessagePackWriter()
         writer.writeArrayHeader(4)

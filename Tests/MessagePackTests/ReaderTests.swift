@@ -13,7 +13,7 @@ import Testing
         #expect(!reader.skip(repeating: first) && reader.position == 12, "the last byte is missing")
     }
 
-    @Test func `an error leaves the reader where it was`() throws {
+    @Test func `An error leaves the reader where it was`() throws {
         var reader = MessagePackReader(hex("a178"))
         #expect(throws: MessagePackError(.typeMismatch, "expected an integer, found a string \"x\"", offset: 0)) {
             try reader.readInt()
@@ -25,7 +25,7 @@ import Testing
         #expect(reader.isAtEnd)
     }
 
-    @Test func `offsets count from the start of a slice`() throws {
+    @Test func `Offsets count from the start of a slice`() throws {
         let bytes = hex("c0c001c1")
         var reader = MessagePackReader(bytes[2...])
         #expect(try reader.readInt() == 1)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["", "cc", "cd01", "cb3ff0", "a578", "d9", "d905", "c6ffffffff", "dc", "d4", "d405", "c7ff", "d6ff0000"])
-    func `truncated bytes are an error`(bytes: String) {
+    func `Truncated bytes are an error`(bytes: String) {
         for read in everyRead {
             var reader = MessagePackReader(hex(bytes))
             #expect(throws: MessagePackError.self) { try read(&reader) }
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["ddffffffff", "dfffffffff", "dcffff", "df7fffffff0000", "9f01", "8f0101"])
-    func `a count beyond the bytes is refused before anything is allocated`(bytes: String) {
+    func `A count beyond the bytes is refused before anything is allocated`(bytes: String) {
         for read in everyRead {
             var reader = MessagePackReader(hex(bytes))
             #expect(throws: MessagePackError.self) { try read(&reader) }
@@ -53,13 +53,13 @@ import Testing
     }
 
     @Test(arguments: ["a1ff", "a2c328", "a3eda080", "a4f4908080"])
-    func `a string must be UTF-8`(bytes: String) {
+    func `A string must be UTF-8`(bytes: String) {
         #expect(throws: MessagePackError(.invalidUTF8, "a string is not UTF-8", offset: 0)) {
             try read(bytes) { try $0.readString() }
         }
     }
 
-    @Test func `depth is limited`() throws {
+    @Test func `Depth is limited`() throws {
         let limits = MessagePackLimits(maximumDepth: 3)
         let three = hex("919190"), four = hex("91919190"), maps = hex("810181018101") + hex("80")
         var reader = MessagePackReader(three, limits: limits)
@@ -74,7 +74,7 @@ import Testing
         #expect(MessagePackLimits(maximumDepth: .max).maximumDepth == MessagePackLimits.largestDepth)
     }
 
-    @Test func `a million nested arrays are an error and not an overflow`() {
+    @Test func `A million nested arrays are an error and not an overflow`() {
         let bytes = [UInt8](repeating: 0x91, count: 1_000_000)
         let limits = MessagePackLimits(maximumDepth: .max)
         for read in everyRead.suffix(2) {
@@ -84,7 +84,7 @@ import Testing
         #expect(throws: (any Error).self) { try MessagePackDecoder(limits: limits).decode(Tree.self, from: bytes) }
     }
 
-    @Test func `a recursive type that reads itself is limited`() {
+    @Test func `A recursive type that reads itself is limited`() {
         let bytes = [UInt8](repeating: 0x91, count: 1000)
         var reader = MessagePackReader(bytes)
         #expect { try reader.read(Nest.self) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `size is limited`() throws {
+    @Test func `Size is limited`() throws {
         let limits = MessagePackLimits(maximumBytes: 3)
         var reader = MessagePackReader(hex("a3787878"), limits: limits)
         let error = MessagePackError(.tooLarge, "4 bytes are more than the limit of 3", offset: 0)
@@ -104,7 +104,7 @@ import Testing
         #expect(try MessagePackEncoder(limits: limits).encode("xx") == hex("a27878"))
     }
 
-    @Test func `the type of the next value can be seen`() throws {
+    @Test func `The type of the next value can be seen`() throws {
         let types: [(String, MessagePackType)] = [
             ("c0", .nil), ("c2", .bool), ("00", .integer), ("ff", .integer), ("d3", .integer), ("ca", .float), ("a0", .string),
             ("c4", .binary), ("90", .array), ("dd", .array), ("80", .map), ("df", .map), ("d8", .extension), ("c9", .extension),

@@ -19,13 +19,13 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 127, 128, 255, 256, 65_535, 65_536, 4_294_967_295, 4_294_967_296, Int64.max])
-    func `an integer is read in each of its formats`(value: Int64) {
+    func `An integer is read in each of its formats`(value: Int64) {
         #expect(read(written { $0.write(value) }) { $0.readInt() } == Int(value))
         #expect(read(written { $0.write(value) }) { $0.readUInt64() } == UInt64(value))
         #expect(read([0xcf] + (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }) { $0.readInt() } == Int(value))
     }
 
-    @Test func `an integer that is negative, signed or too large is left to the reader`() {
+    @Test func `An integer that is negative, signed or too large is left to the reader`() {
         for value in [-1, -32, -33, Int64.min] { #expect(read(written { $0.write(value) }) { $0.readInt() } == nil) }
         #expect(read([0xd0, 5]) { $0.readInt() } == nil)
         #expect(read(written { $0.write(UInt64.max) }) { $0.readInt() } == nil)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 31, 255, 256, 65_535, 65_536])
-    func `binary data is read where it stands`(count: Int) {
+    func `Binary data is read where it stands`(count: Int) {
         let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let bytes = written { $0.writeBinary(content) }
         let place = read(bytes) { $0.readBinaryPlace() }
@@ -42,14 +42,14 @@ import Testing
         #expect(read(written { $0.write("text") }) { $0.readBinaryPlace() } == nil)
     }
 
-    @Test func `places count as in the slice that is read`() throws {
+    @Test func `Places count as in the slice that is read`() throws {
         let bytes = [9, 9, 9] + written { $0.writeBinary([1, 2, 3, 4, 5]) }
         var reader = MessagePackReader(bytes[3...])
         let place = reader.readShort { $0.readBinaryPlace() }
         #expect(bytes[try #require(place)] == [1, 2, 3, 4, 5] && reader.isAtEnd)
     }
 
-    @Test func `what is repeated stands in the slice, before what repeats it`() {
+    @Test func `What is repeated stands in the slice, before what repeats it`() {
         let bytes: [UInt8] = [5, 6, 1, 2, 1, 2, 5, 6] + [UInt8](repeating: 0, count: 9)
         func skips(_ positions: Range<Int>) -> Bool {
             var reader = MessagePackReader(bytes[2...])
@@ -65,7 +65,7 @@ import Testing
         #expect(!skips(-2..<0))
     }
 
-    @Test func `what is expected is passed over, and nothing else`() {
+    @Test func `What is expected is passed over, and nothing else`() {
         let bytes = written { writer in
             writer.writeArrayHeader(3)
             writer.write(7)
@@ -77,7 +77,7 @@ import Testing
         #expect(read([1, 2, 3, 1, 2, 4]) { ($0.readInt(), $0.readInt(), $0.readInt(), $0.skip(repeating: 0..<3)) } == nil)
     }
 
-    @Test func `nothing is read beyond the end, and what gave up stays so`() {
+    @Test func `Nothing is read beyond the end, and what gave up stays so`() {
         let bytes = written { writer in
             writer.write(300)
             writer.writeBinary([1, 2, 3, 4, 5, 6])

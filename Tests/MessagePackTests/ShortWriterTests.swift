@@ -8,7 +8,7 @@ import Testing
         -32_769,
         -2_147_483_648, -2_147_483_649, Int64.min,
     ])
-    func `an integer has its smallest format`(value: Int64) {
+    func `An integer has its smallest format`(value: Int64) {
         #expect(written { $0.writeShort(1) { $0.write(value) } } == written { $0.write(value) })
         #expect(written { $0.writeShort(1) { $0.write(Int(value)) } } == written { $0.write(Int(value)) })
         let bits = UInt64(bitPattern: value)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 31, 32, 255, 256, 65_535, 65_536])
-    func `binary data has its smallest format`(count: Int) {
+    func `Binary data has its smallest format`(count: Int) {
         let bytes = [UInt8](repeating: 7, count: count)
         let short = written { writer in
             bytes.withUnsafeBytes { bytes in writer.writeShort(1, bytes: bytes.count) { $0.writeBinary(bytes) } }
@@ -24,7 +24,7 @@ import Testing
         #expect(short == written { $0.writeBinary(bytes) })
     }
 
-    @Test func `values follow what was written before, and each other`() {
+    @Test func `Values follow what was written before, and each other`() {
         let short = written { writer in
             writer.write("before")
             writer.writeShort(6) {
@@ -48,7 +48,7 @@ import Testing
         #expect(short == each)
     }
 
-    @Test func `a thousand values need room for no more than those that were announced`() {
+    @Test func `A thousand values need room for no more than those that were announced`() {
         let short = written { writer in
             writer.writeShort(1_000) { values in
                 for _ in 0..<1_000 { values.write(UInt64.max) }
@@ -57,7 +57,7 @@ import Testing
         #expect(short == written { writer in for _ in 0..<1_000 { writer.write(UInt64.max) } })
     }
 
-    @Test func `more than there is room for ends the process`() async {
+    @Test func `More than there is room for ends the process`() async {
         await #expect(processExitsWith: .failure) {
             var writer = MessagePackWriter()
             writer.writeShort(1) { values in

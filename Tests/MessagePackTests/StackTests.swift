@@ -51,7 +51,7 @@ import Testing
         done.wait()
     }
 
-    @Test func `the deepest chain of objects fits the stack of a secondary thread`() async {
+    @Test func `The deepest chain of objects fits the stack of a secondary thread`() async {
         await #expect(processExitsWith: .success) {
             StackTests.onSmallStack {
                 let depth = MessagePackLimits.largestDepth
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the deepest enum fits the stack of a secondary thread`() async {
+    @Test func `The deepest enum fits the stack of a secondary thread`() async {
         await #expect(processExitsWith: .success) {
             StackTests.onSmallStack {
                 let depth = MessagePackLimits.largestDepth / 2 - 1

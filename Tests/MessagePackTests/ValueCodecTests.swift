@@ -20,7 +20,7 @@ import Testing
         ValueCodec(MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
     }
 
-    @Test func `a value is what its bytes say, however often and among whichever others they are decoded`() throws {
+    @Test func `A value is what its bytes say, however often and among whichever others they are decoded`() throws {
         let codec = Self.codec(Bits.self)
         let values: [Bits] =
             (0..<300).map { .by(amount: $0 * $0 * $0) } + (0..<100).map { .at(x: Int8($0), y: $0 % 3 == 0 ? nil : Float($0) / 2) }
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a value is encoded as ever, however often and among whichever others`() throws {
+    @Test func `A value is encoded as ever, however often and among whichever others`() throws {
         let codec = Self.codec(Bits.self)
         let encoder = MessagePackEncoder(canonical: true)
         let values: [Bits] =
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a type with references is encoded as ever, too`() throws {
+    @Test func `A type with references is encoded as ever, too`() throws {
         let codec = Self.codec(Step.self)
         var values: [Step] = (0..<40).map { .named(String(repeating: "é", count: $0)) } + (0..<40).map { .by(amount: $0) }
         values += values.reversed() + [.reset, .named("a"), .reset, .named("b")]
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `bytes are kept beside a value that still is what it was`() throws {
+    @Test func `Bytes are kept beside a value that still is what it was`() throws {
         let codec = Self.codec([String].self)
         for number in 0..<1_000 {
             // The memory of the one before is free, unless something holds it.
@@ -69,7 +69,7 @@ import Testing
         var count = 0
     }
 
-    @Test func `an object is encoded as what it is now`() throws {
+    @Test func `An object is encoded as what it is now`() throws {
         let codec = Self.codec(Tally.self)
         let tally = Tally()
         for count in 1...3 {
@@ -83,7 +83,7 @@ import Testing
         let tally: Tally
     }
 
-    @Test func `an object inside a value is encoded as what it is now`() throws {
+    @Test func `An object inside a value is encoded as what it is now`() throws {
         let codec = Self.codec(Tallies.self)
         let tallies = Tallies(name: "t", tally: Tally())
         for count in [0, 0, 0, 1, 1, 2, 0] {
@@ -97,7 +97,7 @@ import Testing
         case link(Int, Chain)
     }
 
-    @Test func `a case in a box of its own is encoded as what it is, also when the box of another was in its place`() throws {
+    @Test func `A case in a box of its own is encoded as what it is, also when the box of another was in its place`() throws {
         let codec = Self.codec(Chain.self)
         for number in 0..<400 {
             let chain = Chain.link(number / 3 % 5, .link(number / 3 % 2, .end))
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be encoded is refused each time`() throws {
+    @Test func `What cannot be encoded is refused each time`() throws {
         struct Picky: Codable {
             struct No: Error {}
             let number: Int
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// A list of them that is as long would be released by a recursion as deep.
-    @Test func `a hundred thousand containers of one value are no more than that`() throws {
+    @Test func `A hundred thousand containers of one value are no more than that`() throws {
         let codec = Self.codec(Wasteful.self)
         for _ in 1...2 {
             let nested = try codec.encode(Wasteful(100_000, isNested: true))
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a container that is kept beyond its value shows in no other`() throws {
+    @Test func `A container that is kept beyond its value shows in no other`() throws {
         let codec = Self.codec([Keeper].self)
         let keepers = (0..<20).map { Keeper("keeper \($0)") }
         for _ in 1...3 {
@@ -206,7 +206,7 @@ import Testing
     }
 
     /// Values are looked for less often while none comes again.
-    @Test func `values that come again are what they are after many that did not`() throws {
+    @Test func `Values that come again are what they are after many that did not`() throws {
         let numbers = Self.codec(Bits.self), names = Self.codec(Step.self)
         for round in 0..<3 {
             for amount in 0..<200 {
@@ -224,14 +224,14 @@ import Testing
         }
     }
 
-    @Test func `a value with references is decoded each time`() throws {
+    @Test func `A value with references is decoded each time`() throws {
         let codec = Self.codec(Step.self)
         for name in ["", "a", "b", String(repeating: "é", count: 100), "a", "b"] {
             #expect(try codec.decode(codec.encode(.named(name))) == .named(name))
         }
     }
 
-    @Test func `bytes that are nearly those of a value are refused after it, too`() throws {
+    @Test func `Bytes that are nearly those of a value are refused after it, too`() throws {
         let codec = Self.codec(Bits.self)
         let bytes = try codec.encode(.by(amount: 7))
         for _ in 1...2 {
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `a field or a case that there is not is refused, whatever was met before`() throws {
+    @Test func `A field or a case that there is not is refused, whatever was met before`() throws {
         let codec = Self.codec(Bits.self)
         let encoder = MessagePackEncoder()
         for _ in 1...2 {
@@ -262,7 +262,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 60, 61, 62, 63, 64, 65, 500])
-    func `a string of any length is UTF-8 or refused`(_ length: Int) throws {
+    func `A string of any length is UTF-8 or refused`(_ length: Int) throws {
         let text = String(repeating: "a", count: length)
         for end in ["", "é", "€", "👍"] {
             #expect(try MessagePackDecoder().decode(String.self, from: MessagePackEncoder().encode(text + end)) == text + end)

@@ -106,7 +106,7 @@ extension DecodingNode {
 
     /// The name of the type, or for the values of an enum's case that of the case: `Input.add`.
     private var subjectName: String {
-        guard isNested, let parent = above?.takeUnretainedValue() else { return "\(subject)" }
+        guard isNested, let parent = above else { return "\(subject)" }
         return "\(parent.subjectName).\(quote(step.codingKey(in: reader.bytes)?.stringValue ?? ""))"
     }
 }

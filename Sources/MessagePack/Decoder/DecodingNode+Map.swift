@@ -174,3 +174,19 @@ extension MessagePackReader {
         }
     }
 }
+
+/// Whether these are the same bytes, compared eight at a time: the last ones together with some before them.
+func areEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
+    let count = first.count
+    guard count == second.count else { return false }
+    guard count >= 8 else {
+        for index in 0..<count where first[index] != second[index] { return false }
+        return true
+    }
+    func differs(at offset: Int) -> Bool {
+        let one = first.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        return one != second.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+    for offset in stride(from: 0, to: count - 8, by: 8) where differs(at: offset) { return false }
+    return !differs(at: count - 8)
+}

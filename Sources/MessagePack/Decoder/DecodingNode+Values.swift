@@ -38,25 +38,23 @@ extension DecodingNode {
     /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ step: PathStep, isKey: Bool = false) throws -> T {
         // Elements of arrays arrive here whatever their type is, and these need no node.
-        if type == String.self { return same(try readString(step)) }
-        if type == Int.self, !isKey { return same(try readInteger(Int.self, step)) }
-        if type == Double.self { return same(try readDouble(step)) }
-        if type == Bool.self { return same(try readBool(step)) }
-        if type == [UInt8].self, try reader.nextType() != .array { return same(try readBinary(step)) }
-        if type == UInt64.self, !isKey { return same(try readInteger(UInt64.self, step)) }
-        if type == Int64.self, !isKey { return same(try readInteger(Int64.self, step)) }
-        if type == UInt32.self, !isKey { return same(try readInteger(UInt32.self, step)) }
-        if type == Int32.self, !isKey { return same(try readInteger(Int32.self, step)) }
+        if type == String.self { return known(try readString(step)) }
+        if type == Int.self, !isKey { return known(try readInteger(Int.self, step)) }
+        if type == Double.self { return known(try readDouble(step)) }
+        if type == Bool.self { return known(try readBool(step)) }
+        if type == [UInt8].self, try reader.nextType() != .array { return known(try readBinary(step)) }
+        if type == UInt64.self, !isKey { return known(try readInteger(UInt64.self, step)) }
+        if type == Int64.self, !isKey { return known(try readInteger(Int64.self, step)) }
+        if type == UInt32.self, !isKey { return known(try readInteger(UInt32.self, step)) }
+        if type == Int32.self, !isKey { return known(try readInteger(Int32.self, step)) }
         let form = session.form(of: type)
         if case .packable(let direct) = form { return try readDirectly(direct, as: type, step) }
 
-        let node = session.node(below: self, at: reader.next, step: step, subject: type, isKey: isKey)
-        defer { session.recycle(node) }
-        return try node.with { node in
-            let value = try node.decodeValue(form, as: type)
-            try node.finish(in: self)
-            return value
-        }
+        var node = session.node(below: self, at: reader.next, step: step, subject: type, isKey: isKey)
+        defer { session.recycle(&node) }
+        let value = try node.decodeValue(form, as: type)
+        try node.finish(in: self)
+        return value
     }
 
     /// Decodes the value of this node.
@@ -78,7 +76,7 @@ extension DecodingNode {
     }
 
     private func readPairs<Dictionary: DecodableDictionary, T>(_ dictionary: Dictionary.Type, as type: T.Type) throws -> T {
-        same(try dictionary.init(pairsOf: self))
+        known(try dictionary.init(pairsOf: self))
     }
 
     /// Lets a value read itself, which must end where the value does.
@@ -99,14 +97,9 @@ extension DecodingNode {
             guard reader.next == end else {
                 throw MessagePackError(.invalidValue, "\(direct) did not read one whole value", offset: reader.position)
             }
-            return same(value)
+            return known(value)
         } catch {
             throw refusal(error, direct, step)
         }
-    }
-
-    /// A value as the type it has, which the compiler cannot know.
-    private func same<A, B>(_ value: A) -> B {
-        unsafeBitCast(value, to: B.self)
     }
 }

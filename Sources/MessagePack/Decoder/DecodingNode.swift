@@ -14,55 +14,54 @@ final class DecodingNode: KeptNode {
         @inline(__always) _modify { yield &place.pointee }
     }
     /// Where the reader is: that of the node above, which for the root is the session's, or this node's own.
-    @exclusivity(unchecked) private var place: UnsafeMutablePointer<MessagePackReader>
+    private var place: UnsafeMutablePointer<MessagePackReader>
     /// That of the map which a bare word in the place of an enum stands for.
-    @exclusivity(unchecked) private var wordReader: UnsafeMutablePointer<MessagePackReader>?
-    @exclusivity(unchecked) var above: Unmanaged<DecodingNode>?
-    @exclusivity(unchecked) private var heldAbove: DecodingNode?
-    @exclusivity(unchecked) private(set) var step = PathStep.same
+    private var wordReader: UnsafeMutablePointer<MessagePackReader>?
+    var above: DecodingNode?
+    private(set) var step = PathStep.same
     /// Where the value begins.
-    @exclusivity(unchecked) private(set) var offset: Int
+    private(set) var offset: Int
     /// What is being decoded, for errors; a container nested by hand has the type of the value that nests it.
-    @exclusivity(unchecked) private(set) var subject: any Any.Type
+    private(set) var subject: any Any.Type
     /// How many arrays and maps contain this value.
-    @exclusivity(unchecked) private(set) var depth = 0
+    private(set) var depth = 0
     /// How many values contain this one.
-    @exclusivity(unchecked) private(set) var level = 0
+    private(set) var level = 0
     /// Whether it is a container which the parent nests by hand, as an enum does for the values of a case.
-    @exclusivity(unchecked) private(set) var isNested = false
+    private(set) var isNested = false
     /// Whether it is the key of a dictionary, where digits in a string count as an integer.
-    @exclusivity(unchecked) private(set) var isKey = false
+    private(set) var isKey = false
 
-    @exclusivity(unchecked) private(set) var content = Content.unopened
-    @exclusivity(unchecked) private(set) var count = 0
+    private(set) var content = Content.unopened
+    private(set) var count = 0
     /// Where the elements begin.
-    @exclusivity(unchecked) private(set) var start = 0
+    private(set) var start = 0
     /// The number of the element expected next, and where it begins, as long as all were read in order.
-    @exclusivity(unchecked) var index = 0
-    @exclusivity(unchecked) var next = 0
+    var index = 0
+    var next = 0
     /// All pairs of a map, once a look-up needed them.
     @exclusivity(unchecked) var entries: [Entry] = []
-    @exclusivity(unchecked) var isIndexed = false
+    var isIndexed = false
     /// The first pairs of a map whose keys are known to be keys of a container: a bit for each.
-    @exclusivity(unchecked) private var known: UInt64 = 0
+    private var known: UInt64 = 0
     /// The end of the value, once it is known otherwise than by the end of its elements.
-    @exclusivity(unchecked) var end: Int?
+    var end: Int?
 
     /// The end of a bare word which stands in the place of an enum's map.
-    @exclusivity(unchecked) private(set) var wordEnd: Int?
+    private(set) var wordEnd: Int?
 
     /// The types of the keyed containers asked for: nearly always one.
-    @exclusivity(unchecked) private(set) var keyType: (any CodingKey.Type)?
+    private(set) var keyType: (any CodingKey.Type)?
     @exclusivity(unchecked) private(set) var moreKeyTypes: [any CodingKey.Type] = []
     /// The newest of the first few nodes that this one has nested by hand, which are used again with it.
-    @exclusivity(unchecked) private var nested: Unmanaged<DecodingNode>?
-    @exclusivity(unchecked) private var nestedCount = 0
+    private var nested: DecodingNode?
+    private var nestedCount = 0
     /// The one that the parent has nested before this one.
-    @exclusivity(unchecked) private var nestedBefore: Unmanaged<DecodingNode>?
+    private var nestedBefore: DecodingNode?
     /// The keyed containers that it has handed out and takes back.
     @exclusivity(unchecked) private var containers: KeptContainers<DecodingNode>.Reference?
     /// Whether its value is being decoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
-    @exclusivity(unchecked) private var isActive = false
+    private var isActive = false
 
     /// Makes the root, at the value given to the decoder.
     init(session: DecodingSession, offset: Int, subject: any Any.Type) {
@@ -77,7 +76,7 @@ final class DecodingNode: KeptNode {
     /// Starts over as the node of an element, or of the same value again if `step` says so.
     func begin(below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool, isKey: Bool) {
         place = parent.place
-        above = Unmanaged.passUnretained(parent)
+        above = parent
         self.step = step
         self.offset = offset
         self.subject = subject
@@ -105,26 +104,23 @@ final class DecodingNode: KeptNode {
     /// Takes back what it has handed out, which the value may still have.
     func close() {
         isActive = false
-        while let node = nested {
-            nested = node.with { $0.nestedBefore }
-            session.recycle(node)
+        while var node = nested {
+            nested = node.nestedBefore
+            node.nestedBefore = nil
+            session.recycle(&node)
         }
         nestedCount = 0
         if containers != nil { session.containers.takeBack(&containers) }
     }
 
-    func holdAbove() { heldAbove = above?.takeUnretainedValue() }
-
     /// Makes the node of a value which this one decodes by hand.
     func child(at offset: Int, step: PathStep) -> DecodingNode {
         guard isActive, nestedCount < 8 else { return furtherChild(at: offset, step: step) }
         let node = session.node(below: self, at: offset, step: step, subject: subject, isNested: true)
-        return node.with { child in
-            child.nestedBefore = nested
-            nested = node
-            nestedCount += 1
-            return child
-        }
+        node.nestedBefore = nested
+        nested = node
+        nestedCount += 1
+        return node
     }
 
     /// Makes a node that only belongs to who asks for it.
@@ -133,7 +129,6 @@ final class DecodingNode: KeptNode {
         let node = DecodingNode(session: session, offset: offset, subject: subject)
         node.begin(below: self, at: offset, step: step, subject: subject, isNested: true, isKey: false)
         node.isActive = false
-        node.holdAbove()
         return node
     }
 
@@ -146,7 +141,7 @@ final class DecodingNode: KeptNode {
     private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
         let place = ContainerPlace(self)
         let container = KeyedDecodingContainer(KeyedDecoding<Key>(place: place))
-        if isActive { session.containers.add(container, for: type, place, &containers) }
+        if isActive, DecodingSession.canKeepContainers { session.containers.add(container, for: type, place, &containers) }
         return container
     }
 
@@ -158,7 +153,7 @@ final class DecodingNode: KeptNode {
         var path: [any CodingKey] = []
         var node: DecodingNode? = self
         while let current = node {
-            let parent = current.above?.takeUnretainedValue()
+            let parent = current.above
             if let key = current.step.codingKey(in: parent?.reader.bytes ?? []) { path.append(key) }
             node = parent
         }
@@ -269,9 +264,9 @@ final class DecodingNode: KeptNode {
             reader.next = end
         } else if content == .unopened {
             try skip(from: offset, count: 1)
-        } else if index == count - 1, let nested, nested.with({ $0.isPair(at: next) }) {
+        } else if index == count - 1, let nested, nested.isPair(at: next) {
             // As an enum's values are, which were read by now.
-            try nested.with { try $0.finish(in: self) }
+            try nested.finish(in: self)
         } else {
             try skip(from: next, count: (count - index) * (content == .map ? 2 : 1))
         }

@@ -51,19 +51,17 @@ public struct MessagePackDecoder: Sendable {
     func decode<T: Decodable>(
         _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: KeptSession<DecodingSession>
     ) throws -> T {
-        try kept.use {
-            DecodingSession(limits: limits, isLenient: isLenient, recent: RecentValues(of: type))
-        } for: { session in
-            if let recent = bytes.withUnsafeBytes({ session.recent?.value(of: $0, as: type) }) { return recent.load(as: type) }
-            do {
-                let value = try session.decode(type, from: bytes)
-                session.forgetBytes()
-                bytes.withUnsafeBytes { session.recent?.keep(value, of: $0) }
-                return value
-            } catch {
-                session.forgo()
-                throw error
-            }
+        let session = kept.take() ?? DecodingSession(limits: limits, isLenient: isLenient)
+        defer { kept.keep(session) }
+        if let known = session.known, let known = known as? KnownValue<T>, known.bytes == bytes { return known.value }
+        do {
+            let value = try session.decode(type, from: bytes)
+            session.forgetBytes()
+            session.know(value, of: bytes)
+            return value
+        } catch {
+            session.forgo()
+            throw error
         }
     }
 

@@ -8,7 +8,7 @@ extension EncodingNode {
                 self, EncodingError.Context(codingPath: codingPath, debugDescription: text))
         }
         if shape != .nothing, shape != .single, depth >= session.limits.maximumDepth { throw tooDeep() }
-        for index in children.indices { try children[index].node.with { try $0.check() } }
+        for index in children.indices { try children[index].node.check() }
     }
 
     /// Writes what ``check()`` found nothing against.
@@ -49,7 +49,7 @@ extension EncodingNode {
             for index in children.indices {
                 let child = children[index]
                 writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written..<child.offset]))
-                child.node.with { $0.write(to: &writer) }
+                child.node.write(to: &writer)
                 written = child.offset
             }
             writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written...]))
@@ -97,7 +97,7 @@ extension EncodingNode {
         for child in children {
             writer.writeRaw(body.storage[written..<child.offset])
             let start = writer.count
-            child.node.with { $0.write(to: &writer) }
+            child.node.write(to: &writer)
             for index in child.count..<count { starts[index] += writer.count - start }
             written = child.offset
         }

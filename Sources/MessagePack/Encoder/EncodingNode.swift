@@ -15,24 +15,23 @@ final class EncodingNode: KeptNode {
         let offset: Int
         /// How many elements the parent had with it.
         let count: Int
-        let node: Unmanaged<EncodingNode>
+        var node: EncodingNode
     }
 
     let session: EncodingSession
-    @exclusivity(unchecked) var above: Unmanaged<EncodingNode>?
-    @exclusivity(unchecked) private var heldAbove: EncodingNode?
-    @exclusivity(unchecked) private var step = PathStep.same
+    var above: EncodingNode?
+    private var step = PathStep.same
     /// How many values contain this one.
-    @exclusivity(unchecked) private var level = 0
+    private var level = 0
     /// How many arrays and maps contain this one.
-    @exclusivity(unchecked) private(set) var depth = 0
+    private(set) var depth = 0
 
-    @exclusivity(unchecked) private(set) var shape: Shape
+    private(set) var shape: Shape
     /// Whether the value asked for containers that exclude each other.
-    @exclusivity(unchecked) private(set) var hasConflict = false
+    private(set) var hasConflict = false
     /// Whether all keys of a dictionary are strings or integers.
-    @exclusivity(unchecked) private(set) var hasScalarKeys = true
-    @exclusivity(unchecked) private(set) var count = 0
+    private(set) var hasScalarKeys = true
+    private(set) var count = 0
     @exclusivity(unchecked) private(set) var body = MessagePackWriter()
     /// Where each of the `count` elements begins; kept only in canonical mode.
     @exclusivity(unchecked) private(set) var starts: [Int] = []
@@ -40,7 +39,7 @@ final class EncodingNode: KeptNode {
     /// The keyed containers that it has handed out and takes back.
     @exclusivity(unchecked) private var containers: KeptContainers<EncodingNode>.Reference?
     /// Whether its value is being encoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
-    @exclusivity(unchecked) private var isActive = false
+    private var isActive = false
 
     /// Makes the root, below which the value given to the encoder is encoded.
     init(session: EncodingSession) {
@@ -50,7 +49,7 @@ final class EncodingNode: KeptNode {
 
     /// Starts over as the node of another value.
     func begin(below parent: EncodingNode, at step: PathStep) {
-        above = Unmanaged.passUnretained(parent)
+        above = parent
         self.step = step
         level = parent.level + 1
         depth = parent.shape == .single ? parent.depth : parent.depth + 1
@@ -70,10 +69,8 @@ final class EncodingNode: KeptNode {
     }
 
     private func recycleChildren() {
-        while let child = children.popLast() { session.recycle(child.node) }
+        while var child = children.popLast() { session.recycle(&child.node) }
     }
-
-    func holdAbove() { heldAbove = above?.takeUnretainedValue() }
 
     var capacity: Int { max(body.storage.capacity, starts.capacity * MemoryLayout<Int>.stride) }
 
@@ -81,7 +78,7 @@ final class EncodingNode: KeptNode {
         var path: [any CodingKey] = []
         var node: EncodingNode? = self
         while let current = node {
-            let parent = current.above?.takeUnretainedValue()
+            let parent = current.above
             if let key = current.step.codingKey(in: parent?.body.storage[...] ?? []) { path.append(key) }
             node = parent
         }
@@ -114,7 +111,7 @@ final class EncodingNode: KeptNode {
     private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedEncodingContainer<Key> {
         let place = ContainerPlace(self)
         let container = KeyedEncodingContainer(KeyedEncoding<Key>(place: place))
-        if isActive { session.containers.add(container, for: type, place, &containers) }
+        if isActive, EncodingSession.canKeepContainers { session.containers.add(container, for: type, place, &containers) }
         return container
     }
 
@@ -158,7 +155,7 @@ final class EncodingNode: KeptNode {
         guard isActive else { return lateChild(at: step) }
         let node = session.node(below: self, at: step)
         children.append(Child(offset: body.count, count: count, node: node))
-        return node.takeUnretainedValue()
+        return node
     }
 
     /// Makes a node whose bytes come nowhere, since this one is written, and which only belongs to who asks for it.
@@ -166,7 +163,6 @@ final class EncodingNode: KeptNode {
         let node = EncodingNode(session: session)
         node.begin(below: self, at: step)
         node.isActive = false
-        node.holdAbove()
         return node
     }
 
@@ -234,16 +230,16 @@ final class EncodingNode: KeptNode {
 
     /// Appends a value in the form its type has here, or else in the one it asks for.
     func append<T: Encodable>(_ value: T, at step: PathStep) throws {
-        // Elements of arrays arrive here whatever their type is. The casts only tell the compiler what was just found.
-        if T.self == String.self { return append(unsafeBitCast(value, to: String.self)) }
-        if T.self == Int.self { return append(unsafeBitCast(value, to: Int.self)) }
-        if T.self == Double.self { return append(unsafeBitCast(value, to: Double.self)) }
-        if T.self == Bool.self { return append(unsafeBitCast(value, to: Bool.self)) }
-        if T.self == [UInt8].self { return body.writeBinary(unsafeBitCast(value, to: [UInt8].self)) }
-        if T.self == UInt64.self { return append(unsafeBitCast(value, to: UInt64.self)) }
-        if T.self == Int64.self { return append(unsafeBitCast(value, to: Int64.self)) }
-        if T.self == UInt32.self { return append(unsafeBitCast(value, to: UInt32.self)) }
-        if T.self == Int32.self { return append(unsafeBitCast(value, to: Int32.self)) }
+        // Elements of arrays arrive here whatever their type is.
+        if let value = same(value, as: String.self) { return append(value) }
+        if let value = same(value, as: Int.self) { return append(value) }
+        if let value = same(value, as: Double.self) { return append(value) }
+        if let value = same(value, as: Bool.self) { return append(value) }
+        if let value = same(value, as: [UInt8].self) { return body.writeBinary(value) }
+        if let value = same(value, as: UInt64.self) { return append(value) }
+        if let value = same(value, as: Int64.self) { return append(value) }
+        if let value = same(value, as: UInt32.self) { return append(value) }
+        if let value = same(value, as: Int32.self) { return append(value) }
 
         // By the type of the value, which for an object may be a subclass.
         switch session.form(of: Swift.type(of: value)) {
@@ -263,14 +259,14 @@ final class EncodingNode: KeptNode {
 
     private func write<T, Packable: MessagePackable>(_ value: T, as type: Packable.Type) {
         var writer = takeBody()
-        unsafeBitCast(value, to: type).write(to: &writer)
+        known(value, as: type).write(to: &writer)
         body = writer
     }
 
     private func encodePairs<T, Dictionary: EncodableDictionary>(
         of value: T, as type: Dictionary.Type, to node: EncodingNode
     ) throws {
-        try unsafeBitCast(value, to: type).encodePairs(to: node)
+        try known(value, as: type).encodePairs(to: node)
     }
 
     /// While other code appends to the body it is not in the node.
@@ -292,15 +288,13 @@ final class EncodingNode: KeptNode {
     }
 
     private func appendNode(at step: PathStep, _ encode: (EncodingNode) throws -> Void) throws {
-        let node = session.node(below: self, at: step)
-        defer { session.recycle(node) }
-        try node.with { node in
-            guard node.level <= session.limits.maximumLevel else { throw node.tooDeep() }
-            try encode(node)
-            try node.check()
-            var writer = takeBody()
-            node.write(to: &writer)
-            body = writer
-        }
+        var node = session.node(below: self, at: step)
+        defer { session.recycle(&node) }
+        guard node.level <= session.limits.maximumLevel else { throw node.tooDeep() }
+        try encode(node)
+        try node.check()
+        var writer = takeBody()
+        node.write(to: &writer)
+        body = writer
     }
 }

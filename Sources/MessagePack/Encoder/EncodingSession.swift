@@ -14,30 +14,31 @@ final class EncodingSession: CodingSession {
     let isCanonical: Bool
     let limits: MessagePackLimits
     @exclusivity(unchecked) private var nodes = KeptNodes<EncodingNode>()
-    @exclusivity(unchecked) private var root: Unmanaged<EncodingNode>?
+    private var root: EncodingNode?
     @exclusivity(unchecked) private var forms = TypeTable<Form>()
     let containers = KeptContainers<EncodingNode>()
-    /// For who encodes values of one type only.
-    @exclusivity(unchecked) var recent: RecentValues?
     var isReusable: Bool { nodes.areReusable }
     /// The order of sorted elements, for as long as they are written.
     @exclusivity(unchecked) var order: [Range<Int>] = []
 
-    init(isCanonical: Bool, limits: MessagePackLimits, recent: consuming RecentValues? = nil) {
-        self.recent = recent
+    /// Whether keyed containers are references, which is the condition for keeping them.
+    static let canKeepContainers = {
+        let node = EncodingNode(session: EncodingSession(isCanonical: false, limits: .default))
+        return isReference(KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: ContainerPlace(node))))
+    }()
+
+    init(isCanonical: Bool, limits: MessagePackLimits) {
         self.isCanonical = isCanonical
         self.limits = limits
     }
 
     /// Appends one encoded value, or nothing if it throws.
     func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
-        let root = root ?? nodes.take { EncodingNode(session: self) }
+        let root = root ?? EncodingNode(session: self)
         self.root = root
-        try root.with { root in
-            root.exchangeBody(&writer)
-            defer { root.exchangeBody(&writer) }
-            try root.appendRoot(value)
-        }
+        root.exchangeBody(&writer)
+        defer { root.exchangeBody(&writer) }
+        try root.appendRoot(value)
     }
 
     func form(of type: any Any.Type) -> Form {
@@ -49,15 +50,15 @@ final class EncodingSession: CodingSession {
         }
     }
 
-    func node(below parent: EncodingNode, at step: PathStep) -> Unmanaged<EncodingNode> {
-        let node = nodes.take { EncodingNode(session: self) }
-        node.with { $0.begin(below: parent, at: step) }
+    func node(below parent: EncodingNode, at step: PathStep) -> EncodingNode {
+        let node = nodes.take() ?? EncodingNode(session: self)
+        node.begin(below: parent, at: step)
         return node
     }
 
-    func recycle(_ node: Unmanaged<EncodingNode>) {
-        node.with { $0.close() }
-        nodes.giveBack(node)
+    func recycle(_ node: inout EncodingNode) {
+        node.close()
+        nodes.giveBack(&node)
     }
 
     func end() {

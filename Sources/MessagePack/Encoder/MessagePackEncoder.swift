@@ -51,13 +51,8 @@ public struct MessagePackEncoder: Sendable {
 
     /// Does the same with the session of an earlier call, and keeps it for a later one.
     func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter, _ kept: KeptSession<EncodingSession>) throws {
-        try kept.use {
-            EncodingSession(isCanonical: isCanonical, limits: limits, recent: RecentValues(of: T.self, holding: true))
-        } for: { session in
-            if let bytes = session.recent?.bytes(of: value) { return writer.writeRaw(bytes) }
-            let start = writer.count
-            try session.encode(value, into: &writer)
-            writer.storage.withUnsafeBytes { session.recent?.keep(UnsafeRawBufferPointer(rebasing: $0[start...]), of: value) }
-        }
+        let session = kept.take() ?? EncodingSession(isCanonical: isCanonical, limits: limits)
+        defer { kept.keep(session) }
+        try session.encode(value, into: &writer)
     }
 }

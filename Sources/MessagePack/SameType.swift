@@ -1,0 +1,14 @@
+// Generic code that found out which type a value has: a cast by the runtime takes hundreds of instructions, these a comparison.
+
+/// The value if the two types are one.
+@inline(__always)
+func same<Value, Same>(_ value: Value, as type: Same.Type) -> Same? {
+    Value.self == type ? unsafeBitCast(value, to: type) : nil
+}
+
+/// The value as the type that it has; of an object that may be a subclass.
+@inline(__always)
+func known<Value, Known>(_ value: Value, as type: Known.Type = Known.self) -> Known {
+    precondition(Swift.type(of: value) == type)
+    return unsafeBitCast(value, to: type)
+}
