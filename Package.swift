@@ -83,8 +83,9 @@ let package = Package(
             name: "CZeroMQ", pkgConfig: "libzmq", providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: settings),
         .target(name: "Journal", swiftSettings: settings),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(
-            name: "SQLiteJournal", dependencies: ["CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
+            name: "SQLiteJournal", dependencies: ["CSQLite", "CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
             swiftSettings: settings),
 
         // Hosts: the only place where actions become I/O.

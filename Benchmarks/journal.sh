@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What depends on the journal, for docs/performance.md: recovery, snapshots, the size of pages. Takes some minutes after the build.
+# What depends on the journal, for docs/performance.md and docs/decisions.md: recovery, snapshots, pages. Takes some minutes after the build.
 #
 #   TURNS=1000000   the length of the journal that is recovered
 #   TMPDIR          where it goes, 300 MB

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an append costs with pages of different sizes: the decision of docs/performance.md, measured again.
+"""What an append costs with pages of different sizes: the decision of docs/decisions.md, measured again.
 
     Benchmarks/page-size.py [FOLDER]
 

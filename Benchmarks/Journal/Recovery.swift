@@ -110,7 +110,7 @@ enum Recovery {
     ) throws {
         let empty = try SQLiteJournal(at: path + "-empty")
         let id = UniqueID(high: 3, low: 4)
-        let draft = try JournalDraft(at: path, from: empty, as: .new)
+        let draft = try JournalBuilder(at: path, from: empty, as: .new)
         for (name, value) in [
             ("timeline", Array(repeating: UInt8(7), count: 16)), ("secret", [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
             ("program", Array(P.schema.description.utf8)), ("seed", [0x80]),

@@ -43,7 +43,7 @@ enum SnapshotStall {
         if inline == .max { machine.snapshotSaved(bytes: 1) }
         let maker = Maker(journal, make)
 
-        let route = Route(door: .front, id: [1])
+        let route = Route(listener: .front, id: [1])
         let session = UniqueID(high: 9, low: 9)
         let hello = Hello(role: .client(session: session), schema: Ledger.schema)
         machine.received(Envelope(.hello(hello), timeline: .zero).parts, from: route, now: now())
@@ -109,7 +109,7 @@ enum SnapshotStall {
         try journal.close()
     }
 
-    /// What `UpkeepThread` of the host does.
+    /// What `MaintenanceThread` of the host does.
     private final class Maker: Sendable {
         let finished = Mutex<[Double]>([])
         private let journal: SQLiteJournal

@@ -34,7 +34,7 @@ enum StateSizes {
         private let entries: Int
         private var sequence = 0
         private var random: UInt64 = 88_172_645_463_325_252
-        private let route = Route(door: .front, id: [1])
+        private let route = Route(listener: .front, id: [1])
         private let timeline = UniqueID(high: 1, low: 1)
 
         init(entries: Int) throws {

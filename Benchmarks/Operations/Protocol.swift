@@ -22,7 +22,7 @@ func protocolBenchmarks() {
 /// A store's machine with one client, whose journal commits at once.
 private final class Store {
     private var machine: StoreMachine
-    private let route = Route(door: .front, id: [1])
+    private let route = Route(listener: .front, id: [1])
     private var sequence = 0
 
     init() throws {
@@ -31,7 +31,8 @@ private final class Store {
         settings.snapshotBytes = .max
         let secret = Secret(high: 1, low: 2)
         machine = StoreMachine(
-            settings: settings, engine: TypedEngine(Tally<PackableMessage>.self, secret: secret), timeline: timeline, secret: secret,
+            settings: settings, engine: TypedEngine(Tally<PackableMessage>.self, secret: secret), timeline: timeline,
+            secret: secret,
             build: "benchmark")
         try machine.start(seed: try MessagePackEncoder().encode(NoSeed()), now: now)
         let hello = Hello(role: .client(session: session), schema: Tally<PackableMessage>.schema)

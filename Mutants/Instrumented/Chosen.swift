@@ -4,13 +4,42 @@ import Glibc
 import Darwin
 #endif
 
-/// The change that this process runs with: the name of a planted bug, or the number of a mutant. Everything else is as it was written.
-private let chosen = getenv("SAMOVAR_MUTANT").map { String(cString: $0) } ?? ""
-private let chosenNumber = Int(chosen) ?? 0
+/// What this process is asked for by its environment.
+private struct Choice {
+    /// The change that it runs with: the name of a planted bug, or the number of a mutant. Everything else is as it was written.
+    let name = getenv("SAMOVAR_MUTANT").map { String(cString: $0) } ?? ""
+    let number: Int
+    /// A byte for each number, which becomes 1 when its place is reached; nil if nobody asks. A file, so that a crash loses nothing.
+    private let reached: UnsafeMutablePointer<UInt8>?
+    private let count: Int
 
-@usableFromInline func planted(_ bug: String) -> Bool { chosen == bug }
+    init() {
+        number = Int(name) ?? 0
+        guard let path = getenv("SAMOVAR_REACHED") else {
+            (reached, count) = (nil, 0)
+            return
+        }
+        let file = open(path, O_RDWR)
+        count = Int(lseek(file, 0, SEEK_END))
+        let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+        guard file >= 0, memory != MAP_FAILED else { exit(66) }
+        reached = memory?.assumingMemoryBound(to: UInt8.self)
+    }
 
-@usableFromInline func mutant(_ number: Int) -> Bool { chosenNumber == number }
+    func note(_ number: Int) {
+        if let reached, number < count { reached[number] = 1 }
+    }
+}
+
+// Threads write the same byte to the same place.
+private nonisolated(unsafe) let choice = Choice()
+
+@usableFromInline func planted(_ bug: String) -> Bool { choice.name == bug }
+
+@usableFromInline func mutant(_ number: Int) -> Bool {
+    choice.note(number)
+    return choice.number == number
+}
 
 @usableFromInline func mutant(_ number: Int, negates condition: Bool) -> Bool { mutant(number) != condition }
 

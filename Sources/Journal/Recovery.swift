@@ -2,7 +2,7 @@ extension Journal {
     /// Brings a reader to the last turn: the newest snapshot that it can use, then the later batches.
     ///
     /// A snapshot is a cache, so one that cannot be used is passed over with a note: an older one or the whole journal will do.
-    /// A batch that cannot be read is an error, for without it there would be another history.
+    /// A batch that cannot be read is an error, because without it there would be another history.
     ///
     /// - Parameters:
     ///   - last: The last turn to read.
@@ -50,4 +50,4 @@ public struct MissingBeginning: Error, Equatable, Sendable {
 public protocol UnmendableError: Error {}
 
 /// Ends a reading that has come far enough.
-private struct Enough: Error {}
+struct Enough: Error {}

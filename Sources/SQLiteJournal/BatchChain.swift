@@ -48,7 +48,7 @@ struct StoredBatch {
     let digest: [UInt8]
 }
 
-extension Connection {
+extension SQLiteConnection {
     /// Where the batches that are kept begin.
     func anchor() throws(JournalError) -> BatchChain {
         guard let bytes = try fact(Facts.anchor) else { return BatchChain() }
@@ -66,6 +66,11 @@ extension Connection {
     /// The place before the batch that holds `turn`.
     func chain(before turn: Int) throws(JournalError) -> BatchChain {
         try chain(where: "first < (SELECT max(first) FROM batches WHERE first <= ?)", [turn])
+    }
+
+    /// The place after the last batch that ends with `turn` or before.
+    func place(behind turn: Int) throws(JournalError) -> BatchChain {
+        try chain(where: "first <= ? AND last <= ?", [turn, turn])
     }
 
     /// The place after the last of some batches, or the beginning if there is none.

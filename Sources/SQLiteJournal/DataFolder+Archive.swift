@@ -8,11 +8,14 @@ extension DataFolder {
     /// How far the journal had come, outside of the journal.
     static let head = "head"
     static let snapshots = "snapshots"
+    /// The page of the host, in which the journal has some words.
+    static let marker = "marker"
 
     /// In the order in which they are archived. The database goes first and the identity last, so that a folder whose
     /// archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
     static let content = [database, database + "-wal", database + "-shm", head, snapshots]
-    fileprivate static let journalFiles = content + [identity]
+    /// The marker goes after all, because it tells that a store has served here.
+    fileprivate static let journalFiles = content + [identity, marker]
 }
 
 extension DataFolder {
@@ -28,6 +31,7 @@ extension DataFolder {
         try requireOpen()
         let names = Self.journalFiles.filter { FileSystem.exists(file($0)) }
         if names.isEmpty { return nil }
+        beginWriting()
 
         let destination = try makeArchiveFolder()
         for name in names {

@@ -19,12 +19,13 @@ extension DataFolder {
 
     /// Archives the journal and moves the new one in its place. It may be cut short anywhere and called again.
     ///
-    /// The identity changes last. Until then the folder is refused, for its database is gone, or is not the one that
+    /// The identity changes last. Until then the folder is refused, because its database is gone, or is not the one that
     /// `journal.id` names.
     ///
     /// - Returns: The folder of the archive; nil if there was no journal.
     public func installReplacement() throws(JournalError) -> String? {
         try requireOpen()
+        beginWriting()
         var archive: String?
         // As long as the new database has not moved, what is in the folder is old.
         if FileSystem.exists("\(replacement)/\(Self.database)") { archive = try archiveContent() }

@@ -23,8 +23,14 @@ public final class DataFolder: Sendable {
     static let lockFile = "lock"
 
     public let path: String
-    /// The descriptor that holds the lock; -1 after `close()`.
-    private let lock: Mutex<CInt>
+    private let lock: Mutex<Lock>
+
+    private struct Lock {
+        /// The descriptor that holds the lock; -1 after `close()`.
+        var descriptor: CInt
+        /// What the file said before, to be put back unless the folder is written; nil once it is.
+        var former: String?
+    }
 
     /// Opens a folder and locks it, waiting in this thread for another process to let it go.
     ///
@@ -57,17 +63,20 @@ public final class DataFolder: Sendable {
             throw JournalError(.missing, "There is no data folder \(path).")
         }
         let file = "\(path)/\(Self.lockFile)"
-        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // A link might lead to a file that must not be written.
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(file) cannot be opened.") }
+        let former: String
         do throws(JournalError) {
             try Self.lock(descriptor, at: file, of: path, pause: pause)
+            former = try FileSystem.contents(of: descriptor, at: file)
             try FileSystem.overwrite(descriptor, at: file, with: "\(getpid())\n")
         } catch {
             _ = Self.closeFile(descriptor)
             throw error
         }
         self.path = path
-        self.lock = Mutex(descriptor)
+        self.lock = Mutex(Lock(descriptor: descriptor, former: former))
     }
 
     deinit {
@@ -75,16 +84,26 @@ public final class DataFolder: Sendable {
     }
 
     /// Lets the folder go. The file `lock` stays: to remove it would let two processes lock two different files.
+    ///
+    /// Whoever has changed nothing else in the folder leaves what it says as it was, too.
     public func close() {
-        lock.withLock { descriptor in
-            if descriptor >= 0 { _ = Self.closeFile(descriptor) }
-            descriptor = -1
+        lock.withLock { lock in
+            guard lock.descriptor >= 0 else { return }
+            // The number of a process that has ended is of no use, so that a failure to put an older one back is none.
+            if let former = lock.former { try? FileSystem.overwrite(lock.descriptor, at: file(Self.lockFile), with: former) }
+            _ = Self.closeFile(lock.descriptor)
+            lock.descriptor = -1
         }
+    }
+
+    /// The folder is about to be written.
+    func beginWriting() {
+        lock.withLock { $0.former = nil }
     }
 
     /// Checks that the lock is still held.
     func requireOpen() throws(JournalError) {
-        guard lock.withLock({ $0 >= 0 }) else { throw JournalError(.misuse, "The data folder \(path) is closed.") }
+        guard lock.withLock({ $0.descriptor >= 0 }) else { throw JournalError(.misuse, "The data folder \(path) is closed.") }
     }
 
     func file(_ name: String) -> String {

@@ -115,6 +115,62 @@ enum FileSystem {
         return Array(bytes.prefix(filled))
     }
 
+    /// Some bytes of an open file; fewer at its end.
+    static func bytes(from place: Int, count: Int, of descriptor: CInt, at path: String) throws(JournalError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let filled = pread(descriptor, &bytes, count, off_t(place))
+        guard filled >= 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
+        return filled == count ? bytes : Array(bytes.prefix(filled))
+    }
+
+    /// Copies a file in pieces.
+    static func copy(_ path: String, to copy: String) throws(JournalError) {
+        try rewrite(path, to: copy) { (source, write) throws(JournalError) in
+            var place = 0
+            while true {
+                let bytes = try Self.bytes(from: place, count: pieceSize, of: source, at: path)
+                if bytes.isEmpty { return }
+                try write(bytes, place)
+                place += bytes.count
+            }
+        }
+    }
+
+    /// Makes a new file of what is read from another one.
+    ///
+    /// - Parameter body: gets the descriptor of the file that is read, and writes bytes at places of the new one.
+    static func rewrite(
+        _ path: String, to copy: String,
+        _ body: (_ source: CInt, _ write: (_ bytes: [UInt8], _ place: Int) throws(JournalError) -> Void) throws(JournalError) ->
+            Void
+    ) throws(JournalError) {
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw JournalError(errno: errno, "\(path) cannot be opened.") }
+        defer { close(source) }
+        let target = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard target >= 0 else { throw JournalError(errno: errno, "\(copy) cannot be created.") }
+        defer { close(target) }
+        try body(source) { (bytes, place) throws(JournalError) in
+            guard pwrite(target, bytes, bytes.count, off_t(place)) == bytes.count else {
+                throw JournalError(errno: errno, "\(copy) cannot be written.")
+            }
+        }
+    }
+
+    /// The size of a file; nil if there is none, or it is no file.
+    static func size(of path: String) -> Int? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
+    }
+
+    /// Where a link leads to; the path itself if it is none, or leads nowhere.
+    static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
     static func contents(of descriptor: CInt, at path: String, limit: Int = 4096) throws(JournalError) -> String {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = pread(descriptor, &bytes, limit, 0)

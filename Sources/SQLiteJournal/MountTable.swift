@@ -17,7 +17,7 @@ struct MountTable {
         self.text = text
     }
 
-    /// That of this process; an unreadable one is empty, for all that hangs on it is what `status` says.
+    /// That of this process; an unreadable one is empty, because all that hangs on it is what `status` says.
     static func current() -> MountTable {
         let descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return MountTable("") }

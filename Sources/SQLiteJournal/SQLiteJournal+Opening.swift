@@ -3,16 +3,27 @@ import Journal
 import SamovarCore
 
 /// Opening the journal of a folder: its own, or a new one, but never a new one in the place of one that was lost, and never
-/// one that has lost a part.
+/// one that has lost a part. No file is changed by it, unless there is no journal at all and one is begun.
 ///
-/// Three witnesses tell of a loss: `journal.id` that there was a journal and which, `head` how far it had come, and a snapshot
-/// that is newer than the last batch.
+/// These tell of a loss: `journal.id` that there was a journal and which; `head` and `marker` how far it had come; a snapshot that
+/// is newer than the last batch; and where none of them names the end, the frames of the log that SQLite did not read.
 struct JournalOpening {
     let folder: DataFolder
     let access: SQLiteJournal.Access
-    let connection: Connection
+    let connection: SQLiteConnection
     let identity: UniqueID
+    /// What `journal.id` has to say, if it is missing.
+    let missingIdentity: String?
+    /// Keeps the files from which a damaged log is read.
+    let mended: MendedLog?
     private(set) var end = BatchChain()
+    /// Whether `head` or `marker` names the end as it is: then nothing after it is lost.
+    private(set) var isWitnessed = false
+    /// Whether timeline, secret and the other facts are what was written.
+    private(set) var hasSoundFacts = true
+    /// The turn that `head` names; nil if it names none of this journal, or is damaged in part.
+    private var headTurn: Int?
+    private var headProblem: String?
     /// The last turn that anything in the folder tells of.
     private(set) var witnessed = 0
     /// What is wrong, if the journal is only examined; else the first of them is thrown.
@@ -29,44 +40,97 @@ struct JournalOpening {
         try folder.requireNoReplacement()
         let path = folder.file(DataFolder.database)
         let known = try FileSystem.contents(of: folder.file(DataFolder.identity))
-        if !FileSystem.exists(path) {
-            if known != nil {
-                throw JournalError(
-                    .damaged,
-                    "\(path) is gone, but \(DataFolder.identity) says that there was a journal: restore it, or archive the rest.")
-            }
-            if access != .readWrite { throw JournalError(.missing, "There is no journal in \(folder.path).") }
+        let emptyFile = try Self.emptyFile(folder, access, isKnown: known != nil)
+        // SQLite removes the log of a file that has nothing in it, so such a one is not shown to it.
+        let isEmpty = FileSystem.size(of: path) == 0
+        if isEmpty || !FileSystem.exists(path), case .refuse(let error) = emptyFile { throw error }
+        let (connection, mended) = try Self.connect(folder, access, emptyFile)
+        var own: (text: String, id: UniqueID)
+        do throws(JournalError) {
+            own = try connection.identity()
+        } catch {
+            // Of a journal that is only examined the batches may be sound all the same.
+            guard access == .examination, error.code == .damaged, let known, let id = UniqueID(known) else { throw error }
+            own = (known, id)
+            findings.append(error)
         }
-        let connection = try Connection(
-            path: path, mode: access == .readWrite ? .durable : .readOnly,
-            emptyFile: Self.emptyFile(at: path, known: known, access: access))
-        let own = try connection.identity()
         self.folder = folder
         self.access = access
         self.connection = connection
+        self.mended = mended
         identity = own.id
+        missingIdentity = known == nil ? own.text : nil
+        if let mended { findings.append(mended.finding) }
         if let known, own.text != known {
             try report(
                 .damaged, "\(path) is not the journal that \(DataFolder.identity) in \(folder.path) names.")
-        } else if known == nil, access == .readWrite {
-            // The database comes first: a crash in between leaves a journal without an identity file, which is harmless.
-            try FileSystem.synchronizeFolder(folder.path)
-            try FileSystem.replace(folder.file(DataFolder.identity), with: own.text)
         }
         try check()
     }
 
-    /// A file is empty when its creation was cut short, or when the journal in it was lost.
-    private static func emptyFile(
-        at path: String, known: String?, access: SQLiteJournal.Access
-    ) -> Connection.EmptyFile {
-        if known != nil {
-            .refuse(JournalError(.damaged, "\(path) is empty, but \(DataFolder.identity) says that there was a journal."))
-        } else if access != .readWrite {
-            .refuse(JournalError(.missing, "\(path) is empty: no journal was begun in it."))
-        } else {
-            .begin(identity: randomIdentity())
+    private static func connect(
+        _ folder: DataFolder, _ access: SQLiteJournal.Access, _ emptyFile: SQLiteConnection.EmptyFile
+    ) throws(JournalError) -> (SQLiteConnection, MendedLog?) {
+        let path = folder.file(DataFolder.database)
+        guard access == .examination else {
+            return (try SQLiteConnection(path: path, mode: access == .readWrite ? .durable : .readOnly, emptyFile: emptyFile), nil)
         }
+        let database = FileSystem.resolved(path)
+        guard let log = try WriteAheadLog(of: database) else {
+            return (try SQLiteConnection(path: path, mode: .readOnly, emptyFile: emptyFile), nil)
+        }
+        // As SQLite reads it, with the sound frames behind the damage, without the log, if that is not the database's: which of them
+        // tells most is told by the digests. One after the other, because each locks the file.
+        var best = soundEnd { () throws(JournalError) in try SQLiteConnection(path: path, mode: .readOnly, emptyFile: emptyFile) }
+        var chosen: MendedLog.Frames?
+        if try best < folder.witnessedTurn() || log.commitsBehindDamage > 0 || log.isOlder(than: database) {
+            for frames in [MendedLog.Frames.sound, .none] {
+                let mended = try MendedLog(log, frames, of: database, in: folder)
+                let end = soundEnd { () throws(JournalError) in
+                    try SQLiteConnection(path: path, file: mended.database, mode: .readOnly, emptyFile: emptyFile)
+                }
+                try mended.remove()
+                if end > best { (best, chosen) = (end, frames) }
+            }
+        }
+        guard let chosen else { return (try SQLiteConnection(path: path, mode: .readOnly, emptyFile: emptyFile), nil) }
+        let mended = try MendedLog(log, chosen, of: database, in: folder)
+        return (try SQLiteConnection(path: path, file: mended.database, mode: .readOnly, emptyFile: emptyFile), mended)
+    }
+
+    /// The last turn up to which all batches are sound; -1 if nothing can be read.
+    private static func soundEnd(_ connect: () throws(JournalError) -> SQLiteConnection) -> Int {
+        var chain = BatchChain(last: -1)
+        do throws(JournalError) {
+            let connection = try connect()
+            chain = try connection.anchor()
+            while let stored = try connection.page(after: chain.last, size: 1).first,
+                chain.advance(over: stored.batch, digest: stored.digest) == nil
+            {}
+            try connection.close()
+        } catch {
+            // What is wrong is found again by whoever reads.
+        }
+        return chain.last
+    }
+
+    /// A file is empty, or not there, when no journal was ever begun, when its creation was cut short, or when it was lost.
+    private static func emptyFile(
+        _ folder: DataFolder, _ access: SQLiteJournal.Access, isKnown: Bool
+    ) throws(JournalError) -> SQLiteConnection.EmptyFile {
+        let path = folder.file(DataFolder.database)
+        let exists = FileSystem.exists(path)
+        let remains = isKnown ? "\(DataFolder.identity) says that there was a journal" : try folder.remains()
+        if let remains {
+            return .refuse(
+                JournalError(
+                    .damaged,
+                    "\(path) is \(exists ? "empty" : "gone"), but \(remains): put back what is lost, or begin anew with --fresh."))
+        }
+        if access == .readWrite { return .begin(identity: randomIdentity()) }
+        return .refuse(
+            JournalError(
+                .missing, exists ? "\(path) is empty: no journal was begun in it." : "There is no journal in \(folder.path)."))
     }
 
     /// 128 random bits, as 32 hexadecimal digits.
@@ -87,7 +151,10 @@ struct JournalOpening {
     // MARK: Checks
 
     private mutating func report(_ code: JournalError.Code, _ text: String) throws(JournalError) {
-        let error = JournalError(code, text)
+        try report(JournalError(code, text))
+    }
+
+    private mutating func report(_ error: JournalError) throws(JournalError) {
         guard access == .examination else { throw error }
         findings.append(error)
     }
@@ -98,11 +165,9 @@ struct JournalOpening {
         } catch {
             guard access == .examination, error.code == .damaged else { throw error }
             findings.append(error)
-            return try checkHead()
+            return try checkWitnesses()
         }
-        if try !connection.perform("the facts cannot be read", { try Facts.areSound(in: $0) }) {
-            try report(.damaged, "\(connection.path): the facts (timeline, secret, program, seed) are damaged: digest differs.")
-        }
+        try checkFacts()
         try checkNumbers()
         witnessed = max(witnessed, end.last)
         if let newest = try folder.snapshots(of: identity).turns().first, newest > end.last {
@@ -112,7 +177,47 @@ struct JournalOpening {
                 "\(connection.path) ends at turn \(end.last.grouped), but has a snapshot of turn \(newest.grouped): the turns between are lost."
             )
         }
+        try checkWitnesses()
+        try checkSize()
+        try checkLog()
+    }
+
+    /// The database never has more pages than its log knows of, nor does it shrink. An older log hides what has come since, and older
+    /// witnesses agree with it.
+    private mutating func checkSize() throws(JournalError) {
+        let database = FileSystem.resolved(connection.path)
+        let log = database + SQLiteConnection.logSuffix
+        guard mended == nil, let size = FileSystem.size(of: database), FileSystem.size(of: log) ?? 0 > WriteAheadLog.headerSize
+        else { return }
+        let pages = try connection.perform("the pages cannot be counted") { db in
+            (count: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0, size: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 1)
+        }
+        guard size / pages.size > pages.count else { return }
+        try report(
+            .damaged,
+            """
+            \(log) is older than \(connection.path), which has more pages than the log knows of: \
+            a newer log is lost, or parts of two copies are mixed.
+            """)
+    }
+
+    private mutating func checkWitnesses() throws(JournalError) {
         try checkHead()
+        try checkMarker()
+        if let headProblem, end.last > 0, !isWitnessed { warnings.append(headProblem) }
+    }
+
+    private mutating func checkFacts() throws(JournalError) {
+        do throws(JournalError) {
+            if try !connection.perform("the facts cannot be read", { try Facts.areSound(in: $0) }) {
+                throw JournalError(
+                    .damaged, "\(connection.path): the facts (timeline, secret, program, seed) are damaged: digest differs.")
+            }
+        } catch {
+            hasSoundFacts = false
+            guard access == .examination, error.code == .damaged else { throw error }
+            findings.append(error)
+        }
     }
 
     private mutating func checkNumbers() throws(JournalError) {
@@ -129,14 +234,14 @@ struct JournalOpening {
         switch try HeadFile.reading(file) {
         case .missing:
             // No refusal: the batches, their chain and `journal.id` are there, and this file alone is easily left out of a copy.
-            if end.last > 0 { warnings.append("\(file) is missing: a lost end of the journal would not have been noticed") }
+            headProblem = "\(file) is missing: a lost end of the journal would not have been noticed"
         case .unreadable:
-            if end.last > 0 { warnings.append("\(file) is damaged: a lost end of the journal would not have been noticed") }
-        case .witness(let witness): try check(witness, file)
+            headProblem = "\(file) is damaged: a lost end of the journal would not have been noticed"
+        case .witness(let witness, let isTorn): try check(witness, isTorn: isTorn, file)
         }
     }
 
-    private mutating func check(_ witness: HeadWitness, _ file: String) throws(JournalError) {
+    private mutating func check(_ witness: HighWaterMark, isTorn: Bool, _ file: String) throws(JournalError) {
         guard witness.journal == identity else {
             return try report(.damaged, "\(file) belongs to another journal than \(connection.path): parts of two are mixed.")
         }
@@ -149,6 +254,12 @@ struct JournalOpening {
                 the turns between are lost, or this is an older copy.
                 """)
         }
+        if isTorn {
+            headProblem = "a part of \(file) is damaged: a lost end of the journal may not have been noticed"
+        } else {
+            headTurn = witness.turn
+        }
+        if witness.turn == end.last, witness.digest == end.digest { isWitnessed = true }
         let digest = witness.turn == end.last ? end.digest : try connection.digest(ofBatchEndingAt: witness.turn)
         guard let digest, digest != witness.digest else { return }
         try report(
@@ -157,13 +268,95 @@ struct JournalOpening {
     }
 }
 
+extension JournalOpening {
+    private mutating func checkMarker() throws(JournalError) {
+        let file = folder.file(DataFolder.marker)
+        guard case .end(identity, let turn) = try MarkedEnd.reading(file) else { return }
+        if turn == end.last { isWitnessed = true }
+        guard turn > end.last, turn > witnessed else { return }
+        witnessed = turn
+        try report(
+            .damaged,
+            """
+            \(connection.path) ends at turn \(end.last.grouped), but \(file) says that turn \(turn.grouped) was on disk: \
+            the turns between are lost, or this is an older copy.
+            """)
+    }
+
+    /// What the log itself tells of an end that no witness names: they are behind after the death of the machine, or are older copies
+    /// or lost themselves.
+    private mutating func checkLog() throws(JournalError) {
+        guard !isWitnessed, end.last > 0, mended == nil else { return }
+        let database = FileSystem.resolved(connection.path)
+        let log = try WriteAheadLog(of: database)
+        if let log, log.commitsBehindDamage > 1 { return try report(log.problem) }
+        if log?.pages == nil, let headTurn, headTurn < end.last {
+            try report(
+                .damaged,
+                """
+                \(folder.file(DataFolder.head)) is older than \(connection.path), which ends at turn \(end.last.grouped) and has no log: \
+                whether later turns are lost cannot be told. Put the newer file back; if you know that nothing is lost, remove the older one.
+                """)
+        }
+        if let log, log.endsInPieces {
+            warnings.append(
+                """
+                \(log.path) ends with a commit that is not whole: a power failure has cut it off, or turns after \(end.last.grouped) \
+                are lost
+                """)
+        }
+    }
+}
+
+extension WriteAheadLog {
+    /// Whether the database has more pages than the log knows of.
+    fileprivate func isOlder(than database: String) -> Bool {
+        guard let pages, let size = FileSystem.size(of: database) else { return false }
+        return size / pageSize > pages
+    }
+
+    /// The log of a database.
+    init?(of database: String) throws(JournalError) {
+        // Bytes 16 and 17 of the database: the size of its pages; 1 stands for 65,536.
+        let header = try FileSystem.bytes(of: database, limit: 18) ?? []
+        let size = header.count == 18 ? Int(header[16]) << 8 | Int(header[17]) : SQLiteConnection.pageSize
+        try self.init(at: database + SQLiteConnection.logSuffix, pageSize: size == 1 ? 65_536 : size)
+    }
+}
+
 extension DataFolder {
+    /// The latest turn that `head` or `marker` names, of whatever journal; 0 if none.
+    func witnessedTurn() throws(JournalError) -> Int {
+        var turn = 0
+        if case .end(_, let marked) = try MarkedEnd.reading(file(Self.marker)) { turn = marked }
+        if case .witness(let witness, _) = try HeadFile.reading(file(Self.head)) { turn = max(turn, witness.turn) }
+        return turn
+    }
+
+    /// What tells of a journal in a folder without one, in the words of an error; nil if nothing does.
+    func remains() throws(JournalError) -> String? {
+        if case .end(_, let turn) = try MarkedEnd.reading(file(Self.marker)) {
+            return "\(Self.marker) says that turn \(turn.grouped) was on disk"
+        }
+        if case .witness(let witness, _) = try HeadFile.reading(file(Self.head)) {
+            return "\(Self.head) says that turn \(witness.turn.grouped) was on disk"
+        }
+        if let turn = try SnapshotFolder(path: file(Self.snapshots), journal: .zero).turns().first {
+            return "there is a snapshot of turn \(turn.grouped)"
+        }
+        if !FileSystem.exists(file(Self.database)), FileSystem.size(of: file(Self.database) + SQLiteConnection.logSuffix) ?? 0 > 0 {
+            return "its log is there"
+        }
+        if case .used = try MarkedEnd.reading(file(Self.marker)) { return "\(Self.marker) says that a store has served here" }
+        return nil
+    }
+
     func snapshots(of journal: UniqueID) -> SnapshotFolder {
         SnapshotFolder(path: file(Self.snapshots), journal: journal)
     }
 }
 
-extension Connection {
+extension SQLiteConnection {
     fileprivate func identity() throws(JournalError) -> (text: String, id: UniqueID) {
         guard let bytes = try fact(DataFolder.identity) else {
             throw JournalError(.damaged, "\(path) has lost its identity.")

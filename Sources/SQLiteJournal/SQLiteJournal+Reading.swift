@@ -22,13 +22,15 @@ extension SQLiteJournal {
 
     /// Hands over, in order, every batch up to the first that is damaged; works on a journal opened for examination, too.
     ///
+    /// - Parameter turn: begins at the batch after the last one that ends with this turn or before; nil begins at the beginning.
     /// - Returns: what is wrong with the next one, in which case nothing after it can be believed; nil at a sound end.
     /// - Throws: what `body` throws; an error of the disk.
-    public func examine(_ body: (Batch) throws -> Void) throws -> JournalError? {
+    public func examine(behind turn: Int? = nil, _ body: (Batch) throws -> Void) throws -> JournalError? {
         try requireOpen()
-        var chain: BatchChain
+        // As it was found: if the facts cannot be read, the batches may be sound all the same.
+        var chain = anchor
         do {
-            chain = try connection.anchor()
+            if let turn { chain = try connection.place(behind: turn) }
             while let stored = try connection.page(after: chain.last, size: 1).first {
                 try verify(stored, &chain)
                 try body(stored.batch)
@@ -37,6 +39,12 @@ extension SQLiteJournal {
             return error
         }
         return chain.last < last ? missing(after: chain.last) : nil
+    }
+
+    /// The last turn of the last batch that ends with `turn` or before.
+    public func end(upTo turn: Int) throws(JournalError) -> Int {
+        try requireOpen()
+        return try connection.place(behind: turn).last
     }
 
     private func verify(_ stored: StoredBatch, _ chain: inout BatchChain) throws(JournalError) {
@@ -49,7 +57,7 @@ extension SQLiteJournal {
     }
 }
 
-extension Connection {
+extension SQLiteConnection {
     /// The batches that begin after `turn`, as they are stored.
     func page(after turn: Int, size limit: Int) throws(JournalError) -> [StoredBatch] {
         try perform("the batches after turn \(turn.grouped) cannot be read") { db in

@@ -25,7 +25,7 @@ extension SQLiteJournal {
         return hasMore
     }
 
-    /// The file does not shrink, for that would cost as much as writing it again: its pages are used again.
+    /// The file does not shrink, because that would cost as much as writing it again: its pages are used again.
     private static func trimStep(_ db: Database, through turn: Int) throws -> (BatchChain?, hasMore: Bool) {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT first, last, length(data) FROM batches WHERE last <= ? ORDER BY first LIMIT ?",

@@ -26,7 +26,8 @@ import Foundation
 public final class SQLiteJournal: Journal, Sendable {
     /// How a journal is opened.
     public enum Access: Sendable {
-        /// Creates the journal if it is not there.
+        /// Creates the journal if it is not there. Of one that is there, no file is changed before ``SQLiteJournal/beginWriting()`` or
+        /// the first write: a store has yet to see whether it can serve it.
         case readWrite
         /// Never writes; the journal must be there. For commands that look at a journal while no store runs.
         case readOnly
@@ -39,8 +40,10 @@ public final class SQLiteJournal: Journal, Sendable {
         var end: BatchChain
         /// Keeps the folder locked while the journal is open.
         var folder: DataFolder?
-        /// The witness of the end; nil if the journal is only read.
+        /// The witness of the end; nil before the journal is written.
         var head: HeadFile?
+        /// The second one, in memory.
+        var mark: MarkedEnd?
         /// About how many bytes the write-ahead log holds that are not yet in the database.
         var logged = 0
         /// The newest snapshot behind which trimming has been found safe.
@@ -54,7 +57,9 @@ public final class SQLiteJournal: Journal, Sendable {
     /// The size of the write-ahead log at which an append does a checkpoint. Larger means longer waits, but fewer.
     static let logLimit = 16 << 20
 
-    let connection: Connection
+    let connection: SQLiteConnection
+    private let mended: MendedLog?
+    private let missingIdentity: String?
     let access: Access
     let identity: UniqueID
     let snapshotFolder: SnapshotFolder
@@ -65,6 +70,10 @@ public final class SQLiteJournal: Journal, Sendable {
     public let findings: [JournalError]
     /// The last turn that anything in the folder told of when the journal was opened: later than ``last`` if its end is lost.
     public let witnessed: Int
+    /// Whether something beside the journal named its end when it was opened, so that nothing after it is lost.
+    public let isWitnessed: Bool
+    /// Whether timeline, secret and the other facts are what was written.
+    public let hasSoundFacts: Bool
     /// As the database and its file system say, not as it was asked for.
     public let durability: Durability
     /// What a person should know about the journal as it was found, in sentences.
@@ -72,7 +81,7 @@ public final class SQLiteJournal: Journal, Sendable {
 
     /// Opens the journal of a folder that is locked already; the journal keeps the lock until it is closed.
     ///
-    /// A folder has one journal open at a time, and none while it is archived.
+    /// A folder has one journal open at a time, and none while it is archived. When it throws, no file has changed.
     ///
     /// - Throws: ``JournalError/Code/damaged`` when there was a journal and it is gone, has lost its end, or is not the one of
     ///   this folder; ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal
@@ -80,20 +89,18 @@ public final class SQLiteJournal: Journal, Sendable {
     public init(in folder: DataFolder, access: Access = .readWrite) throws(JournalError) {
         let opening = try JournalOpening(folder, access)
         connection = opening.connection
+        mended = opening.mended
+        missingIdentity = opening.missingIdentity
         identity = opening.identity
         snapshotFolder = folder.snapshots(of: opening.identity)
         findings = opening.findings
         witnessed = opening.witnessed
+        isWitnessed = opening.isWitnessed
+        hasSoundFacts = opening.hasSoundFacts
         warnings = opening.warnings
         durability = try opening.connection.durability()
         self.access = access
-        var head: HeadFile?
-        if access == .readWrite {
-            head = try HeadFile(at: folder.file(DataFolder.head))
-            try head?.write(opening.end, of: opening.identity)
-            try snapshotFolder.removeDrafts()
-        }
-        state = Mutex(State(anchor: try opening.anchor(), end: opening.end, folder: folder, head: head))
+        state = Mutex(State(anchor: try opening.anchor(), end: opening.end, folder: folder))
     }
 
     /// Opens the folder at `path`, waiting up to `wait` for its lock, and its journal.
@@ -119,6 +126,7 @@ public final class SQLiteJournal: Journal, Sendable {
             }
             state.end = BatchChain(last: batch.last, digest: digest)
             try state.head?.write(state.end, of: identity)
+            state.mark?.write(batch.last)
             try checkpointIfLarge(&state, added: batch.bytes.count)
         }
     }
@@ -187,15 +195,51 @@ public final class SQLiteJournal: Journal, Sendable {
         try state.withLock { state throws(JournalError) in
             guard state.folder != nil else { return }
             if let failure = state.failure { throw failure }
-            try connection.close()
+            // While there is no log, the witness has to name the end.
             try state.head?.synchronize()
+            try connection.close()
+            try mended?.remove()
             state.head = nil
+            state.mark = nil
             state.folder = nil
         }
     }
 }
 
 extension SQLiteJournal {
+    /// From here on the files of the journal are written. Nothing happens if they are already.
+    ///
+    /// - Throws: ``JournalError/Code/inputOutput``, ``JournalError/Code/full``.
+    public func beginWriting() throws(JournalError) {
+        try writing { _ throws(JournalError) in }
+    }
+
+    private func begin(_ state: inout State) throws(JournalError) {
+        guard state.head == nil, let folder = state.folder else { return }
+        folder.beginWriting()
+        try connection.beginWriting()
+        if let missingIdentity {
+            // The database comes first: a crash in between leaves a journal without an identity file, which is harmless.
+            try FileSystem.synchronizeFolder(folder.path)
+            try FileSystem.replace(folder.file(DataFolder.identity), with: missingIdentity)
+        }
+        let head = try HeadFile(at: folder.file(DataFolder.head))
+        try head.write(state.end, of: identity)
+        try snapshotFolder.removeDrafts()
+        state.head = head
+    }
+
+    /// Writes the end of the journal into memory, too, from now on: a witness that outlives the process.
+    ///
+    /// - Parameter page: what is mapped from the file `marker` of the folder; nil before it is gone.
+    public func mark(in page: UnsafeMutableRawPointer?) {
+        let mark = page.map { MarkedEnd($0 + MarkedEnd.offset, of: identity) }
+        state.withLock { state in
+            mark?.write(state.end.last)
+            state.mark = mark
+        }
+    }
+
     /// Copies the write-ahead log into the database, so that it can be written from its beginning again. Call it when
     /// the store is idle; it costs nothing when nothing was written since the last time.
     ///
@@ -210,8 +254,8 @@ extension SQLiteJournal {
     /// Counts what was written and does a checkpoint when that is due.
     private func checkpointIfLarge(_ state: inout State, added bytes: Int) throws(JournalError) {
         // The log holds whole pages: those of the row, and those on the way to it in the tree.
-        let pages = bytes / Connection.pageSize + 3
-        state.logged += pages * Connection.pageSize
+        let pages = bytes / SQLiteConnection.pageSize + 3
+        state.logged += pages * SQLiteConnection.pageSize
         guard state.logged >= Self.logLimit else { return }
         do {
             try checkpoint(&state)
@@ -224,6 +268,8 @@ extension SQLiteJournal {
     private func checkpoint(_ state: inout State) throws(JournalError) {
         // Passive: truncating the log would add the cost of growing it again to the commits that follow.
         CrashPoint.passSoon(.storeDuringCheckpoint)
+        // A log may be begun anew from here on, and while there is none, the witness has to name the end.
+        try state.head?.synchronize()
         try connection.perform("the write-ahead log cannot be copied") { db in _ = try db.checkpoint(.passive) }
         CrashPoint.pass(.storeAfterCheckpoint)
         state.logged = 0
@@ -246,6 +292,7 @@ extension SQLiteJournal {
             }
             if let failure = state.failure { throw failure }
             do throws(JournalError) {
+                try begin(&state)
                 try body(&state)
             } catch {
                 if error.forbidsWriting { state.failure = error }

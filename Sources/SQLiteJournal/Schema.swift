@@ -33,7 +33,7 @@ enum Schema {
         return false
     }
 
-    /// Lays out an empty file: all of it or nothing, for a crash may come at any instant.
+    /// Lays out an empty file: all of it or nothing, because a crash may come at any instant.
     ///
     /// - Parameter isDraft: no journal before ``finishDraft(_:)``.
     static func create(_ db: Database, identity: String, isDraft: Bool) throws {

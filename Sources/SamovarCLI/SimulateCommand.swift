@@ -41,6 +41,8 @@ struct SimulateCommand: ParsableCommand {
     }
 
     func run() throws {
+        // It writes to nobody but its reader, and ends without a word when that one leaves, as `head` does.
+        signal(SIGPIPE, SIG_DFL)
         if exhaustive { return try runExhaustively() }
         if let seed { return try run(seed: seed) }
         try run(seeds: fresh.map(drawn) ?? from..<from + UInt64(seeds ?? 1))
@@ -102,9 +104,15 @@ struct SimulateCommand: ParsableCommand {
 
 /// One line of data, written at once: a long run in a pipe shows how far it is.
 func say(_ text: String) {
-    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    do {
+        try FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    } catch {
+        complain("error: cannot write to standard output: \(error.localizedDescription)")
+        exit(74)
+    }
 }
 
 private func complain(_ text: String) {
-    FileHandle.standardError.write(Data((text + "\n").utf8))
+    // Where nobody reads, nobody misses it.
+    try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
 }

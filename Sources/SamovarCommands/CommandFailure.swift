@@ -56,7 +56,7 @@ var executableName: String {
 
 /// Parses the arguments, runs the command, and exits. Standard output is for data; what went wrong goes to standard error.
 func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
-    // Data that nobody reads any more is no reason to die of a signal; the write's error says it.
+    // Only output that nobody reads any more ends a command, and not a pipe to another process: the write's error says it.
     signal(SIGPIPE, SIG_IGN)
     do {
         var command = try root.parseAsRoot()

@@ -1,7 +1,7 @@
 /// SipHash-2-4, a keyed 64-bit hash: unpredictable without the key, equal in every process with it.
 ///
 /// Source: Aumasson and Bernstein, “SipHash: a fast short-input PRF” (2012). Used for job tokens, seeded randomness and
-/// checksums; Swift's own `Hasher` will not do, for its key is different in every process.
+/// checksums; Swift's own `Hasher` will not do, because its key is different in every process.
 public struct KeyedHash: Sendable, BitwiseCopyable {
     @usableFromInline var v0: UInt64
     @usableFromInline var v1: UInt64

@@ -95,13 +95,13 @@ public struct EffectID: Hashable, Comparable, Sendable, BitwiseCopyable, CustomS
 /// The store looks effects and leases up many times in each turn, and gives out both kinds of numbers itself: nobody outside can choose
 /// them so that they collide. So two multiplications are enough, where `Hasher` would take ten times as long.
 extension EffectID {
-    /// A hash for `Set` and `Dictionary`, other in each of them.
+    /// A hash for `Set` and `Dictionary`, seeded by each collection.
     @inlinable
     public func _rawHashValue(seed: Int) -> Int { mixed(turn, ordinal, seed) }
 }
 
 extension Lease {
-    /// A hash for `Set` and `Dictionary`, other in each of them.
+    /// A hash for `Set` and `Dictionary`, seeded by each collection.
     @inlinable
     public func _rawHashValue(seed: Int) -> Int { mixed(counter, start, seed) }
 }

@@ -56,7 +56,7 @@ extension Swarm {
         usual.traits = []
         usual.works = [.quick]
         usual.deadly = []
-        usual.sackBytes = 10
+        usual.viewBytes = 10
         usual.store = .init()
         usual.client = .init()
         usual.worker = .init()
@@ -69,8 +69,8 @@ extension Swarm {
         retaining.store.window = 1
         var clockwork = usual
         clockwork.script = [
-            .hang(Bell(place: 0, kind: .every, missed: .all, milliseconds: 700, isWorking: true)),
-            .lay(.pouring, Stone(number: 0, rule: 0)), .lay(.pouring, Stone(number: 0, rule: 0)),
+            .arm(TimerSpec(place: 0, kind: .every, missed: .all, milliseconds: 700, isWorking: true)),
+            .runLabelled(.streaming, LabelSpec(number: 0, rule: 0)), .runLabelled(.streaming, LabelSpec(number: 0, rule: 0)),
         ]
         clockwork.store.snapshotBytes = 300
         return [("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork)]

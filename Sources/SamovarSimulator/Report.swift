@@ -12,8 +12,8 @@ public struct Report: Sendable {
     /// By `Fault.rawValue`.
     private var faults = [Int](repeating: 0, count: Fault.allCases.count)
 
-    /// By `Deed.rawValue`.
-    private var deeds = [Int](repeating: 0, count: Deed.allCases.count)
+    /// By `CoverageEvent.rawValue`.
+    private var coverage = [Int](repeating: 0, count: CoverageEvent.allCases.count)
 
     public init() {}
 
@@ -22,13 +22,13 @@ public struct Report: Sendable {
         virtualTime = world.now
         events = world.events
         inputs = world.sent
-        turns = world.judge.chronicle.last + world.judge.archive.values.reduce(0) { $0 + $1.last }
-        effects = world.judge.effectsEnded
+        turns = world.checker.reference.last + world.checker.archive.values.reduce(0) { $0 + $1.last }
+        effects = world.checker.effectsEnded
         executions = world.executions
         restarts = world.restarts
         faults = world.faultCounts
-        for chronicle in [world.judge.chronicle] + world.judge.archive.values {
-            for index in deeds.indices { deeds[index] += chronicle.deeds[index] }
+        for reference in [world.checker.reference] + world.checker.archive.values {
+            for index in coverage.indices { coverage[index] += reference.coverage[index] }
         }
     }
 
@@ -42,16 +42,17 @@ public struct Report: Sendable {
         sum.executions += next.executions
         sum.restarts += next.restarts
         for index in sum.faults.indices { sum.faults[index] += next.faults[index] }
-        for index in sum.deeds.indices { sum.deeds[index] += next.deeds[index] }
+        for index in sum.coverage.indices { sum.coverage[index] += next.coverage[index] }
     }
 
     public func count(of fault: Fault) -> Int { faults[fault.rawValue] }
 
-    public func count(of deed: Deed) -> Int { deeds[deed.rawValue] }
+    public func count(of event: CoverageEvent) -> Int { coverage[event.rawValue] }
 
-    /// Classes of faults and deeds of the program that never happened: after many seeds, an error of the simulator.
+    /// Classes of faults and of coverage events that never happened: after many seeds, an error of the simulator.
     public var missing: [String] {
-        Fault.allCases.filter { count(of: $0) == 0 }.map { "\($0)" } + Deed.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
+        Fault.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
+            + CoverageEvent.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
     }
 }
 
@@ -64,8 +65,8 @@ extension Report: CustomStringConvertible {
         ]
         lines.append("faults:")
         lines += Self.table(Fault.allCases.map { ("\($0)", count(of: $0)) })
-        lines.append("deeds of the program:")
-        lines += Self.table(Deed.allCases.map { ("\($0)", count(of: $0)) })
+        lines.append("what the program did:")
+        lines += Self.table(CoverageEvent.allCases.map { ("\($0)", count(of: $0)) })
         return lines.joined(separator: "\n")
     }
 

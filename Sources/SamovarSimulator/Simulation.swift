@@ -11,7 +11,7 @@ public struct Simulation: Sendable {
 
     /// What a run came to.
     public struct Result: Sendable {
-        /// A hash over every event: the same for the same seed, in every process.
+        /// A hash over every event and every byte that arrives: the same for the same seed, in every process.
         public let digest: UInt64
         public var report: Report
         public let violation: Violation?

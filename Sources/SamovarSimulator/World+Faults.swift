@@ -13,7 +13,7 @@ extension World {
 
     private func nextTime(of fault: Fault) -> Instant {
         let interval = Double(fault.interval ?? 0) / swarm.pace
-        return now + dice.time(0...Instant(interval * 2))
+        return now + random.time(0...Instant(interval * 2))
     }
 
     func happen(_ fault: Fault) throws(Violation) {
@@ -22,21 +22,21 @@ extension World {
         switch fault {
         case .storeCrash:
             guard store.isUp, !store.isPaused else { return }
-            storeFuse = dice.number(0...60)
-        case .storePause: store.pause(until: now + dice.pick([100, 1_000, 4_000, 8_000, 15_000]) * milliseconds)
-        case .workerCrash: workerDied(dice.pick(workers), "killed")
-        case .workerPause: dice.pick(workers).pause(until: now + dice.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
-        case .clientCrash: clientEnded(dice.pick(clients), "killed")
-        case .clientPause: dice.pick(clients).pause(until: now + dice.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
+            storeFuse = random.number(0...60)
+        case .storePause: store.pause(until: now + random.pick([100, 1_000, 4_000, 8_000, 15_000]) * milliseconds)
+        case .workerCrash: workerDied(random.pick(workers), "killed")
+        case .workerPause: random.pick(workers).pause(until: now + random.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
+        case .clientCrash: clientEnded(random.pick(clients), "killed")
+        case .clientPause: random.pick(clients).pause(until: now + random.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
         case .storeDrain: if store.isUp { store.drain(within: swarm.store.drain) }
-        case .workerDrain: dice.pick(workers).drain()
+        case .workerDrain: random.pick(workers).drain()
         case .linkBreak, .halfOpen: breakSomeLink(isNoticed: fault == .linkBreak)
         case .cut: cut([.toStore, .toPeer])
-        case .oneWayCut: cut([dice.pick([.toStore, .toPeer])])
+        case .oneWayCut: cut([random.pick([.toStore, .toPeer])])
         case .congestion:
-            network.delay = dice.time(100...1_500) * milliseconds
-            plan(.mend(.congestion), at: now + dice.time(1...5) * seconds)
-        case .forgery: return dice.pick(workers).forge()
+            network.delay = random.time(100...1_500) * milliseconds
+            plan(.mend(.congestion), at: now + random.time(1...5) * seconds)
+        case .forgery: return random.pick(workers).forge()
         default: return try damage(fault)
         }
         count(fault)
@@ -45,17 +45,17 @@ extension World {
     private func damage(_ fault: Fault) throws(Violation) {
         switch fault {
         case .diskSlow:
-            diskDelay = dice.time(50...2_000) * milliseconds
-            plan(.mend(.slowDisk), at: now + dice.time(1...10) * seconds)
+            diskDelay = random.time(50...2_000) * milliseconds
+            plan(.mend(.slowDisk), at: now + random.time(1...10) * seconds)
         case .diskFull:
             disk.isFull = true
-            plan(.mend(.fullDisk), at: now + dice.time(1...15) * seconds)
+            plan(.mend(.fullDisk), at: now + random.time(1...15) * seconds)
         case .syncError:
             let error = JournalError(.inputOutput, "The simulated disk cannot sync.")
-            disk.failure = (error, isKept: dice.chance(0.5))
+            disk.failure = (error, isKept: random.chance(0.5))
         case .batchRot:
             guard disk.batchCount > 0 else { return }
-            disk.rot(batch: dice.number(0...disk.batchCount - 1))
+            disk.rot(batch: random.number(0...disk.batchCount - 1))
             try storeDied("killed, and a block of its disk rots")
         case .snapshotRot, .snapshotGarbled:
             guard disk.snapshotCount > 0 else { return }
@@ -74,14 +74,14 @@ extension World {
     private func breakSomeLink(isNoticed: Bool) {
         let links = network.openLinks
         guard !links.isEmpty else { return }
-        let link = dice.pick(links)
+        let link = random.pick(links)
         note("link \(link.id) of \(link.peer.name) breaks\(isNoticed ? "" : ", unnoticed")")
         network.breakLink(link, isNoticed: isNoticed)
     }
 
     private func cut(_ directions: [Direction]) {
-        let peer: Process = dice.chance(0.5) ? dice.pick(workers) : dice.pick(clients)
-        let end = now + dice.pick([500, 3_000, 8_000, 30_000]) * milliseconds
+        let peer: Process = random.chance(0.5) ? random.pick(workers) : random.pick(clients)
+        let end = now + random.pick([500, 3_000, 8_000, 30_000]) * milliseconds
         for direction in directions {
             note("\(peer.name) is cut off \(direction) until \(describe(end))")
             network.cut(peer, direction)

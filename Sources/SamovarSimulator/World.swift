@@ -5,7 +5,7 @@ import SamovarProtocol
 /// One store, its workers and clients, the network between them and the disk under the store, all from one seed.
 ///
 /// Two phases: for the given time things go wrong and promises must hold; then everything heals and all work must end. The
-/// world carries things out; what happens by itself is planned in `World+Faults`, and what must hold is the judge's.
+/// world carries things out; what happens by itself is planned in `World+Faults`, and what must hold is checked by `InvariantChecker`.
 final class World {
     let seed: UInt64
     let swarm: Swarm
@@ -15,15 +15,15 @@ final class World {
     let crash: CrashPlan?
 
     private(set) var now: Instant = 0
-    private var agenda: Agenda
+    private var queue: EventQueue
     var trace: Trace
-    var dice: Dice
+    var random: SeededRandom
 
     private var parts: Parts?
     private var counts = [Int](repeating: 0, count: Fault.allCases.count)
     private var knownWorkers: Set<WorkerID> = []
     private var leavers: Set<SessionID> = []
-    private var grain: UInt64 = 1
+    private var inputID: UInt64 = 1
 
     /// Faults still happen.
     private(set) var isFaulty = true
@@ -49,7 +49,7 @@ final class World {
     private struct Parts {
         let network: Network
         let disk: Disk
-        let judge: Judge
+        let checker: InvariantChecker
         let store: StoreProcess
         let workers: [WorkerProcess]
         let clients: [ClientProcess]
@@ -65,14 +65,16 @@ final class World {
         self.swarm = swarm
         self.crash = crash
         faultsEnd = duration
-        agenda = Agenda(dice: Dice(seed: seed, "agenda"))
+        patienceEnds = duration + Self.patience
+        queue = EventQueue(random: SeededRandom(seed: seed, "agenda"))
         self.trace = Trace(trace)
-        dice = Dice(seed: seed, "world")
-        let timeline = dice.id()
-        let secret = Secret(high: dice.word(), low: dice.word())
-        let chronicle = Chronicle(timeline: timeline, secret: secret, sackBytes: swarm.sackBytes)
+        random = SeededRandom(seed: seed, "world")
+        let timeline = random.id()
+        let secret = Secret(high: random.word(), low: random.word())
+        let reference = ReferenceModel(timeline: timeline, secret: secret, viewBytes: swarm.viewBytes)
         parts = Parts(
-            network: Network(self), disk: Disk(timeline: timeline, secret: secret), judge: Judge(self, chronicle: chronicle),
+            network: Network(self), disk: Disk(timeline: timeline, secret: secret),
+            checker: InvariantChecker(self, reference: reference),
             store: StoreProcess(self), workers: (0..<swarm.workers).map { WorkerProcess(self, $0) },
             clients: (0..<swarm.clients).map { ClientProcess(self, $0) })
     }
@@ -83,26 +85,29 @@ final class World {
     }
     var network: Network { built.network }
     var disk: Disk { built.disk }
-    var judge: Judge { built.judge }
+    var checker: InvariantChecker { built.checker }
     var store: StoreProcess { built.store }
     var workers: [WorkerProcess] { built.workers }
     var clients: [ClientProcess] { built.clients }
 
     // MARK: Running
 
-    /// After the faults have ended, everything has so long.
+    /// After the faults have ended, everything has so long, and anew with each input that is answered: a store that may hold few open
+    /// effects takes the inputs of its clients as slowly as its workers work.
     static let patience = 60 * seconds
+    private var patienceEnds: Instant
+    private var unanswered = Int.max
     /// Timers of whole seconds go on for ever, and between two of them is rest. No divisor of a second, so that in a minute each of its
     /// hundredths is looked at.
     private static let inspectionInterval = seconds * 21 / 100
 
     func run() throws(Violation) {
         try launch(store, after: 0)
-        for worker in workers { try launch(worker, after: dice.time(0...seconds)) }
-        for client in clients { try launch(client, after: dice.time(0...seconds)) }
+        for worker in workers { try launch(worker, after: random.time(0...seconds)) }
+        for client in clients { try launch(client, after: random.time(0...seconds)) }
         planFaults()
         plan(.inspect, at: seconds)
-        while let (time, event) = agenda.next() {
+        while let (time, event) = queue.next() {
             now = time
             if isFaulty, now >= faultsEnd { try heal() }
             events += 1
@@ -122,7 +127,7 @@ final class World {
         case .resume(let process, let incarnation): if process.incarnation == incarnation { try process.resume() }
         case .act(let client, let incarnation): if client.incarnation == incarnation, client.isUp { try client.act() }
         case .jobEnded(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobEnded(job) }
-        case .jobPours(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobPours(job) }
+        case .jobStreams(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobStreams(job) }
         case .diskDone(let incarnation): if store.incarnation == incarnation { try store.diskDone() }
         case .maintenanceDone(let incarnation): if store.incarnation == incarnation { store.maintenanceDone() }
         case .connected(let link): connected(link)
@@ -140,10 +145,13 @@ final class World {
         try store.compare()
         guard !isFaulty else { return plan(.inspect, at: now + 5 * seconds) }
         do throws(Violation) {
-            try judge.requireRest()
+            try checker.requireRest()
             isAtRest = true
         } catch {
-            if now >= faultsEnd + Self.patience { throw error }
+            let waiting = clients.reduce(0) { $0 + $1.unanswered }
+            if waiting < unanswered { patienceEnds = max(patienceEnds, now + Self.patience) }
+            unanswered = waiting
+            if now >= patienceEnds { throw error }
             plan(.inspect, at: now + Self.inspectionInterval)
         }
     }
@@ -162,7 +170,7 @@ final class World {
 
     // MARK: Plans and notes
 
-    func plan(_ event: Event, at time: Instant) { agenda.add(event, at: time) }
+    func plan(_ event: Event, at time: Instant) { queue.add(event, at: time) }
 
     func note(_ text: @autoclosure () -> String) { trace.note(now, 0, 0, text) }
 
@@ -170,13 +178,13 @@ final class World {
 
     var faultCounts: [Int] { counts }
 
-    func nextGrain() -> UInt64 {
-        grain += 1
-        return grain
+    func nextInputID() -> UInt64 {
+        inputID += 1
+        return inputID
     }
 
     /// As much waits for slots as can be done in the time after the faults.
-    var isLoaded: Bool { judge.chronicle.open.count >= 5 + 5 * swarm.slots }
+    var isLoaded: Bool { checker.reference.open.count >= 5 + 5 * swarm.slots }
 
     func joined(_ id: WorkerID) { knownWorkers.insert(id) }
     func isWorker(_ id: WorkerID) -> Bool { knownWorkers.contains(id) }
@@ -185,7 +193,7 @@ final class World {
 
     /// What a commit takes now.
     func syncTime() -> Instant {
-        dice.about(isFaulty ? swarm.syncTime : milliseconds) + (diskDelay > 0 ? dice.about(diskDelay) : 0)
+        random.about(isFaulty ? swarm.syncTime : milliseconds) + (diskDelay > 0 ? random.about(diskDelay) : 0)
     }
 
     // MARK: The network
@@ -212,9 +220,7 @@ final class World {
 
     private func arrive(_ link: Link, _ direction: Direction) {
         guard let parts = network.arrive(link, direction) else { return }
-        trace.note(now, parts.reduce(link.id) { $0 &* 31 &+ $1.count }, Int(parts[0].last ?? 0)) {
-            frameText(parts, link, direction)
-        }
+        trace.note(now, 4, link.id, content: parts) { frameText(parts, link, direction) }
         switch (direction, link.peer) {
         case (.toStore, _): store.arrive(parts, on: link)
         case (.toPeer, let worker as WorkerProcess): worker.arrive(parts, on: link)
@@ -254,11 +260,11 @@ final class World {
         guard !process.isUp else { return }
         var drift: Instant = 0
         if swarm.has(.drift), isFaulty, crash == nil {
-            drift = dice.time(-200...200)
+            drift = random.time(-200...200)
             count(.drift)
         }
-        if swarm.has(.wallJump), isFaulty, crash == nil, dice.chance(0.3) {
-            wallOffset = dice.time(-3_600...3_600) * seconds
+        if swarm.has(.wallJump), isFaulty, crash == nil, random.chance(0.3) {
+            wallOffset = random.time(-3_600...3_600) * seconds
             count(.wallJump)
         }
         try process.start(drift: drift, wall: wall)
@@ -287,7 +293,7 @@ final class World {
         network.storeEnded()
         restarts += 1
         if let deferred { throw deferred }
-        plan(.start(store, incarnation: store.incarnation), at: now + (crash == nil ? dice.time(1...500) : 100) * milliseconds)
+        plan(.start(store, incarnation: store.incarnation), at: now + (crash == nil ? random.time(1...500) : 100) * milliseconds)
     }
 
     private func finishWrite() throws(Violation) {
@@ -305,23 +311,23 @@ final class World {
     private func drawFate() -> CrashPlan.Fate {
         let fates: [(Fault, CrashPlan.Fate)] = [(.unconfirmedLost, .lost), (.tornWrite, .torn), (.unconfirmedKept, .kept)]
         let possible = fates.filter { swarm.has($0.0) }.map(\.1)
-        return possible.isEmpty ? .lost : dice.pick(possible)
+        return possible.isEmpty ? .lost : random.pick(possible)
     }
 
     /// The journal is damaged, and the store will not start. An operator brings the good copy back, or gives the journal up.
     func storeRefused(_ error: JournalError) {
         note("the store refuses to start: \(error)")
         store.die("damaged journal")
-        if dice.chance(0.2) { beginAnew() } else { disk.repair() }
-        plan(.start(store, incarnation: store.incarnation), at: now + dice.time(100...2_000) * milliseconds)
+        if random.chance(0.2) { beginAnew() } else { disk.repair() }
+        plan(.start(store, incarnation: store.incarnation), at: now + random.time(100...2_000) * milliseconds)
     }
 
     /// The old timeline is archived, and another begins.
     func beginAnew() {
-        let timeline = dice.id()
-        let secret = Secret(high: dice.word(), low: dice.word())
+        let timeline = random.id()
+        let secret = Secret(high: random.word(), low: random.word())
         disk.begin(timeline: timeline, secret: secret)
-        judge.begin(Chronicle(timeline: timeline, secret: secret, sackBytes: swarm.sackBytes))
+        checker.begin(ReferenceModel(timeline: timeline, secret: secret, viewBytes: swarm.viewBytes))
         count(.freshTimeline)
         note("a new timeline: \(timeline)")
     }
@@ -330,17 +336,17 @@ final class World {
         guard worker.isUp else { return }
         let id = worker.id
         worker.die(reason)
-        if dice.chance(isFaulty ? (swarm.has(.deathReport) ? swarm.reports : 0) : 1) {
+        if random.chance(isFaulty ? (swarm.has(.deathReport) ? swarm.reports : 0) : 1) {
             count(.deathReport)
-            plan(.report(id, reason, incarnation: store.incarnation), at: now + dice.time(1...50) * milliseconds)
+            plan(.report(id, reason, incarnation: store.incarnation), at: now + random.time(1...50) * milliseconds)
         }
-        plan(.start(worker, incarnation: worker.incarnation), at: now + dice.time(20...1_000) * milliseconds)
+        plan(.start(worker, incarnation: worker.incarnation), at: now + random.time(20...1_000) * milliseconds)
     }
 
     func clientEnded(_ client: ClientProcess, _ reason: String) {
         guard client.isUp else { return }
         client.die(reason)
-        plan(.start(client, incarnation: client.incarnation), at: now + dice.time(20...3_000) * milliseconds)
+        plan(.start(client, incarnation: client.incarnation), at: now + random.time(20...3_000) * milliseconds)
     }
 
     /// Nothing more will be drawn, and all is done.

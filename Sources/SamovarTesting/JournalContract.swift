@@ -5,7 +5,7 @@ public import Journal
 /// ```swift
 /// @Test(arguments: JournalContract.Rule.allCases)
 /// func keeps(_ rule: JournalContract.Rule) throws {
-///     let contract = JournalContract(make: { MemoryJournal() }, reopen: { ($0 as! MemoryJournal).reopened() })
+///     let contract = JournalContract(make: { MemoryJournal() }, reopen: { try #require($0 as? MemoryJournal).reopened() })
 ///     try contract.verify(rule)
 /// }
 /// ```

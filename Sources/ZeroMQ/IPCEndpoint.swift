@@ -14,7 +14,7 @@ func ipcPath(of endpoint: String) -> Substring? {
     return endpoint.hasPrefix(scheme) ? endpoint.dropFirst(scheme.count) : nil
 }
 
-/// Refuses a path that the operating system would cut, and abstract names, for they have no permissions.
+/// Refuses a path that the operating system would cut, and abstract names, because they have no permissions.
 func checkIPC(_ path: Substring, operation: String, endpoint: String) throws(ZeroMQError) {
     // The last byte is for the terminating zero.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1

@@ -50,7 +50,7 @@ public struct Socket: ~Copyable {
     /// Closes the socket now; dropping the value does the same.
     public consuming func close() {}
 
-    /// Accepts connections at `endpoint`, such as `tcp://127.0.0.1:5555` or `ipc:///run/user/1000/samovar/front`.
+    /// Accepts connections at `endpoint`, such as `tcp://127.0.0.1:5555`, `tcp://[::1]:5555` or `ipc:///run/user/1000/samovar/front`.
     ///
     /// A port `*` lets the system choose; see ``lastEndpoint``. For an `ipc` endpoint only the same user gets access.
     /// An existing file at its path is replaced, and the file stays behind: make sure beforehand that it is yours,
@@ -59,6 +59,7 @@ public struct Socket: ~Copyable {
     /// - Throws: ``ZeroMQError`` that names the endpoint, for example with ``ZeroMQError/Code/addressInUse``, or
     ///   ``ZeroMQError/Code/invalidEndpoint`` for an `ipc` path that is too long (107 bytes on Linux) or abstract.
     public mutating func bind(_ endpoint: String) throws(ZeroMQError) {
+        try allowIPv6(at: endpoint)
         let socket = handle.pointer
         let status =
             if let path = ipcPath(of: endpoint) {
@@ -82,15 +83,22 @@ public struct Socket: ~Copyable {
     /// Starts to connect to `endpoint`; the connection is there when the socket becomes writable.
     ///
     /// Connect a socket once: a dealer with two endpoints would deal its messages out among them. Give an address by
-    /// number, for a name is looked up on the I/O thread and stops all sockets meanwhile.
+    /// number, because a name is looked up on the I/O thread and stops all sockets meanwhile.
     ///
     /// - Throws: ``ZeroMQError`` that names the endpoint if it makes no sense; that nobody listens there is no error.
     public mutating func connect(_ endpoint: String) throws(ZeroMQError) {
         if let path = ipcPath(of: endpoint) { try checkIPC(path, operation: "connect", endpoint: endpoint) }
+        try allowIPv6(at: endpoint)
         let socket = handle.pointer
         guard retryingInterrupts({ zmq_connect(socket, endpoint) }) == 0 else {
             throw .last("connect", endpoint: endpoint)
         }
+    }
+
+    /// libzmq takes no address of IPv6 unless it is told to.
+    private func allowIPv6(at endpoint: String) throws(ZeroMQError) {
+        guard endpoint.hasPrefix("tcp://[") else { return }
+        try SocketSetting(name: "ZMQ_IPV6", option: ZMQ_IPV6, value: .int32(1)).apply(to: handle.pointer)
     }
 
     /// The endpoint of the last bind or connect, with the port that the system chose; empty before.

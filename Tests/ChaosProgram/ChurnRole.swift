@@ -5,20 +5,20 @@ import SamovarHost
 import SamovarProtocol
 import ZeroMQ
 
-/// Connects to a store again and again, at each door in turn; every second peer says HELLO before it leaves.
+/// Connects to a store again and again, at each listener in turn; every second peer says HELLO before it leaves.
 ///
 /// With `--hold` seconds it keeps all connections that long and is silent on them: half-open peers.
 struct ChurnRole {
     private let endpoint: Endpoint
     private let count: Int
     private let hold: Int
-    private let doors: [String]
+    private let listeners: [String]
 
     init(_ arguments: RoleArguments) throws {
         endpoint = try Endpoint(try arguments.text("endpoint"), dataFolder: try arguments.text("data"))
         count = try arguments.number("count")
         hold = try arguments.number("hold", default: 0)
-        doors = try arguments.text("doors").split(separator: ",").map(String.init)
+        listeners = try arguments.text("listeners").split(separator: ",").map(String.init)
     }
 
     private final class Peer {
@@ -40,10 +40,10 @@ struct ChurnRole {
     }
 
     private func connect(_ number: Int, _ context: Context) throws -> Peer {
-        let door = doors[number % doors.count]
+        let listener = listeners[number % listeners.count]
         // Not 0: that is no identity.
         let id = UniqueID(high: UInt64(getpid()), low: UInt64(number + 1))
-        switch door {
+        switch listener {
         case "view":
             var socket = try Socket(context, .subscriber, options: .subscriber)
             try socket.subscribe(viewTopic(of: .main))

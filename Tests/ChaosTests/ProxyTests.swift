@@ -99,7 +99,8 @@ struct ProxyTests {
         let cluster = try await Cluster(shape, in: scratch)
         try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
         let peers = try cluster.start([
-            "churn", "--endpoint", cluster.endpoint, "--data", cluster.data, "--count", "200", "--doors", "front,work", "--hold",
+            "churn", "--endpoint", cluster.endpoint, "--data", cluster.data, "--count", "200", "--listeners", "front,work",
+            "--hold",
             "60",
         ])
         try await eventually("all are connected", within: .seconds(30)) { peers.output.contains("connected") }

@@ -29,9 +29,10 @@ struct ResourceTests {
         #expect(violations.isEmpty, "\(violations)\n\(cluster.errors.suffix(3_000))")
     }
 
-    private func churn(_ cluster: Cluster, _ count: Int, doors: String = "front,work,view", hold: Int = 0) async throws -> Child {
+    private func churn(_ cluster: Cluster, _ count: Int, listeners: String = "front,work,view", hold: Int = 0) async throws -> Child
+    {
         let peers = try cluster.start([
-            "churn", "--endpoint", cluster.endpoint, "--data", cluster.data, "--count", "\(count)", "--doors", doors,
+            "churn", "--endpoint", cluster.endpoint, "--data", cluster.data, "--count", "\(count)", "--listeners", listeners,
             "--hold", "\(hold)",
         ])
         try await eventually("\(count) are connected: \(peers.errors)", within: .seconds(120)) {
@@ -75,7 +76,7 @@ struct ResourceTests {
         // `up` hands its limit on; nobody can raise it.
         shape.upStarter = ["prlimit", "--nofile=96:96"]
         let cluster = try await running(shape)
-        let peers = try await churn(cluster, 300, doors: "front,view", hold: 30)
+        let peers = try await churn(cluster, 300, listeners: "front,view", hold: 30)
         try await Task.sleep(for: .seconds(2))
         let before = cluster.processorSeconds(.store)
         try await Task.sleep(for: .seconds(3))

@@ -10,13 +10,13 @@ import ZeroMQ
 
 /// What an operator is told whose request had to be asked again.
 @Suite struct AdminClientTests {
-    @Test func `a refusal of what was asked before without an answer says that it may have been done`() async throws {
+    @Test func `A refusal of what was asked before without an answer says that it may have been done`() async throws {
         let (refusal, ids) = try await refusal(afterSilent: 1)
         #expect(refusal == "no (asked again, for the first time was not answered: that may have done it)")
         #expect(ids.count == 2 && Set(ids).count == 1, "the store knows it by its number")
     }
 
-    @Test func `a refusal of what was asked once is told as it is`() async throws {
+    @Test func `A refusal of what was asked once is told as it is`() async throws {
         let (refusal, ids) = try await refusal(afterSilent: 0)
         #expect(refusal == "no")
         #expect(ids.count == 1)

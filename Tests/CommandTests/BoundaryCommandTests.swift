@@ -24,7 +24,8 @@ import Testing
 
     private func send(_ name: String) async throws -> Child {
         let child = try Child(
-            Self.turnstile, ["send", #"{"pass":{"name":"\#(name)"}}"#, "--wait", "settled", "--data", data], in: scratch)
+            Self.turnstile, ["send", #"{"pass":{"name":"\#(name)"}}"#, "--wait", "settled", "--timeout", "40s", "--data", data],
+            in: scratch)
         try await child.wait(within: .seconds(45))
         return child
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// What the README shows, with real processes.
 @Suite struct CounterCommandTests {
-    @Test func aSettledSendShowsInTheViewOfASubscriberThatJoinsLate() async throws {
+    @Test func `A settled send shows in the view of a subscriber that joins late`() async throws {
         let store = try await CounterStore()
         let sent = try await store.run("send", #"{"incrementAsync":{}}"#, "--wait", "settled")
         #expect(sent.end == .exited(0), "\(sent.errors)")
@@ -15,13 +15,13 @@ import Testing
         #expect(try monitor.json["instance"] as? String == "main")
     }
 
-    @Test func aBareWordIsACaseWithoutValues() async throws {
+    @Test func `A bare word is a case without values`() async throws {
         let store = try await CounterStore()
         #expect(try await store.run("send", "increment").end == .exited(0))
         #expect(try await store.run("view").output.contains(#""sync":"1""#))
     }
 
-    @Test func inputsFromStandardInputAreReceiptedLineByLine() async throws {
+    @Test func `Inputs from standard input are receipted line by line`() async throws {
         let store = try await CounterStore()
         let lines = String(repeating: "{\"increment\":{}}\n", count: 50)
         let sent = try await store.run("send", "-", input: lines)
@@ -30,7 +30,7 @@ import Testing
         #expect(try await store.run("view").output.contains(#""sync":"50""#))
     }
 
-    @Test func aRefusalIsPrintedAndIsNoSuccess() async throws {
+    @Test func `A refusal is printed and is no success`() async throws {
         // Without a worker it stays busy.
         let store = try await CounterStore(workers: 0)
         #expect(try await store.run("send", "incrementAsync").end == .exited(0))
@@ -40,7 +40,7 @@ import Testing
         #expect(try second.json["status"] as? String == "refused")
     }
 
-    @Test func aViewOfATurnShowsThatTurn() async throws {
+    @Test func `A view of a turn shows that turn`() async throws {
         let store = try await CounterStore()
         let turn = try #require(try await store.run("send", "increment").json["turn"] as? Int)
         let view = try await store.run("view", "--at-least", "\(turn)")
@@ -48,7 +48,7 @@ import Testing
         #expect(view.output.contains(#""sync":"1""#))
     }
 
-    @Test func theStateIsInspectedAndReplayedAsOfAnyTurn() async throws {
+    @Test func `The state is inspected and replayed as of any turn`() async throws {
         let store = try await CounterStore()
         let turn = try #require(try await store.run("send", "increment").json["turn"] as? Int)
         #expect(try await store.run("send", "increment").end == .exited(0))
@@ -59,7 +59,7 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
     }
 
-    @Test func aStoreThatIsKilledGoesOnWhereItWas() async throws {
+    @Test func `A store that is killed goes on where it was`() async throws {
         let store = try await CounterStore()
         #expect(try await store.run("send", "increment").end == .exited(0))
         let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
@@ -69,7 +69,7 @@ import Testing
         #expect(try await store.status("starts") == 2)
     }
 
-    @Test func freshArchivesTheOldTimelineAndDeletesNothing() async throws {
+    @Test func `Fresh archives the old timeline and deletes nothing`() async throws {
         let first = try await CounterStore()
         #expect(try await first.run("send", "increment").end == .exited(0))
         first.up.send(SIGINT)
@@ -81,7 +81,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: first.data + "/archive").count == 1)
     }
 
-    @Test func theGenericToolNeedsNoProgram() async throws {
+    @Test func `The generic tool needs no program`() async throws {
         let store = try await CounterStore()
         let send = try Child(Executable.samovar, ["send", "increment", "--data", store.data], in: store.scratch)
         #expect(try await send.wait() == .exited(0), "\(send.errors)")
@@ -91,7 +91,7 @@ import Testing
         #expect(monitor.output.contains(#""sync":"1""#))
     }
 
-    @Test func everyCommandShowsAnExampleInItsHelp() async throws {
+    @Test func `Every command shows an example in its help`() async throws {
         let scratch = try Scratch()
         for command in [
             "up", "store", "worker", "monitor", "send", "view", "inspect", "status", "effects", "replay", "verify", "journal",

@@ -4,7 +4,7 @@ import Testing
 
 /// One endpoint is one store's, whatever data folders there are.
 @Suite struct EndpointTests {
-    @Test func `a second store with another data folder is refused and told the endpoint and who has it`() async throws {
+    @Test func `A second store with another data folder is refused and told the endpoint and who has it`() async throws {
         let scratch = try Scratch()
         let endpoint = "ipc://" + scratch.folder("sockets")
         let first = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("a"), arguments: ["--endpoint", endpoint])
@@ -23,7 +23,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.folder("sockets")), "nothing is left of an orderly end")
     }
 
-    @Test func `the sockets may be in the data folder`() async throws {
+    @Test func `The sockets may be in the data folder`() async throws {
         let scratch = try Scratch()
         let folder = scratch.folder("all")
         let store = try await CounterStore(workers: 0, in: scratch, data: folder, arguments: ["--endpoint", "ipc://" + folder])
@@ -34,7 +34,7 @@ import Testing
         try await again.stop()
     }
 
-    @Test func `what a killed store has left hinders no other`() async throws {
+    @Test func `What a killed store has left hinders no other`() async throws {
         let scratch = try Scratch()
         let endpoint = "ipc://" + scratch.folder("sockets")
         let first = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("a"), arguments: ["--endpoint", endpoint])

@@ -5,7 +5,7 @@ import Testing
 /// Where a store may keep its data and its sockets, and what is said where it may not.
 @Suite struct FolderCommandTests {
     #if os(Linux)
-    @Test func `a data folder that cannot be made ends the store with a sentence`() async throws {
+    @Test func `A data folder that cannot be made ends the store with a sentence`() async throws {
         let scratch = try Scratch()
         let store = try Child(Executable.counter, ["store", "--data", "/proc/x"], in: scratch)
         #expect(try await store.wait() == .exited(74))
@@ -13,7 +13,7 @@ import Testing
     }
     #endif
 
-    @Test func `a data folder behind a link to nowhere ends the store with a sentence`() async throws {
+    @Test func `A data folder behind a link to nowhere ends the store with a sentence`() async throws {
         let scratch = try Scratch()
         let link = scratch.folder("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere/at/all")
@@ -22,7 +22,7 @@ import Testing
         #expect(store.errors.contains("\(link) is a symbolic link to nowhere"), "\(store.errors)")
     }
 
-    @Test func `a working directory that was removed ends the store with a sentence`() async throws {
+    @Test func `A working directory that was removed ends the store with a sentence`() async throws {
         let scratch = try Scratch()
         let script = "mkdir \"$0\"; cd \"$0\"; rmdir \"$0\"; exec \"$@\""
         let command = [scratch.folder("gone"), Executable.counter, "store", "--data", "data"]
@@ -45,7 +45,7 @@ import Testing
     private static let commands = [["store"], ["worker"], ["send", "increment"], ["view"], ["monitor"], ["status"], ["up"]]
 
     @Test(arguments: commands)
-    func `nobody meets a store where everybody can make sockets`(_ command: [String]) async throws {
+    func `Nobody meets a store where everybody can make sockets`(_ command: [String]) async throws {
         let scratch = try Scratch()
         let shared = try Self.sharedFolder(in: scratch, owner: nil)
         let child = try Child(
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "only root can give a folder away"), arguments: commands)
-    func `nobody meets a store in a folder of another user`(_ command: [String]) async throws {
+    func `Nobody meets a store in a folder of another user`(_ command: [String]) async throws {
         let scratch = try Scratch()
         let shared = try Self.sharedFolder(in: scratch, owner: 65_534)
         for arguments in [["--endpoint", "ipc://\(shared)"], ["--endpoint", "ipc://\(shared)/deeper"]] {
@@ -67,7 +67,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: shared) == [])
     }
 
-    @Test func `a folder of sockets that a store has made in the folder for temporary files is good for all`() async throws {
+    @Test func `A folder of sockets that a store has made in the folder for temporary files is good for all`() async throws {
         let scratch = try Scratch()
         let folder = "/tmp/samovar-t-\(getpid())-\(UInt32.random(in: .min ... .max))"
         let store = try await CounterStore(workers: 1, in: scratch, arguments: ["--endpoint", "ipc://\(folder)"])
@@ -78,7 +78,7 @@ import Testing
         try await store.stop()
     }
 
-    @Test func `the runtime folder of the system is taken if it is this user's alone`() async throws {
+    @Test func `The runtime folder of the system is taken if it is this user's alone`() async throws {
         let scratch = try Scratch()
         let shared = try Self.sharedFolder(in: scratch, owner: nil)
         let mine = scratch.folder("mine")
@@ -98,7 +98,7 @@ import Testing
     // MARK: TCP
 
     @Test(arguments: [["store"], ["up"]])
-    func `a store listens on TCP only if that was allowed`(_ command: [String]) async throws {
+    func `A store listens on TCP only if that was allowed`(_ command: [String]) async throws {
         let scratch = try Scratch()
         let child = try Child(
             Executable.counter, command + ["--data", scratch.folder("data"), "--endpoint", "tcp://127.0.0.1:7700"], in: scratch)
@@ -110,7 +110,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.folder("data")))
     }
 
-    @Test func `a store on TCP warns at its start, and its peers need no consent`() async throws {
+    @Test func `A store on TCP warns at its start, and its peers need no consent`() async throws {
         let scratch = try Scratch()
         let port = Int.random(in: 20_000...30_000)
         let endpoint = "tcp://127.0.0.1:\(port)"

@@ -5,7 +5,7 @@ import Testing
 /// A disk that is filled and freed while clients send.
 @Suite(.serialized, .enabled("a small file system is mounted for it, which needs root and Linux") { SmallDisk.isAvailable })
 struct FullDiskTests {
-    @Test func `clients wait for space, status and views go on, and nothing is lost or doubled`() async throws {
+    @Test func `Clients wait for space, status and views go on, and nothing is lost or doubled`() async throws {
         let scratch = try Scratch()
         let disk = try SmallDisk(at: scratch.folder("disk"), megabytes: 32)
         let store = try await CounterStore(in: scratch, data: disk.path + "/data")
@@ -54,7 +54,7 @@ struct FullDiskTests {
 /// A disk that has no room for a snapshot, and some for the journal.
 @Suite(.serialized, .enabled("a small file system is mounted for it, which needs root and Linux") { SmallDisk.isAvailable })
 struct FullSnapshotDiskTests {
-    @Test func `a snapshot that does not fit is given up and said, turns go on, and one is made when there is room`() async throws {
+    @Test func `A snapshot that does not fit is given up and said, turns go on, and one is made when there is room`() async throws {
         let scratch = try Scratch()
         // The folder of the snapshots is a disk of its own.
         let disk = try SmallDisk(at: scratch.folder("data") + "/snapshots", megabytes: 1)

@@ -8,9 +8,9 @@ import ZeroMQ
 /// Whatever arrives at a socket, the store counts it, drops it, and goes on.
 @Suite struct HostilePeerTests {
     @Test(arguments: ["front", "work", "admin"])
-    func noiseIsCountedAndDropped(_ door: String) async throws {
+    func `Noise is counted and dropped`(_ listener: String) async throws {
         let store = try await CounterStore(workers: 0)
-        let address = "ipc://\(try store.sockets)/\(door)"
+        let address = "ipc://\(try store.sockets)/\(listener)"
         let context = try Context()
         var dealer = try Socket(context, .dealer, options: .client)
         try dealer.connect(address)
@@ -30,11 +30,11 @@ import ZeroMQ
     }
 
     @Test(arguments: ["front", "work", "view", "admin"])
-    func aFrameThatIsTooLargeCostsItsSenderTheConnectionAndNobodyElse(_ door: String) async throws {
+    func `A frame that is too large costs its sender the connection and nobody else`(_ listener: String) async throws {
         let store = try await CounterStore(workers: 0)
         let context = try Context()
         var dealer = try Socket(context, .dealer, options: .client)
-        try dealer.connect("ipc://\(try store.sockets)/\(door)")
+        try dealer.connect("ipc://\(try store.sockets)/\(listener)")
         var poller = Poller()
         _ = poller.add(dealer, for: .writable)
         try poller.wait(timeoutMilliseconds: 1_000)
@@ -45,16 +45,16 @@ import ZeroMQ
     }
 
     @Test(arguments: ["front", "work", "view", "admin"])
-    func bytesThatAreNoZeroMQAreNoHarm(_ door: String) async throws {
+    func `Bytes that are no ZeroMQ are no harm`(_ listener: String) async throws {
         let store = try await CounterStore(workers: 0)
         for bytes in [[UInt8](repeating: 0xff, count: 4_096), Array("GET / HTTP/1.1\r\n\r\n".utf8), [0]] {
-            try writeRaw(bytes, to: "\(try store.sockets)/\(door)")
+            try writeRaw(bytes, to: "\(try store.sockets)/\(listener)")
         }
         #expect(try await store.run("send", "increment").end == .exited(0))
         #expect(try await store.status("starts") == 1)
     }
 
-    @Test func `whoever subscribes to ever more topics loses the connection, and costs the store little`() async throws {
+    @Test func `Whoever subscribes to ever more topics loses the connection, and costs the store little`() async throws {
         let scratch = try Scratch()
         let store = try await CounterStore(
             workers: 0, in: scratch,
@@ -95,7 +95,7 @@ import ZeroMQ
         return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) })
     }
 
-    @Test func anAnswerThatIsGivenTwiceIsAppliedOnce() async throws {
+    @Test func `An answer that is given twice is applied once`() async throws {
         let store = try await CounterStore(workers: 0)
         var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")
         try worker.greet()
@@ -108,7 +108,7 @@ import ZeroMQ
         #expect(try await store.run("view").output.contains(#""async":"1""#))
     }
 
-    @Test func anAnswerToAJobThatWasNeverGivenIsNotBelieved() async throws {
+    @Test func `An answer to a job that was never given is not believed`() async throws {
         let store = try await CounterStore(workers: 0)
         var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")
         try worker.greet()
@@ -124,7 +124,7 @@ import ZeroMQ
 
     /// A worker in Python, after `docs/protocol.md` alone.
     @Test(.enabled(if: pythonHasZeroMQ, "python3 with pyzmq and msgpack is missing; `make test` installs them"))
-    func aWorkerInPythonServesTheCounter() async throws {
+    func `A worker in python serves the counter`() async throws {
         let store = try await CounterStore(workers: 0)
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Examples/python/counter_worker.py").path

@@ -6,7 +6,7 @@ import Testing
 
 /// Work that a death, a hang or a stop interrupts is done once, and nobody waits in silence.
 @Suite(.serialized) struct InterruptedWorkTests {
-    @Test func theJobOfAWorkerThatIsKilledIsDoneByTheNextOne() async throws {
+    @Test func `The job of a worker that is killed is done by the next one`() async throws {
         let (store, worker, send) = try await hangingJob()
         worker.send(SIGKILL)
         #expect(try await send.wait(within: .seconds(10)) == .exited(0), "\(send.errors)")
@@ -14,7 +14,7 @@ import Testing
         #expect(try await store.status("deadWorkers") == 1)
     }
 
-    @Test func theJobOfAWorkerThatHangsGoesToAnotherAndCountsOnce() async throws {
+    @Test func `The job of a worker that hangs goes to another and counts once`() async throws {
         let (store, worker, send) = try await hangingJob()
         let other = try store.start(["worker"])
         #expect(try await send.wait(within: .seconds(15)) == .exited(0), "\(send.errors)")
@@ -27,7 +27,7 @@ import Testing
         #expect(try await other.wait(within: .seconds(5)) == .exited(0), "\(other.errors)")
     }
 
-    @Test func ctrlCGivesARunningJobBackOrFinishesItAndTheNextStartGoesOnAtOnce() async throws {
+    @Test func `Control-C gives a running job back or finishes it and the next start goes on at once`() async throws {
         let store = try await CounterStore()
         #expect(try await store.run("send", "incrementAsync").end == .exited(0))
         store.up.send(SIGINT)
@@ -39,7 +39,7 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""async":1"#))
     }
 
-    @Test func aSecondSignalEndsEverythingAtOnce() async throws {
+    @Test func `A second signal ends everything at once`() async throws {
         let store = try await CounterStore()
         #expect(try await store.run("send", "incrementAsync").end == .exited(0))
         store.up.send(SIGINT)
@@ -51,7 +51,7 @@ import Testing
         try await eventually("nothing is left running") { ProcessTable.all(naming: store.data).isEmpty }
     }
 
-    @Test func aSettlementThatTakesTooLongIsGivenUpInTimeAndNamesTheTurn() async throws {
+    @Test func `A settlement that takes too long is given up in time and names the turn`() async throws {
         let store = try await CounterStore(workers: 0)
         let begun = ContinuousClock.now
         let sent = try await store.run("send", "incrementAsync", "--wait", "settled", "--timeout", "1s")
@@ -61,7 +61,7 @@ import Testing
         #expect(!sent.output.contains("settled"), "\(sent.output)")
     }
 
-    @Test func aViewOfATurnThatDoesNotComeIsGivenUpInTime() async throws {
+    @Test func `A view of a turn that does not come is given up in time`() async throws {
         let store = try await CounterStore(workers: 0)
         let view = try await store.run("view", "--at-least", "1000", "--timeout", "500ms")
         #expect(view.end == .exited(75))
@@ -69,7 +69,7 @@ import Testing
         #expect(view.output.isEmpty)
     }
 
-    @Test func aMonitorOutlivesTheStore() async throws {
+    @Test func `A monitor outlives the store`() async throws {
         let store = try await CounterStore()
         let monitor = try store.start(["monitor", "--format", "json"])
         try await eventually("the first view") { monitor.output.contains(#""sync":"0""#) }
@@ -82,7 +82,7 @@ import Testing
         try await monitor.wait(within: .seconds(5))
     }
 
-    @Test func aLineOfStandardInputThatIsNoInputStopsThereAndSaysWhy() async throws {
+    @Test func `A line of standard input that is no input stops there and says why`() async throws {
         let store = try await CounterStore(workers: 0)
         let sent = try await store.run("send", "-", input: "increment\n{\"increment\":{}\nincrement\n")
         #expect(sent.end == .exited(65))
@@ -93,14 +93,14 @@ import Testing
         #expect(sent.errors.contains("the input is no JSON"), "\(sent.errors)")
     }
 
-    @Test func aFlagThatDoesNotExistIsAUsageError() async throws {
+    @Test func `A flag that does not exist is a usage error`() async throws {
         let scratch = try Scratch()
         let child = try Child(Executable.counter, ["send", "increment", "--wiat", "settled"], in: scratch)
         #expect(try await child.wait() == .exited(64))
         #expect(child.errors.contains("--wiat"), "\(child.errors)")
     }
 
-    @Test func aHoleInTheJournalRefusesToStartAndNamesThePlace() async throws {
+    @Test func `A hole in the journal refuses to start and names the place`() async throws {
         let (store, batches) = try await stoppedStore()
         try await edit(store) { database in
             try database.execute(sql: "DELETE FROM batches WHERE first = ?", arguments: [batches[2]])
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func flippedBytesInTheFileRefuseToStart() async throws {
+    @Test func `Flipped bytes in the file refuse to start`() async throws {
         let (store, _) = try await stoppedStore()
         let file = store.data + "/journal.sqlite"
         try store.removeSnapshots()

@@ -16,7 +16,7 @@ import Testing
         return (store, turns)
     }
 
-    @Test func turnsAreListedAsTextAndAsJSON() async throws {
+    @Test func `Turns are listed as text and as JSON`() async throws {
         let (store, turns) = try await Self.stopped()
         let text = try await store.run("journal", "list")
         #expect(text.end == .exited(0), "\(text.errors)")
@@ -35,7 +35,7 @@ import Testing
         #expect(batches.output.hasPrefix("turn 1  "), "\(batches.output)")
     }
 
-    @Test func aSoundJournalVerifiesAlsoWithTheGenericTool() async throws {
+    @Test func `A sound journal verifies also with the generic tool`() async throws {
         let (store, turns) = try await Self.stopped()
         let verified = try Child(Executable.samovar, ["journal", "verify", "--data", store.data], in: store.scratch)
         #expect(try await verified.wait() == .exited(0), "\(verified.errors)")
@@ -45,7 +45,7 @@ import Testing
         #expect(try #require(json["last"] as? Int) > turns[2])
     }
 
-    @Test func whileAStoreRunsTheCommandsSayWhoHasTheFolder() async throws {
+    @Test func `While a store runs the commands say who has the folder`() async throws {
         let store = try await CounterStore(workers: 0)
         for command in [["verify"], ["list"], ["salvage"]] {
             let child = try store.start(["journal"] + command)
@@ -56,7 +56,7 @@ import Testing
 
     // MARK: Damage and salvage
 
-    @Test func theFirstBadBatchIsNamedAndWhatCanBeKept() async throws {
+    @Test func `The first bad batch is named and what can be kept`() async throws {
         let (store, turns) = try await Self.stopped()
         try await store.damage(turns[1])
         let verified = try await store.run("journal", "verify")
@@ -68,7 +68,7 @@ import Testing
         #expect(again.errors.contains("(turn \(turns[1])): digest differs. `journal verify` tells"), "\(again.errors)")
     }
 
-    @Test func aSalvageSaysWhatIsLostAndOnlyThenDoesIt() async throws {
+    @Test func `A salvage says what is lost and only then does it`() async throws {
         let (store, turns) = try await Self.stopped()
         let old = try #require(try await store.run("journal", "verify", "--json").json["timeline"] as? String)
         try await store.damage(turns[2])
@@ -104,7 +104,7 @@ import Testing
         #expect(kept == ["head", "journal.id", "journal.sqlite"])
     }
 
-    @Test func aSoundJournalCanBeCutAndTheLostTurnsAreCounted() async throws {
+    @Test func `A sound journal can be cut and the lost turns are counted`() async throws {
         let (store, turns) = try await Self.stopped()
         let nothing = try await store.run("journal", "salvage", "--accept-loss")
         #expect(nothing.end == .exited(78))
@@ -116,7 +116,7 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""sync":1"#))
     }
 
-    @Test func aSalvageThatWasCutShortIsEndedByTheNext() async throws {
+    @Test func `A salvage that was cut short is ended by the next`() async throws {
         let (store, turns) = try await Self.stopped()
         #expect(try await store.run("journal", "salvage", "--upto", "\(turns[0])", "--accept-loss").end == .exited(0))
         // As if the process had died when the new database was in its place and its identity was not.
@@ -135,7 +135,7 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""sync":1"#))
     }
 
-    @Test func aLogThatWasCutOffIsNoticedAndBothTurnsAreNamed() async throws {
+    @Test func `A log that was cut off is noticed and both turns are named`() async throws {
         let store = try await CounterStore(workers: 0)
         try await store.increment(1)
         try await store.stop()
@@ -163,7 +163,7 @@ import Testing
 
     // MARK: Backups
 
-    @Test func aBackupOfARunningStoreUnderLoadReplaysAndVerifiesWhileItRuns() async throws {
+    @Test func `A backup of a running store under load replays and verifies while it runs`() async throws {
         let store = try await CounterStore(workers: 0)
         let before = try await store.increment(200)
         let load = try store.start(["send", "-"], input: String(repeating: "increment\n", count: 6_000))
@@ -187,7 +187,7 @@ import Testing
         #expect(try await store.status("starts") == 1)
     }
 
-    @Test func aBackupOfAStoppedStoreNeedsNoStoreAndIsNeverWrittenOverAnything() async throws {
+    @Test func `A backup of a stopped store needs no store and is never written over anything`() async throws {
         let (store, turns) = try await Self.stopped()
         let copy = store.scratch.folder("copy")
         #expect(try await store.run("journal", "export", copy).end == .exited(0))
@@ -202,7 +202,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: store.scratch.folder("bad.building")))
     }
 
-    @Test func aRestoredBackupIsANewTimelineAndTheOldJournalIsArchived() async throws {
+    @Test func `A restored backup is a new timeline and the old journal is archived`() async throws {
         let (store, _) = try await Self.stopped()
         let copy = store.scratch.folder("copy")
         #expect(try await store.run("journal", "export", copy).end == .exited(0))
@@ -222,7 +222,7 @@ import Testing
 
     // MARK: Trimming
 
-    @Test func aStoreThatRetainsLittleTrimsBehindItsSnapshotsAndSaysSo() async throws {
+    @Test func `A store that retains little trims behind its snapshots and says so`() async throws {
         let store = try await CounterStore(workers: 0)
         try await store.increment(10)
         try await store.stop()
@@ -264,7 +264,7 @@ import Testing
 
 extension CounterStore {
     /// Changes the batch that holds a turn, behind the back of a store that has ended.
-    fileprivate func damage(_ turn: Int) async throws {
+    func damage(_ turn: Int) async throws {
         try await DatabaseQueue(path: data + "/journal.sqlite").write { database in
             try database.execute(
                 sql: "UPDATE batches SET data = CAST(data || x'00' AS BLOB) WHERE first <= ? AND last >= ?",

@@ -9,7 +9,7 @@ import Testing
         try Child(executable, ["load"] + arguments, in: scratch)
     }
 
-    @Test func `two agents see store and workers die each second, and nothing is lost, duplicated or out of order`() async throws {
+    @Test func `Two agents see store and workers die each second, and nothing is lost, duplicated or out of order`() async throws {
         let scratch = try Scratch()
         let page = scratch.folder("load.html")
         let load = try load(
@@ -40,7 +40,7 @@ import Testing
         try await eventually("nothing is left running") { ProcessTable.all(naming: "/tmp/samovar-load-").isEmpty }
     }
 
-    @Test func `the tool puts a running store under load and leaves it running`() async throws {
+    @Test func `The tool puts a running store under load and leaves it running`() async throws {
         let store = try await CounterStore()
         let load = try load(
             "--data", store.data, "--rate", "200", "--duration", "1s", "--input", "increment", in: store.scratch,
@@ -50,7 +50,7 @@ import Testing
         #expect(try await store.run("view").output.contains(#""sync":"200""#))
     }
 
-    @Test func `an agent from elsewhere takes part`() async throws {
+    @Test func `An agent from elsewhere takes part`() async throws {
         let scratch = try Scratch()
         let meeting = "ipc://" + scratch.folder("meeting")
         let load = try load(
@@ -63,7 +63,7 @@ import Testing
         #expect(try #require(load.json["inputs"] as? [String: Any])["applied"] as? Int == 100)
     }
 
-    @Test func `an agent that dies is told, and is no success`() async throws {
+    @Test func `An agent that dies is told, and is no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "60s", "--processes", "2", in: scratch)
         try await eventually("it runs", within: .seconds(30)) { load.errors.contains("applied") }
@@ -76,7 +76,7 @@ import Testing
         #expect(load.output.contains("send → applied"))
     }
 
-    @Test func `control-C ends it in order, with what was seen so far`() async throws {
+    @Test func `Control-C ends it in order, with what was seen so far`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "600s", in: scratch)
         try await eventually("it runs", within: .seconds(30)) { load.errors.contains("applied") }
@@ -86,7 +86,7 @@ import Testing
         #expect(load.output.contains("problem: interrupted after") && load.output.contains("lost 0"), "\(load.output)")
     }
 
-    @Test func `inputs that the program cannot read are no success`() async throws {
+    @Test func `Inputs that the program cannot read are no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "50", "--duration", "500ms", "--input", "nonsense", in: scratch)
         #expect(try await load.wait(within: .seconds(45)) == .exited(70), "\(load.errors)")
@@ -94,7 +94,7 @@ import Testing
         #expect(load.output.contains("nonsense"), "\(load.output)")
     }
 
-    @Test func `mistakes are said before anything starts`() async throws {
+    @Test func `Mistakes are said before anything starts`() async throws {
         let scratch = try Scratch()
         let mistakes: [(arguments: [String], code: Int32, text: String)] = [
             (["--rate", "10", "--saturate"], 64, "--rate and --saturate exclude each other"),

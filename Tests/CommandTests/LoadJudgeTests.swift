@@ -32,7 +32,7 @@ import Testing
         return try await JournalEvidence.read(data, after: 0, for: judge).findings
     }
 
-    @Test func `true accounts are sound, and doctored ones are found out`() async throws {
+    @Test func `True accounts are sound, and doctored ones are found out`() async throws {
         let (data, receipts, scratch) = try await history()
         #expect(receipts.map(\.sequence) == [1, 2, 3, 4, 5])
         #expect(try await judge(data, receipts, sent: 5).isSound)
@@ -56,7 +56,7 @@ import Testing
         _ = scratch
     }
 
-    @Test func `a journal that cannot be read is no evidence`() async throws {
+    @Test func `A journal that cannot be read is no evidence`() async throws {
         let (data, receipts, scratch) = try await history()
         await #expect(throws: StoreError.self) { try await judge(data + "-elsewhere", receipts, sent: 5) }
         _ = scratch

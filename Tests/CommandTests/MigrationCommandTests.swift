@@ -29,7 +29,7 @@ import Testing
         try await run(version, "send", #"{"add":{"count":\#(count)}}"#, in: scratch)
     }
 
-    @Test func `a newer version reads the journal of an older one, which cannot read it from then on`() async throws {
+    @Test func `A newer version reads the journal of an older one, which cannot read it from then on`() async throws {
         let scratch = try Scratch()
         try await serve(1, in: scratch) {
             let sent = try await send(1, 3, in: scratch)
@@ -54,7 +54,7 @@ import Testing
                     + "program, or begin anew with --fresh\n"))
     }
 
-    @Test func `a version that no migration leads from is refused`() async throws {
+    @Test func `A version that no migration leads from is refused`() async throws {
         let scratch = try Scratch()
         try await serve(1, in: scratch) {}
         let newer = try await run(3, "store", in: scratch)
@@ -65,7 +65,7 @@ import Testing
                     + "version 1: add one to `migrations`, or begin anew with --fresh\n"))
     }
 
-    @Test func `a schema file is written and checked`() async throws {
+    @Test func `A schema file is written and checked`() async throws {
         let scratch = try Scratch()
         let file = scratch.folder("schema.json")
         let schema = { (arguments: String...) in

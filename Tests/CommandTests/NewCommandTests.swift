@@ -12,7 +12,7 @@ import Testing
 
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `it names what it wrote and what to do next, and depends on the checkout in which it was built`() async throws {
+    @Test func `It names what it wrote and what to do next, and depends on the checkout in which it was built`() async throws {
         let scratch = try Scratch()
         let child = try await new(["tea-timer"], in: scratch)
         #expect(child.end == .exited(0))
@@ -24,7 +24,7 @@ import Testing
         #expect(manifest.contains("path: \"\(root.standardizedFileURL.path)\""))
     }
 
-    @Test func `it overwrites nothing`() async throws {
+    @Test func `It overwrites nothing`() async throws {
         let scratch = try Scratch()
         try FileManager.default.createDirectory(atPath: scratch.folder("tea"), withIntermediateDirectories: false)
         let child = try await new(["tea"], in: scratch)
@@ -35,7 +35,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tea")).isEmpty)
     }
 
-    @Test func `a folder that cannot be written leaves nothing behind`() async throws {
+    @Test func `A folder that cannot be written leaves nothing behind`() async throws {
         let scratch = try Scratch()
         try scratch.write("", to: "file")
         let child = try Child(Executable.samovar, ["new", "tea", "--in", scratch.folder("file")], in: scratch)
@@ -48,7 +48,7 @@ import Testing
         (["--url", "x"], "error: use --path DIR alone, or --url URL and --from VERSION together\n"),
         (["--path", ".", "--from", "1.0.0"], "error: use --path DIR alone, or --url URL and --from VERSION together\n"),
     ])
-    func `where Samovar comes from is said in one way`(flags: [String], error: String) async throws {
+    func `Where Samovar comes from is said in one way`(flags: [String], error: String) async throws {
         let scratch = try Scratch()
         let child = try await new(["tea"] + flags, in: scratch)
         #expect(child.end == .exited(64))
@@ -56,7 +56,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.folder("tea")))
     }
 
-    @Test func `a tool that was moved away from its checkout asks where Samovar is`() async throws {
+    @Test func `A tool that was moved away from its checkout asks where Samovar is`() async throws {
         let scratch = try Scratch()
         // By another process: a file that this one had open for writing might not be started yet.
         #expect(try await Child("cp", [Executable.samovar, scratch.folder("samovar")], in: scratch).wait() == .exited(0))
@@ -72,7 +72,7 @@ import Testing
         ["--split", "--distributed", "--input-events", "--output-events"],
         ["--split", "--distributed", "--input-events", "--output-events", "--panel"],
     ])
-    func `the compiler takes the program and its tests`(flags: [String]) async throws {
+    func `The compiler takes the program and its tests`(flags: [String]) async throws {
         let scratch = try Scratch()
         #expect(try await new(["tea"] + flags, in: scratch).end == .exited(0))
         let sources = ["Tea", "TeaApp"].map { scratch.folder("tea/Sources/TeaProgram/\($0).swift") }

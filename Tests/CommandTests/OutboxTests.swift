@@ -4,7 +4,7 @@ import Testing
 
 /// Clients that are killed: a durable one goes on where it was, an ephemeral one leaves nothing half done.
 @Suite(.serialized) struct OutboxTests {
-    @Test func `inputs are taken while no store answers, and sent by a later call`() async throws {
+    @Test func `Inputs are taken while no store answers, and sent by a later call`() async throws {
         let scratch = try Scratch()
         let data = scratch.folder("data")
         let outbox = scratch.folder("orders.outbox")
@@ -26,7 +26,7 @@ import Testing
         try await eventually("sessions that are done have ended") { try await store.status("sessions") == 0 }
     }
 
-    @Test func `a durable client that is killed again and again loses and doubles nothing`() async throws {
+    @Test func `A durable client that is killed again and again loses and doubles nothing`() async throws {
         let store = try await CounterStore()
         let outbox = store.scratch.folder("orders.outbox")
         let total = 3_000
@@ -54,7 +54,7 @@ import Testing
         #expect(seen.count == applied, "every input that was taken has a receipt, with a turn of its own")
     }
 
-    @Test func `an ephemeral client that is killed leaves every input applied once or not at all`() async throws {
+    @Test func `An ephemeral client that is killed leaves every input applied once or not at all`() async throws {
         let store = try await CounterStore()
         let client = try store.start(["send", "-"], input: String(repeating: "increment\n", count: 3_000))
         try await eventually("it is at work", within: .seconds(20)) { client.output.count > 2_000 }
@@ -72,7 +72,7 @@ import Testing
         #expect(try await store.status("applied") == applied)
     }
 
-    @Test func `two processes cannot use one outbox`() async throws {
+    @Test func `Two processes cannot use one outbox`() async throws {
         let scratch = try Scratch()
         let arguments = ["send", "increment", "--outbox", scratch.folder("o"), "--timeout", "3s", "--data", scratch.folder("data")]
         let first = try Child(Executable.counter, arguments, in: scratch)
@@ -83,7 +83,7 @@ import Testing
         #expect(try await first.wait() == .exited(75))
     }
 
-    @Test func `a damaged outbox is refused and named`() async throws {
+    @Test func `A damaged outbox is refused and named`() async throws {
         let scratch = try Scratch()
         let file = try scratch.write("this is no outbox, but somebody's letter to somebody", to: "letter")
         let send = try Child(
@@ -92,7 +92,7 @@ import Testing
         #expect(send.errors.contains("the outbox \(file) cannot be read"), "\(send.errors)")
     }
 
-    @Test func `receipts of piped inputs come in order, a line that is no JSON in its place`() async throws {
+    @Test func `Receipts of piped inputs come in order, a line that is no JSON in its place`() async throws {
         let store = try await CounterStore()
         let input = (1...500).map { $0 % 2 == 0 ? "increment" : "decrement" } + ["{", "increment"]
         let send = try await store.run("send", "-", input: input.joined(separator: "\n"))
@@ -106,7 +106,7 @@ import Testing
         #expect(lines.last?.hasPrefix(last) == true, "\(lines.last ?? "")")
     }
 
-    @Test func `a line that the store rejects has its receipt in its place`() async throws {
+    @Test func `A line that the store rejects has its receipt in its place`() async throws {
         let store = try await CounterStore(workers: 0)
         let send = try await store.run("send", "-", input: "increment\n\nincrease\nincrement\n")
         #expect(send.end == .exited(65))
@@ -116,7 +116,7 @@ import Testing
         #expect(lines[2].hasPrefix(#"{"status":"applied""#), "\(lines[2])")
     }
 
-    @Test func `an input that the outbox could not take was not sent, and that is said`() async throws {
+    @Test func `An input that the outbox could not take was not sent, and that is said`() async throws {
         let scratch = try Scratch()
         for _ in 0..<5 {
             let send = try Child(

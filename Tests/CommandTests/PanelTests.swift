@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [Executable.tally, Executable.samovar])
-    func `a person adds a name, presses its button and sees the count change, with the program's tool and with the generic one`(
+    func `A person adds a name, presses its button and sees the count change, with the program's tool and with the generic one`(
         executable: String
     ) async throws {
         let store = try await Store()
@@ -66,7 +66,7 @@ import Testing
         try await expectRestored(terminal)
     }
 
-    @Test func `a refusal is shown, and a resized screen is drawn anew`() async throws {
+    @Test func `A refusal is shown, and a resized screen is drawn anew`() async throws {
         let store = try await Store()
         let terminal = try store.monitor()
         try await see("0 of 10", in: terminal)
@@ -76,7 +76,7 @@ import Testing
         try await see("Goal  -5", in: terminal)
     }
 
-    @Test func `control-Z gives the terminal back, and going on takes it again`() async throws {
+    @Test func `Control-Z gives the terminal back, and going on takes it again`() async throws {
         let store = try await Store()
         let terminal = try store.monitor()
         try await see("0 of 10", in: terminal)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [(SIGINT, nil), (SIGTERM, nil), (SIGHUP, nil), (SIGABRT, SIGABRT), (SIGSEGV, SIGSEGV)] as [(Int32, Int32?)])
-    func `the terminal is given back, whatever signal ends the monitor`(signal: Int32, death: Int32?) async throws {
+    func `The terminal is given back, whatever signal ends the monitor`(signal: Int32, death: Int32?) async throws {
         let store = try await Store()
         let terminal = try store.monitor()
         try await see("0 of 10", in: terminal)
@@ -102,7 +102,7 @@ import Testing
         try await expectRestored(terminal)
     }
 
-    @Test func `a store that is away is told of, and the panel goes on when it is back`() async throws {
+    @Test func `A store that is away is told of, and the panel goes on when it is back`() async throws {
         let store = try await Store()
         let terminal = try store.monitor()
         try await see("0 of 10", in: terminal)
@@ -114,7 +114,7 @@ import Testing
         try await see("pears", in: terminal)
     }
 
-    @Test func `without a terminal a panel is printed as text or JSON`() async throws {
+    @Test func `Without a terminal a panel is printed as text or JSON`() async throws {
         let store = try await Store()
         #expect(try await store.run("send", #"{"add":{"name":"\u001b[2Jx\u202e"}}"#).end == .exited(0))
         let text = try await store.run("monitor", "--once")

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [("trap", "signal"), ("dive", "signal"), ("trapInAccept", "signal"), ("chain", "more than 1000 turns")])
-    func `an input that ends the store gets its receipt, and all others are applied`(poison: String, why: String) async throws {
+    func `An input that ends the store gets its receipt, and all others are applied`(poison: String, why: String) async throws {
         let store = try await Self.meet(poison) { bad in
             #expect(bad.end == .exited(65), "\(bad.errors)")
             #expect(bad.errors.contains("quarantined: the store ended 3 times"), "\(bad.errors)")
@@ -34,14 +34,14 @@ import Testing
         #expect(store.up.errors.contains("it is not tried again"), "\(store.up.errors)")
     }
 
-    @Test func `the journal with a quarantined input replays to the same state`() async throws {
+    @Test func `The journal with a quarantined input replays to the same state`() async throws {
         let store = try await Self.meet("trap") { _ in }
         store.up.send(SIGINT)
         #expect(try await store.up.wait(within: .seconds(10)) == .exited(0))
         #expect(try await store.run("replay", "--state").output.contains(#""total":5001"#))
     }
 
-    @Test func `an answer that ends the store leaves its effect dead with the reason`() async throws {
+    @Test func `An answer that ends the store leaves its effect dead with the reason`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         #expect(try await store.run("send", #"{"work":{"name":"before"}}"#, "--wait", "settled").end == .exited(0))
         let bad = try await store.run("send", "answerTrap", "--wait", "settled")
@@ -66,7 +66,7 @@ import Testing
         #expect(try await store.run("effects", "--requeue").end == .exited(64))
     }
 
-    @Test func `a job that kills its workers ends dead after three deaths, and others are done`() async throws {
+    @Test func `A job that kills its workers ends dead after three deaths, and others are done`() async throws {
         let store = try await CounterStore(Executable.trapProgram, workers: 2)
         let bad = try store.start(["send", "kill", "--wait", "settled"])
         let works = (1...12).map { #"{"work":{"name":"\#($0)"}}"# }.joined(separator: "\n")
@@ -79,7 +79,7 @@ import Testing
         #expect(try await store.status("deadEffects") == 1)
     }
 
-    @Test func `an update that does not return is named in the log, and so is its end`() async throws {
+    @Test func `An update that does not return is named in the log, and so is its end`() async throws {
         let store = try await CounterStore(
             Executable.trapProgram, workers: 0, variables: ["SAMOVAR_STORE_SLOW_CALL_SECONDS": "1"])
         let slow = try store.start(["send", #"{"think":{"milliseconds":5000}}"#])
@@ -90,7 +90,7 @@ import Testing
         #expect(try await store.status("starts") == 1, "it was not ended for that")
     }
 
-    @Test func `a view that traps is given up, and the store goes on`() async throws {
+    @Test func `A view that traps is given up, and the store goes on`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         #expect(try await store.run("send", "blind").end == .exited(0))
         try await eventually("views are off", within: .seconds(20)) {
@@ -104,7 +104,7 @@ import Testing
         #expect(store.up.end == nil)
     }
 
-    @Test func `a turn that traps in replay ends up with the turn's number`() async throws {
+    @Test func `A turn that traps in replay ends up with the turn's number`() async throws {
         let scratch = try Scratch()
         let first = try await CounterStore(Executable.trapProgram, in: scratch)
         let turn = try #require(try await first.run("send", #"{"add":{"amount":13}}"#).json["turn"] as? Int)
@@ -121,7 +121,7 @@ import Testing
         #expect(try await mended.wait(within: .seconds(20)) == .exited(0), "\(mended.errors)")
     }
 
-    @Test func `a store that is killed during one slow input again and again gives nothing up`() async throws {
+    @Test func `A store that is killed during one slow input again and again gives nothing up`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         let send = try store.start(["send", #"{"think":{"milliseconds":400}}"#])
         for number in 1...5 {
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// The inputs are met in any order, and the store dies a dozen times; `up` spaces its starts out.
-    @Test func `several poisons at once are each given up, and everything else is applied once`() async throws {
+    @Test func `Several poisons at once are each given up, and everything else is applied once`() async throws {
         let store = try await CounterStore(Executable.trapProgram, workers: 2)
         let patience = ["--timeout", "150s"]
         let adds = (1...60).map { _ in #"{"add":{"amount":10}}"# }.joined(separator: "\n")
@@ -179,7 +179,7 @@ import Testing
         #expect(list.components(separatedBy: "  quarantined  ").count == 4, "\(list)")
     }
 
-    @Test func `a trap beside the service turns its snapshots off instead of ending the store for ever`() async throws {
+    @Test func `A trap beside the service turns its snapshots off instead of ending the store for ever`() async throws {
         let store = try await CounterStore(
             Executable.trapProgram,
             variables: ["TRAP_BESIDE": "1", "SAMOVAR_STORE_SNAPSHOT_TURNS": "10"])

@@ -11,7 +11,7 @@ import Testing
     }
 
     /// Swift hashes differently in each process: an order that depended on that would show here.
-    @Test func `a seed gives the same trace in two processes`() async throws {
+    @Test func `A seed gives the same trace in two processes`() async throws {
         let first = try await Self.simulate("--seed", "6", "--minutes", "1")
         let second = try await Self.simulate("--seed", "6", "--minutes", "1")
         #expect(first.end == .exited(0), "\(first.errors)")
@@ -19,7 +19,7 @@ import Testing
         #expect(first.output == second.output)
     }
 
-    @Test func `a report says what went wrong how often`() async throws {
+    @Test func `A report says what went wrong how often`() async throws {
         let run = try await Self.simulate("--seeds", "2", "--minutes", "1", "--from", "3")
         #expect(run.end == .exited(0), "\(run.errors)")
         #expect(run.output.hasPrefix("2 seeds, 0 h "), "\(run.output)")
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [["--seed", "1", "--seeds", "2"], ["--trace"], ["--minutes", "0"], ["--seeds", "0"]])
-    func `what makes no sense is a mistake of usage`(_ arguments: [String]) async throws {
+    func `What makes no sense is a mistake of usage`(_ arguments: [String]) async throws {
         let scratch = try Scratch()
         let child = try Child(Executable.samovar, ["simulate"] + arguments, in: scratch)
         #expect(try await child.wait() == .exited(64))

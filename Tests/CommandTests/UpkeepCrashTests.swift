@@ -32,7 +32,7 @@ import Testing
     // MARK: Snapshots
 
     @Test(arguments: [CrashPoint.storeWithinSnapshot, .storeDuringSnapshot, .storeBeforeSnapshotSync, .storeAfterSnapshot])
-    func `a store that dies while it writes its last snapshot loses nothing and has no half one`(_ point: CrashPoint) async throws {
+    func `A store that dies while it writes its last snapshot loses nothing and has no half one`(_ point: CrashPoint) async throws {
         let scratch = try Scratch()
         let mark = scratch.folder("mark")
         let store = try await CounterStore(workers: 0, in: scratch, variables: Self.crash(point, mark: mark))
@@ -55,7 +55,7 @@ import Testing
     // MARK: Trimming
 
     @Test(arguments: [CrashPoint.storeDuringTrim, .storeAfterTrim])
-    func `a store that dies while it trims starts again, trims, and still knows everything`(_ point: CrashPoint) async throws {
+    func `A store that dies while it trims starts again, trims, and still knows everything`(_ point: CrashPoint) async throws {
         let scratch = try Scratch()
         for _ in 1...2 {
             let store = try await CounterStore(workers: 0, in: scratch)
@@ -82,7 +82,7 @@ import Testing
     // MARK: Copies
 
     @Test(arguments: [CrashPoint.copyAfterPiece, .copyBeforeName, .copyAfterName])
-    func `an export that is killed is no journal before it has its name, and is made again`(_ point: CrashPoint) async throws {
+    func `An export that is killed is no journal before it has its name, and is made again`(_ point: CrashPoint) async throws {
         let scratch = try Scratch()
         let store = try await CounterStore(workers: 0, in: scratch)
         try await store.increment(10)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: [CrashPoint.copyAfterPiece, .copyBeforeName])
-    func `a store that dies while it makes a backup starts again and makes it whole`(_ point: CrashPoint) async throws {
+    func `A store that dies while it makes a backup starts again and makes it whole`(_ point: CrashPoint) async throws {
         let scratch = try Scratch()
         let mark = scratch.folder("mark")
         let store = try await CounterStore(workers: 0, in: scratch, variables: Self.crash(point, mark: mark))

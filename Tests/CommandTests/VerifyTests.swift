@@ -56,7 +56,7 @@ private let patience = Duration.seconds(60)
         ("counter-2", "ok: 50 turns of timeline e1b7d81c-08aa-6930-29a4-d7998d254311, ", "50 states and 0 snapshots agree\n", 4),
         ("counter-3", "ok: 48 turns of timeline d717c375-9cd0-59f8-a38d-a321d32da226, ", "48 states and 0 snapshots agree\n", 2),
     ])
-    func `the journal of an earlier build passes`(_ name: String, _ begin: String, _ end: String, _ count: Int) async throws {
+    func `The journal of an earlier build passes`(_ name: String, _ begin: String, _ end: String, _ count: Int) async throws {
         let scratch = try Scratch()
         let data = try await Self.fixture(name, in: scratch)
         let verify = try await Self.run(Executable.counter, ["verify"], data, in: scratch)
@@ -64,14 +64,14 @@ private let patience = Duration.seconds(60)
         #expect(verify.output.hasPrefix(begin) && verify.output.hasSuffix(end), "\(verify.output)")
         let replay = try await Self.run(Executable.counter, ["replay", "--state"], data, in: scratch)
         #expect(replay.output == "{\"sync\":20,\"async\":\(count),\"isBusy\":true}\n")
-        // And a store goes on with it: there is nothing to do, for the last job was dropped.
+        // And a store goes on with it: there is nothing to do, because the last job was dropped.
         let up = try await Self.run(Executable.counter, ["up", "--until-idle"], data, in: scratch)
         #expect(up.end == .exited(0), "\(up.errors)")
         let after = try await Self.run(Executable.counter, ["replay", "--state"], data, in: scratch)
         #expect(after.output == replay.output)
     }
 
-    @Test func `a journal of an update that follows the order of a set fails and names the first turn`() async throws {
+    @Test func `A journal of an update that follows the order of a set fails and names the first turn`() async throws {
         let scratch = try Scratch()
         let data = try await Self.fixture("fickle-1", in: scratch)
         let verify = try await Self.run(Self.fickle, ["verify"], data, in: scratch)
@@ -84,7 +84,7 @@ private let patience = Duration.seconds(60)
         #expect(verify.errors.contains("run {\"visit\":{\"name\":\"Ada\"}} in queue default, 1 attempt"))
     }
 
-    @Test func `an update that follows no set is told from one that does`() async throws {
+    @Test func `An update that follows no set is told from one that does`() async throws {
         let scratch = try Scratch()
         let data = try await Self.fixture("fickle-1", in: scratch)
         let verify = try await Self.run(Self.fickle, ["verify", "--format", "json"], data, in: scratch, order: "forward")
@@ -98,7 +98,7 @@ private let patience = Duration.seconds(60)
 
     // MARK: States
 
-    @Test func `states that differ although no command does are found at their turn`() async throws {
+    @Test func `States that differ although no command does are found at their turn`() async throws {
         let scratch = try Scratch()
         // Enough turns around it that the digests of the first passes are some turns apart.
         let inputs = Array(repeating: Self.names, count: 200)
@@ -111,7 +111,7 @@ private let patience = Duration.seconds(60)
         #expect(lines.contains { $0.hasPrefix("  differs    seen.") }, "\(lines)")
     }
 
-    @Test func `a snapshot that is not what a replay gives is found`() async throws {
+    @Test func `A snapshot that is not what a replay gives is found`() async throws {
         let scratch = try Scratch()
         let data = try await Self.folder([#"{"look":{}}"#], order: "forward", in: scratch)
         // A stop in order takes a snapshot.
@@ -128,7 +128,7 @@ private let patience = Duration.seconds(60)
 
     // MARK: Acceptance
 
-    @Test func `a store refuses another command and goes on once that is accepted`() async throws {
+    @Test func `A store refuses another command and goes on once that is accepted`() async throws {
         let scratch = try Scratch()
         let inputs = [#"{"visit":{}}"#, #"{"greet":{}}"#, #"{"look":{}}"#]
         let data = try await Self.folder(inputs, order: "forward", in: scratch)
@@ -176,7 +176,7 @@ private let patience = Duration.seconds(60)
         #expect(third.errors.hasPrefix("error: turn 3: "), "\(third.errors)")
     }
 
-    @Test func `where nothing differs there is nothing to accept`() async throws {
+    @Test func `Where nothing differs there is nothing to accept`() async throws {
         let scratch = try Scratch()
         let data = try await Self.folder([#"{"visit":{}}"#], order: "forward", in: scratch)
         let store = try Self.start(
@@ -187,7 +187,7 @@ private let patience = Duration.seconds(60)
 
     // MARK: Offline commands
 
-    @Test func `two processes differ in their hash seeds even if they are told to be alike`() async throws {
+    @Test func `Two processes differ in their hash seeds even if they are told to be alike`() async throws {
         let scratch = try Scratch()
         let data = try await Self.folder([#"{"look":{}}"#], order: nil, in: scratch)
         let verify = try Child(
@@ -197,7 +197,7 @@ private let patience = Duration.seconds(60)
     }
 
     @Test(arguments: ["verify", "replay"])
-    func `an offline command says what it misses`(_ command: String) async throws {
+    func `An offline command says what it misses`(_ command: String) async throws {
         let scratch = try Scratch()
         let none = try await Self.run(Executable.counter, [command], scratch.folder("none"), in: scratch)
         #expect(none.end == .exited(78))

@@ -4,7 +4,7 @@ import Testing
 
 /// What a handler prints: a person at `up` reads it, and the data on standard output is not mixed with it.
 @Suite struct WorkerOutputTests {
-    @Test func `a line that a handler prints is read while its job still runs`() async throws {
+    @Test func `A line that a handler prints is read while its job still runs`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         #expect(try await store.run("send", #"{"talk":{"lines":1,"hangs":true}}"#).end == .exited(0))
         try await eventually("the line is there") { store.up.errors.contains("worker 1: line 0 of 1\n") }
@@ -13,7 +13,7 @@ import Testing
         try await store.stop()
     }
 
-    @Test func `more lines than any pipe holds come whole and in order, and nobody waits for them`() async throws {
+    @Test func `More lines than any pipe holds come whole and in order, and nobody waits for them`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         let sent = try await store.run("send", #"{"talk":{"lines":50000,"hangs":false}}"#, "--wait", "settled")
         #expect(sent.end == .exited(0), "\(sent.errors)")

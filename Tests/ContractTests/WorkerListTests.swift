@@ -6,7 +6,7 @@ import Testing
 
 @testable import SamovarHost
 
-/// Workers as values: lists of handlers, environments, children. What a job says is read off its desk.
+/// Workers as values: lists of handlers, environments, children. What a job says is read off its context.
 @Suite struct WorkerListTests {
     enum Child: OpenProgram {
         struct State: Portable {}
@@ -37,20 +37,20 @@ import Testing
             effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), token: 0, attempt: 1, queue: queue,
             payload: [])
         let sent = Mutex<[Parent.Message]>([])
-        let desk = JobDesk(task, in: .zero) { news in
+        let context = JobContext(task, in: .zero) { news in
             guard case .streamed(_, _, let bytes, _) = news else { return }
             sent.withLock { $0 += (try? MessagePackDecoder().decode(Parent.Message.self, from: bytes)).map { [$0] } ?? [] }
         }
         let prepared = try await worker.prepare()
         let last: Parent.Message?
         do {
-            last = try await prepared.handle(effect, Job<Parent>(desk))
+            last = try await prepared.handle(effect, Job<Parent>(context))
         } catch {
             await prepared.tearDown()
             throw error
         }
         await prepared.tearDown()
-        let collected = try desk.close().map { try MessagePackDecoder().decode(Parent.Message.self, from: $0) }
+        let collected = try context.close().map { try MessagePackDecoder().decode(Parent.Message.self, from: $0) }
         return sent.withLock { $0 } + collected + (last.map { [$0] } ?? [])
     }
 
@@ -137,10 +137,10 @@ import Testing
 
 /// What a handler sees when the store is slow, and when nobody wants its messages any more.
 @Suite struct JobDeskTests {
-    static func desk(_ report: @escaping @Sendable (JobNews) -> Void = { _ in }) -> JobDesk {
+    static func context(_ report: @escaping @Sendable (JobNews) -> Void = { _ in }) -> JobContext {
         let task = JobTask(
             effect: EffectID(turn: 1, ordinal: 0), lease: lease, token: 0, attempt: 2, resume: StreamPlace(index: 5), payload: [])
-        return JobDesk(task, in: .zero, report: report)
+        return JobContext(task, in: .zero, report: report)
     }
 
     static let lease = Lease(start: 1, counter: 1)
@@ -148,15 +148,15 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func `A stream waits at its window, and goes on with each acknowledgement`() async throws {
         let numbers = Mutex<[Int]>([])
-        let desk = Self.desk { if case .streamed(_, let index, _, _) = $0 { numbers.withLock { $0.append(index) } } }
+        let context = Self.context { if case .streamed(_, let index, _, _) = $0 { numbers.withLock { $0.append(index) } } }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for _ in 0..<200 { try await desk.stream([1], checkpoint: nil) } }
+            group.addTask { for _ in 0..<200 { try await context.stream([1], checkpoint: nil) } }
             var acknowledged = 5
             while acknowledged < 205 {
                 let last = numbers.withLock { $0.last ?? 5 }
                 #expect(last - acknowledged <= StreamWindow.limit)
                 acknowledged = last
-                desk.acknowledged(StreamMark(lease: Self.lease, index: last))
+                context.acknowledged(StreamMark(lease: Self.lease, index: last))
                 await Task.yield()
             }
             try await group.waitForAll()
@@ -166,29 +166,29 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `A cancelled task does not wait for room, and after its end a job streams nothing`() async throws {
-        let desk = Self.desk()
-        for _ in 0..<StreamWindow.limit { try await desk.stream([1], checkpoint: nil) }
+        let context = Self.context()
+        for _ in 0..<StreamWindow.limit { try await context.stream([1], checkpoint: nil) }
         await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await desk.stream([1], checkpoint: nil) }
+            group.addTask { try await context.stream([1], checkpoint: nil) }
             group.cancelAll()
             await #expect(throws: CancellationError.self) { try await group.waitForAll() }
         }
-        _ = desk.close()
-        await #expect(throws: StreamError.ended) { try await desk.stream([1], checkpoint: nil) }
+        _ = context.close()
+        await #expect(throws: StreamError.ended) { try await context.stream([1], checkpoint: nil) }
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `Nothing is streamed after a job has ended, also if it is the first thing that is said`() async throws {
         for _ in 0..<300 {
             let isOver = Mutex(false)
-            let desk = Self.desk { _ in #expect(!isOver.withLock { $0 }) }
+            let context = Self.context { _ in #expect(!isOver.withLock { $0 }) }
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<2 {
                     group.addTask {
-                        await #expect(throws: StreamError.ended) { while true { try await desk.stream([1], checkpoint: nil) } }
+                        await #expect(throws: StreamError.ended) { while true { try await context.stream([1], checkpoint: nil) } }
                     }
                 }
-                _ = desk.close()
+                _ = context.close()
                 isOver.withLock { $0 = true }
             }
         }
@@ -196,33 +196,33 @@ import Testing
 
     @Test func `All that is collected before the end is in the answer`() async {
         for _ in 0..<300 {
-            let desk = Self.desk()
+            let context = Self.context()
             await withTaskGroup(of: Void.self) { group in
-                for number in 0..<4 { group.addTask { desk.collect([UInt8(number)]) } }
+                for number in 0..<4 { group.addTask { context.collect([UInt8(number)]) } }
             }
-            #expect(desk.close().sorted { $0[0] < $1[0] } == [[0], [1], [2], [3]])
-            desk.collect([4])
-            #expect(desk.close().count == 4)
+            #expect(context.close().sorted { $0[0] < $1[0] } == [[0], [1], [2], [3]])
+            context.collect([4])
+            #expect(context.close().count == 4)
         }
     }
 
     @Test func `What is too large is refused by name`() async throws {
-        let desk = Self.desk()
+        let context = Self.context()
         let large = [UInt8](repeating: 0, count: StreamWindow.messageLimit + 1)
-        let error = await #expect(throws: StreamError.self) { try await desk.stream(large, checkpoint: nil) }
+        let error = await #expect(throws: StreamError.self) { try await context.stream(large, checkpoint: nil) }
         #expect(error.map { "\($0)" } == "a streamed message of 1048577 bytes; 1048576 at most")
         let checkpoint = [UInt8](repeating: 0, count: StreamWindow.checkpointLimit + 1)
-        let other = await #expect(throws: StreamError.self) { try await desk.stream([1], checkpoint: checkpoint) }
+        let other = await #expect(throws: StreamError.self) { try await context.stream([1], checkpoint: checkpoint) }
         #expect(other.map { "\($0)" } == "a checkpoint of 65537 bytes; 65536 at most")
     }
 
     @Test func `Progress reaches the loop once until it looks, and is the newest then`() {
         let cells = Mutex<[ProgressCell]>([])
-        let desk = Self.desk { if case .progressed(_, let cell) = $0 { cells.withLock { $0.append(cell) } } }
-        for number in 1...100 { desk.progress(JobProgress(fraction: Double(number) / 100)) }
+        let context = Self.context { if case .progressed(_, let cell) = $0 { cells.withLock { $0.append(cell) } } }
+        for number in 1...100 { context.progress(JobProgress(fraction: Double(number) / 100)) }
         #expect(cells.withLock { $0.count } == 1)
         #expect(cells.withLock { $0.first }?.take() == JobProgress(fraction: 1))
-        desk.progress(JobProgress(text: "more"))
+        context.progress(JobProgress(text: "more"))
         #expect(cells.withLock { $0.count } == 2)
     }
 

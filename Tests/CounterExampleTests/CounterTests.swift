@@ -5,7 +5,7 @@ import Testing
 @testable import CounterExample
 
 struct CounterTests {
-    @Test func countsUpAndDownWithoutAWorker() throws {
+    @Test func `Counts up and down without a worker`() throws {
         var counter = Driver()
         for input: Counter.Input in [.increment, .increment, .decrement] { try counter.send(input) }
 
@@ -13,7 +13,7 @@ struct CounterTests {
         #expect(counter.effects.isEmpty)
     }
 
-    @Test func asynchronousIncrementIsWorkForAWorker() throws {
+    @Test func `Asynchronous increment is work for a worker`() throws {
         var counter = Driver()
         try counter.send(.incrementAsync)
         #expect(counter.effects == [.addOne(to: 0)])
@@ -23,7 +23,7 @@ struct CounterTests {
         #expect(counter.view == Counter.ViewState(sync: "0", async: "1", status: "idle"))
     }
 
-    @Test func secondAsynchronousIncrementIsRefusedWhileOneIsUnderWay() throws {
+    @Test func `Second asynchronous increment is refused while one is under way`() throws {
         var counter = Driver()
         try counter.send(.incrementAsync)
         #expect(throws: Counter.Refusal.busy) { try counter.send(.incrementAsync) }
@@ -34,7 +34,7 @@ struct CounterTests {
         #expect(counter.effects == [.addOne(to: 0), .addOne(to: 1)])
     }
 
-    @Test func failureIsShownAndLeavesTheCounterUsable() throws {
+    @Test func `Failure is shown and leaves the counter usable`() throws {
         var counter = Driver()
         try counter.send(.incrementAsync)
         let failure = Failure(reason: .timedOut, text: "", attempts: 4)
@@ -46,7 +46,7 @@ struct CounterTests {
         #expect(counter.view == Counter.ViewState(sync: "0", async: "1", status: "idle"))
     }
 
-    @Test func countingPastTheLargestNumberDoesNotTrap() throws {
+    @Test func `Counting past the largest number does not trap`() throws {
         var counter = Driver(Counter.State(sync: .max))
         try counter.send(.increment)
         #expect(counter.view.sync == "\(Int.min)")

@@ -14,13 +14,13 @@ struct DupesTextTests {
         ],
         problems: 7, firstProblems: [Problem(path: Path(bytes: [0x2f, 0xff]), reason: "No such file or directory")])
 
-    @Test func lineTellsPhaseCountsAndProblems() {
+    @Test func `Line tells phase counts and problems`() {
         #expect(
             DupesText.line(of: view)
                 == "hashing 99 %; 1 directory, 12,345 files; 1.2 MB hashed; 2 groups of duplicates, 999 B to free; 7 problems")
     }
 
-    @Test func screenTellsEverything() {
+    @Test func `Screen tells everything`() {
         #expect(
             DupesText.screen(of: view) == """
                 Duplicates below /home
@@ -47,17 +47,17 @@ struct DupesTextTests {
         (0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (1_999, "1.9 kB"), (999_999, "999.9 kB"), (1_000_000, "1.0 MB"),
         (2_500_000_000, "2.5 GB"), (Int.max, "9.2 EB"), (-5, "-5 B"),
     ])
-    func bytesAreRoundedDownToATenth(_ count: Int, _ text: String) {
+    func `Bytes are rounded down to a tenth`(_ count: Int, _ text: String) {
         #expect(DupesText.bytes(count) == text)
     }
 
     @Test(arguments: [-1, 0, 0.5, 1, 2, Double.nan, .infinity])
-    func barHasTheSameWidthForAnyNumber(_ fraction: Double) {
+    func `Bar has the same width for any number`(_ fraction: Double) {
         #expect(DupesText.bar(fraction, width: 10).count == 12)
         #expect(DupesText.percent(fraction).hasSuffix(" %"))
     }
 
-    @Test func charactersThatATerminalObeysAreEscaped() {
+    @Test func `Characters that a terminal obeys are escaped`() {
         #expect(DupesText.printable(Path("a\n\t\u{7f}\u{9b}\u{202e}é")) == "a\\u{a}\\u{9}\\u{7f}\\u{9b}\\u{202e}é")
     }
 }

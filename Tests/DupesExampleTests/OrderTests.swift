@@ -5,7 +5,7 @@ import Testing
 
 /// What the program asks of workers, and what it makes of their answers.
 struct OrderTests {
-    @Test func answerThatComesTwiceChangesNothing() throws {
+    @Test func `Answer that comes twice changes nothing`() throws {
         let tree = try TemporaryTree()
         for folder in ["a", "b", "c"] {
             try tree.makeDirectory(folder)
@@ -24,7 +24,7 @@ struct OrderTests {
         #expect(driver.state.groups == NaiveSearch.groups(below: tree.root))
     }
 
-    @Test func neverMoreThanAThousandEffectsAreOpen() throws {
+    @Test func `Never more than a thousand effects are open`() throws {
         var driver = try SearchDriver(root: Path("/r"))
         driver.isCoding = false
         var listing = Listing()
@@ -54,7 +54,7 @@ struct OrderTests {
         #expect(effects < 500)
     }
 
-    @Test func largeFilesShareNoOrder() throws {
+    @Test func `Large files share no order`() throws {
         var driver = try SearchDriver(root: Path("/r"))
         var listing = Listing()
         listing.beginDirectory()
@@ -72,7 +72,7 @@ struct OrderTests {
         #expect(files == [["/r/0"], ["/r/1"], ["/r/2"], ["/r/3"], ["/r/4"], ["/r/5"]])
     }
 
-    @Test func sizesThatNoIntegerCanSumDoNotTrap() throws {
+    @Test func `Sizes that no integer can sum do not trap`() throws {
         var driver = try SearchDriver(root: Path("/r"), minimumSize: 0)
         var listing = Listing()
         listing.beginDirectory()
@@ -90,7 +90,7 @@ struct OrderTests {
         #expect(driver.view.fraction == 1)
     }
 
-    @Test func effectThatFailedForGoodNamesItsPaths() throws {
+    @Test func `Effect that failed for good names its paths`() throws {
         let tree = try TemporaryTree()
         try tree.makeDirectory("folder")
         try tree.makeFile("a", "content")
@@ -113,7 +113,7 @@ struct OrderTests {
         Hashes(failures: [Hashes.Failure(index: 1, reason: "?"), Hashes.Failure(index: 0, reason: "?")]),
         Hashes(digests: Array(repeating: 1, count: 96)),
     ])
-    func answerThatDoesNotFitItsOrderIsAProblemOfItsFiles(_ hashes: Hashes) throws {
+    func `Answer that does not fit its order is a problem of its files`(_ hashes: Hashes) throws {
         let tree = try TemporaryTree()
         try tree.makeFile("a", "content")
         try tree.makeFile("b", "content")
@@ -126,7 +126,7 @@ struct OrderTests {
         #expect(driver.state.problems.map(\.path) == [tree.path("a"), tree.path("b")])
     }
 
-    @Test func stateInTheMiddleOfASearchSurvivesACoder() throws {
+    @Test func `State in the middle of a search survives a coder`() throws {
         let tree = try TemporaryTree()
         for folder in 0..<30 {
             try tree.makeDirectory("\(folder)")

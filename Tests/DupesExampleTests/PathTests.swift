@@ -5,19 +5,19 @@ import Testing
 @testable import DupesExample
 
 struct PathTests {
-    @Test func textIsCodedAsAPlainString() throws {
+    @Test func `Text is coded as a plain string`() throws {
         let data = try JSONEncoder().encode([Path("/a b/é")])
         #expect(try JSONDecoder().decode([String].self, from: data) == ["/a b/é"])
         #expect(try JSONDecoder().decode([Path].self, from: Data(#"["/a b/é"]"#.utf8)) == [Path("/a b/é")])
     }
 
-    @Test func bytesThatAreNoTextAreCodedAsBytes() throws {
+    @Test func `Bytes that are no text are coded as bytes`() throws {
         let path = Path(bytes: [0x2f, 0xff])
         #expect(try String(decoding: JSONEncoder().encode(path), as: UTF8.self) == #"{"bytes":[47,255]}"#)
         #expect(try recoded(path) == path)
     }
 
-    @Test func seedNeedsOnlyARoot() throws {
+    @Test func `Seed needs only a root`() throws {
         let seed = try JSONDecoder().decode(Dupes.Seed.self, from: Data(#"{"root":"/usr/share"}"#.utf8))
         #expect(seed == Dupes.Seed(root: Path("/usr/share"), minimumSize: 1))
     }
@@ -28,7 +28,7 @@ struct PathTests {
             (["root": .array([1])], #"field "root": expected a string, found an array of 1"#),
             (["root": ["bites": .array([])]], #"missing field "root.bytes""#),
         ] as [(MessagePackValue, String)])
-    func `a path that is none is said to be no text`(_ seed: MessagePackValue, _ text: String) throws {
+    func `A path that is none is said to be no text`(_ seed: MessagePackValue, _ text: String) throws {
         var writer = MessagePackWriter()
         writer.write(seed)
         do {
@@ -40,16 +40,16 @@ struct PathTests {
         }
     }
 
-    @Test func equalLookingTextIsNotTheSamePath() {
+    @Test func `Equal looking text is not the same path`() {
         #expect(Path("\u{e9}") != Path("e\u{301}"))
     }
 
     @Test(arguments: [("/", "/a"), ("b", "b/a"), ("b/", "b/a"), (".", "./a")])
-    func namesAreAppendedAsFindPrintsThem(_ directory: String, _ path: String) {
+    func `Names are appended as find prints them`(_ directory: String, _ path: String) {
         #expect(Path(directory).appending(Path("a")) == Path(path))
     }
 
-    @Test func listGivesBackWhatWasAppended() throws {
+    @Test func `List gives back what was appended`() throws {
         let paths = [Path("a"), Path(""), Path(bytes: [0xff]), Path("b/c")]
         let list = PathList(paths)
         #expect(Array(list) == paths)
@@ -62,7 +62,7 @@ struct PathTests {
         (#""sizes":[1]"#, #""sizes":[1,2]"#), (#""inodes":[2]"#, #""inodes":[]"#), (#""fileCounts":[1]"#, #""fileCounts":[-1]"#),
         (#""fileCounts":[1]"#, #""fileCounts":[1,0]"#), (#""subdirectoryCounts":[1]"#, #""subdirectoryCounts":[2]"#),
     ])
-    func listingWhoseColumnsDoNotFitIsRefused(_ column: String, _ wrong: String) throws {
+    func `Listing whose columns do not fit is refused`(_ column: String, _ wrong: String) throws {
         var listing = Listing()
         listing.beginDirectory()
         listing.addSubdirectory(Path("d"))

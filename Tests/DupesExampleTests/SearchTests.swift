@@ -18,7 +18,7 @@ struct SearchTests {
         return driver.state
     }
 
-    @Test func findsWhatTheNaiveSearchFindsInAnyOrderOfAnswers() throws {
+    @Test func `Finds what the naive search finds in any order of answers`() throws {
         var random = Random(seed: 7)
         var folders = [""]
         for number in 0..<40 {
@@ -42,7 +42,7 @@ struct SearchTests {
         }
     }
 
-    @Test func treeWithoutFilesHasNoGroups() throws {
+    @Test func `Tree without files has no groups`() throws {
         try tree.makeDirectory("empty")
         let state = try search()
         #expect(state.groups == [])
@@ -50,14 +50,14 @@ struct SearchTests {
         #expect(state.counts == Dupes.Counts(directories: 2))
     }
 
-    @Test func rootThatIsNotThereIsANamedProblem() throws {
+    @Test func `Root that is not there is a named problem`() throws {
         var driver = try SearchDriver(root: tree.path("missing"))
         try driver.finish()
         #expect(driver.state.phase == .done)
         #expect(driver.state.problems == [Problem(path: tree.path("missing"), reason: "No such file or directory")])
     }
 
-    @Test func onlyFilesThatShareTheirSizeAreHashed() throws {
+    @Test func `Only files that share their size are hashed`() throws {
         try tree.makeFile("a", "12345")
         try tree.makeFile("b", "123456")
         try tree.makeFile("c", "1234567")
@@ -67,7 +67,7 @@ struct SearchTests {
         #expect(state.groups == [])
     }
 
-    @Test func hardLinksAreOneFileKnownByItsSmallestPath() throws {
+    @Test func `Hard links are one file known by its smallest path`() throws {
         try tree.makeDirectory("a")
         try tree.makeDirectory("m")
         try tree.makeDirectory("z")
@@ -87,7 +87,7 @@ struct SearchTests {
         #expect(try search().groups == NaiveSearch.groups(below: tree.root))
     }
 
-    @Test func symbolicLinksAndPipesAreIgnored() throws {
+    @Test func `Symbolic links and pipes are ignored`() throws {
         try tree.makeDirectory("folder")
         try tree.makeFile("folder/file", "content")
         try tree.makeSymbolicLink("file", to: "folder/file")
@@ -100,7 +100,7 @@ struct SearchTests {
         #expect(state.problems == [])
     }
 
-    @Test func rootThatIsASymbolicLinkIsFollowedOnlyWithASlash() throws {
+    @Test func `Root that is a symbolic link is followed only with a slash`() throws {
         try tree.makeDirectory("folder")
         try tree.makeFile("folder/a", "content")
         try tree.makeFile("folder/b", "content")
@@ -115,7 +115,7 @@ struct SearchTests {
         #expect(with.state.groups.map(\.paths) == [[tree.path("link/a"), tree.path("link/b")]])
     }
 
-    @Test func namesThatAreNotTextSurvive() throws {
+    @Test func `Names that are not text survive`() throws {
         let names: [[UInt8]] = [[0xff, 0xfe], [0x66, 0xc3], [0x0a], [0x1b, 0x5b, 0x32, 0x4a], Array("é".utf8)]
         for name in names { try tree.makeFile(tree.root.appending(Path(bytes: name)), [1, 2, 3]) }
         let state = try search()
@@ -123,7 +123,7 @@ struct SearchTests {
         #expect(try recoded(state) == state)
     }
 
-    @Test func minimumSizeLeavesOutSmallerFiles() throws {
+    @Test func `Minimum size leaves out smaller files`() throws {
         for name in ["a", "b"] {
             try tree.makeFile("empty-\(name)", "")
             try tree.makeFile("three-\(name)", "123")
@@ -138,7 +138,7 @@ struct SearchTests {
         #expect(try search(minimumSize: 5).counts == Dupes.Counts(directories: 1, smallFiles: 6))
     }
 
-    @Test func directoryTooLargeForOneAnswerIsContinued() throws {
+    @Test func `Directory too large for one answer is continued`() throws {
         try tree.makeDirectory("large")
         try tree.makeDirectory("other")
         for file in 0..<300 { try tree.makeFile("large/\(file)", "content \(file % 100)") }

@@ -11,7 +11,7 @@ struct WorkerTests {
         tree = try TemporaryTree()
     }
 
-    @Test func fileThatChangedSinceItsListingIsANamedProblem() throws {
+    @Test func `File that changed since its listing is a named problem`() throws {
         for name in ["kept", "grown", "gone", "link", "pipe", "folder", "other"] { try tree.makeFile(name, "content") }
         var driver = try SearchDriver(root: tree.root)
         try driver.apply(driver.answer(try driver.take()))
@@ -34,7 +34,7 @@ struct WorkerTests {
             ])
     }
 
-    @Test func directoryThatChangedSinceItWasFoundIsANamedProblem() throws {
+    @Test func `Directory that changed since it was found is a named problem`() throws {
         for name in ["file", "gone", "link"] { try tree.makeDirectory(name) }
         var driver = try SearchDriver(root: tree.root)
         try driver.apply(driver.answer(try driver.take()))
@@ -51,14 +51,14 @@ struct WorkerTests {
             ])
     }
 
-    @Test func pathBeyondTheSystemsLimitIsANamedProblem() {
+    @Test func `Path beyond the systems limit is a named problem`() {
         let path = Path("/" + String(repeating: "folder/", count: 1_000))
         let listing = DirectoryReader().list([path], after: nil, minimumSize: 1)
         #expect(listing.problems == [Problem(path: path, reason: "File name too long")])
         #expect(FileHasher().hash([path], sizes: [1]).failures.map(\.reason) == ["File name too long"])
     }
 
-    @Test func pagesOfADirectoryHoldEachEntryOnce() throws {
+    @Test func `Pages of a directory hold each entry once`() throws {
         let names = (0..<50).map { "entry \($0)" }
         for name in names { try tree.makeFile(name, name) }
         var found: [Path] = []
@@ -72,7 +72,7 @@ struct WorkerTests {
         #expect(found == names.map { Path($0) }.sorted())
     }
 
-    @Test func fileOfSeveralBuffersHasTheDigestOfTheWhole() throws {
+    @Test func `File of several buffers has the digest of the whole`() throws {
         let content = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* $0) }
         try tree.makeFile(tree.path("a"), content)
         try tree.makeFile(tree.path("b"), content)

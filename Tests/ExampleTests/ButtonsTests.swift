@@ -7,7 +7,7 @@ import Testing
 @testable import ButtonsExample
 
 @Suite struct ButtonsTests {
-    @Test func `a person sees the count, and what the buttons send changes it`() throws {
+    @Test func `A person sees the count, and what the buttons send changes it`() throws {
         let store = try TestStore(Buttons.self)
         store.send(.add(by: 10)) { $0.count = 10 }
         store.send(.add(by: -1)) { $0.count = 9 }
@@ -27,7 +27,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `what is saved is what the count was, and a load brings it back`() throws {
+    @Test func `What is saved is what the count was, and a load brings it back`() throws {
         let store = try TestStore(Buttons.self)
         store.send(.add(by: 5)) { $0.count = 5 }
         store.send(.save)
@@ -40,7 +40,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a file that cannot be read is told of`() throws {
+    @Test func `A file that cannot be read is told of`() throws {
         let store = try TestStore(Buttons.self)
         store.send(.load)
         store.fail(.load, .threw, "there is no count.txt") { $0.problem = "failed after 1 attempt: there is no count.txt" }
@@ -48,7 +48,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a store that is back loads what is in the file, unless that would lose something`() throws {
+    @Test func `A store that is back loads what is in the file, unless that would lose something`() throws {
         let store = try TestStore(Buttons.self)
         store.send(.add(by: 1)) { $0.count = 1 }
         store.restart()
@@ -64,7 +64,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a person presses save and load, and what others wrote to the file is loaded`() async throws {
+    @Test func `A person presses save and load, and what others wrote to the file is loaded`() async throws {
         let buttons = try await ExampleStore("buttons", variables: ["BUTTONS_FILE": "{}/count.txt"])
         let terminal = try buttons.monitor()
         try await see("count 0", in: terminal)
@@ -82,7 +82,7 @@ import Testing
         try await see("holds no number", in: terminal)
     }
 
-    @Test func `a store that ends with something unsaved saves it, when it has a worker again`() async throws {
+    @Test func `A store that ends with something unsaved saves it, when it has a worker again`() async throws {
         let buttons = try await ExampleStore("buttons", variables: ["BUTTONS_FILE": "{}/count.txt"])
         try await buttons.send(#"{"add":{"by":3}}"#)
         try await buttons.stop()

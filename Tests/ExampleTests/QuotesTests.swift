@@ -8,7 +8,7 @@ import Testing
 @Suite struct QuotesTests {
     private let quote = Quote(text: "All is flux.", author: "Heraclitus")
 
-    @Test func `the child fetches, and changes its part of the state and nothing else`() throws {
+    @Test func `The child fetches, and changes its part of the state and nothing else`() throws {
         let store = try TestStore(Quotes.self)
         store.expectView(Quotes.ViewState(quote: nil, status: "fetching…", kept: []))
         store.complete(try #require(store.openEffects.first), with: .fetcher(.fetched(quote))) {
@@ -18,7 +18,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `what somebody likes is kept, once`() throws {
+    @Test func `What somebody likes is kept, once`() throws {
         let store = try TestStore(Quotes.self)
         store.expectRefusal(of: .keep, .nothingToKeep)
         store.complete(try #require(store.openEffects.first), with: .fetcher(.fetched(quote))) {
@@ -30,7 +30,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `of two wishes the newer counts`() throws {
+    @Test func `Of two wishes the newer counts`() throws {
         let store = try TestStore(Quotes.self)
         let first = try #require(store.openEffects.first)
         store.send(.next)
@@ -42,7 +42,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a failure is shown, and leaves the quote before`() throws {
+    @Test func `A failure is shown, and leaves the quote before`() throws {
         let store = try TestStore(Quotes.self)
         store.complete(try #require(store.openEffects.first), with: .fetcher(.fetched(quote))) {
             $0.fetcher = Fetcher.State(quote: quote)
@@ -55,7 +55,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `across processes the worker reads the file that it is told, and what was kept survives a crash`() async throws {
+    @Test func `Across processes the worker reads the file that it is told, and what was kept survives a crash`() async throws {
         let quotes = try await ExampleStore(
             "quotes", files: ["one.txt": "All is flux.\tHeraclitus\n"], variables: ["QUOTES_FILE": "{}/one.txt"])
         try await eventually("a quote is there") { try await quotes.view().contains("ready") }

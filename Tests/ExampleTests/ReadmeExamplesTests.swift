@@ -12,7 +12,7 @@ import Testing
 
     /// That of Uptime is tested in the package of Uptime.
     @Test(arguments: ["Counter", "Tally", "Stopwatch", "Twice", "Buttons", "Quotes"])
-    func `what the README says to type prints what it says`(name: String) async throws {
+    func `What the README says to type prints what it says`(name: String) async throws {
         let scratch = try Scratch()
         try FileManager.default.createSymbolicLink(
             atPath: scratch.folder("Examples"), withDestinationPath: root.appending(path: "Examples").path)
@@ -21,7 +21,7 @@ import Testing
         #expect(differences == [])
     }
 
-    @Test func `a transcript that is not so is found out`() async throws {
+    @Test func `A transcript that is not so is found out`() async throws {
         let text = "\n# T\n```sh\necho one two\n#> one …\necho three\n#> …four\necho\n#> \necho five\n#> five\n#> six\nfalse\n```\n"
         let transcript = try #require(ShellTranscript(below: "# T", of: text))
         let differences = try await transcript.differences(in: Scratch())
@@ -31,7 +31,7 @@ import Testing
         #expect(ShellTranscript(below: "# U", of: text) == nil)
     }
 
-    @Test func `every example is in the README, and is short`() throws {
+    @Test func `Every example is in the README, and is short`() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Examples").path)
             .filter { $0 != "python" && $0 != "Dupes" && $0 != "README.md" }
         let readme = try readme

@@ -8,7 +8,7 @@ import Testing
 @Suite struct StopwatchTests {
     private func store() throws -> TestStore<Stopwatch> { try TestStore(Stopwatch.self) }
 
-    @Test func `it ticks while it runs, and a late stop counts to the microsecond`() throws {
+    @Test func `It ticks while it runs, and a late stop counts to the microsecond`() throws {
         let store = try store()
         store.expectSubscriptions([])
         let start = store.now
@@ -24,7 +24,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a second start begins no second timer`() throws {
+    @Test func `A second start begins no second timer`() throws {
         let store = try store()
         let start = store.now
         store.send(.start) { $0.counted = start }
@@ -34,7 +34,7 @@ import Testing
         #expect(store.head == head + 10)
     }
 
-    @Test func `no tick comes after the stop, and the next run goes on from there`() throws {
+    @Test func `No tick comes after the stop, and the next run goes on from there`() throws {
         let store = try store()
         let start = store.now
         store.send(.start) { $0.counted = start }
@@ -48,7 +48,7 @@ import Testing
         store.expectView(Stopwatch.ViewState(time: "00:05.0", isRunning: true))
     }
 
-    @Test func `reset stops it at zero`() throws {
+    @Test func `Reset stops it at zero`() throws {
         let store = try store()
         let start = store.now
         store.send(.start) { $0.counted = start }
@@ -59,7 +59,7 @@ import Testing
         store.expectSubscriptions([])
     }
 
-    @Test func `it runs on over a restart`() throws {
+    @Test func `It runs on over a restart`() throws {
         let store = try store()
         let start = store.now
         store.send(.start) { $0.counted = start }
@@ -68,7 +68,7 @@ import Testing
         store.advance(by: .seconds(1)) { $0 = Stopwatch.State(elapsed: .seconds(2), counted: start + .seconds(2)) }
     }
 
-    @Test func `while no store runs its time passes, too`() async throws {
+    @Test func `While no store runs its time passes, too`() async throws {
         let watch = try await ExampleStore("stopwatch", workers: 0)
         try await watch.send("start")
         let started = ContinuousClock.now

@@ -6,7 +6,7 @@ import Testing
 @testable import TwiceExample
 
 @Suite struct TwiceTests {
-    @Test func `twice is two turns of their own, of which each is seen and logged`() throws {
+    @Test func `Twice is two turns of their own, of which each is seen and logged`() throws {
         let store = try TestStore(Twice.self)
         let head = store.head
         store.send(.twice) { $0 = 2 }
@@ -17,7 +17,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a line that cannot be logged waits for an operator`() throws {
+    @Test func `A line that cannot be logged waits for an operator`() throws {
         let store = try TestStore(Twice.self)
         let head = store.head
         store.send(.once) { $0 = 1 }
@@ -27,7 +27,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a worker writes the lines, in order`() async throws {
+    @Test func `A worker writes the lines, in order`() async throws {
         let twice = try await ExampleStore("twice")
         for _ in 0..<2 { try await twice.send("twice") }
         #expect(try await twice.view() == "4\n")

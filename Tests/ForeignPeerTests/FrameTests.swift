@@ -26,7 +26,7 @@ import Testing
         ]
     }()
 
-    @Test func `a malformed message is counted and not answered, and the connection stands`() async throws {
+    @Test func `A malformed message is counted and not answered, and the connection stands`() async throws {
         let store = try await ForeignStore()
         let peer = try RawPeer(store.front)
         for (number, (what, parts)) in Self.malformed.enumerated() {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [0, 65_537])
-    func `a worker has 1 to 65,536 slots, or its HELLO is malformed`(_ slots: Int64) async throws {
+    func `A worker has 1 to 65,536 slots, or its HELLO is malformed`(_ slots: Int64) async throws {
         let store = try await ForeignStore()
         let worker = try RawPeer(store.work)
         for slots in [slots, 65_536, 1] {
@@ -53,7 +53,7 @@ import Testing
         #expect(try await store.counter("droppedFrames") == 1)
     }
 
-    @Test func `of a malformed frame nothing is taken`() async throws {
+    @Test func `Of a malformed frame nothing is taken`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.send(.send, 0, [[1, nil, binary(.increment)], [2, nil, "no BINARY"]])
@@ -62,7 +62,7 @@ import Testing
         #expect(try await store.ask("inspect").value["state"]?["sync"] == -1)
     }
 
-    @Test func `every encoding of a value is read, the reserved bytes are not, and an empty body is none`() async throws {
+    @Test func `Every encoding of a value is read, the reserved bytes are not, and an empty body is none`() async throws {
         let store = try await ForeignStore()
         let client = try RawPeer(store.front)
         var header = RawFrame(.hello, 1).parts[0]
@@ -76,7 +76,7 @@ import Testing
         _ = try await client.next(.pong)
     }
 
-    @Test func `a frame that is not for the store, or not for its door, is misuse`() async throws {
+    @Test func `A frame that is not for the store, or not for its listener, is misuse`() async throws {
         let store = try await ForeignStore()
         let (client, worker, admin) = (try await store.client(), try await store.worker(), try RawPeer(store.admin))
         let ofClient: [(Kind, Value?)] = [(.pong, nil), (.drain, nil), (.credit, nil), (.waiting, "what"), (.acknowledge, [])]

@@ -6,7 +6,7 @@ import ZeroMQ
 /// Section 3 of `docs/protocol.md`: HELLO, identities, timelines.
 @Suite struct GreetingTests {
     @Test(arguments: [false, true])
-    func `whoever has not said HELLO is unknownPeer, and may say it on the same socket`(_ isWorker: Bool) async throws {
+    func `Whoever has not said HELLO is unknownPeer, and may say it on the same socket`(_ isWorker: Bool) async throws {
         let store = try await ForeignStore()
         let peer = try RawPeer(isWorker ? store.work : store.front)
         for frame in [RawFrame(.ping), RawFrame(isWorker ? .credit : .settle, 1), RawFrame(.goodbye)] {
@@ -32,19 +32,22 @@ import ZeroMQ
         #expect(worker.elements.dropLast(2) == ["Counter", 1, 1, 0], "number and credit mean nothing to a worker")
     }
 
-    @Test func `a client belongs to the front door, a worker to the work door, and nobody greets at the admin door`() async throws {
+    @Test func `A client belongs to the front listener, a worker to the work listener, and nobody greets at the admin listener`()
+        async throws
+    {
         let store = try await ForeignStore()
         let client: Value = .binary(randomID())
         let worker: Value = [.binary(randomID()), 1, ["default"], []]
-        for (door, role, who) in [(store.work, "client", client), (store.front, "worker", worker), (store.admin, "client", client)]
-        {
-            let peer = try RawPeer(door)
+        for (listener, role, who) in [
+            (store.work, "client", client), (store.front, "worker", worker), (store.admin, "client", client),
+        ] {
+            let peer = try RawPeer(listener)
             try await peer.hello(1, schema: store.program.schema, role: .string(role), who)
-            #expect(try await peer.nextError().code == .misuse, "\(role) at \(door)")
+            #expect(try await peer.nextError().code == .misuse, "\(role) at \(listener)")
         }
     }
 
-    @Test func `another program or version is refused, and so is a worker that names none`() async throws {
+    @Test func `Another program or version is refused, and so is a worker that names none`() async throws {
         let store = try await ForeignStore()
         let client: Value = .binary(randomID())
         let worker: Value = [.binary(randomID()), 1, ["default"], []]
@@ -64,7 +67,7 @@ import ZeroMQ
     // MARK: Timelines
 
     @Test(arguments: [false, true])
-    func `a frame of another timeline is answered unknownPeer and not looked into`(_ isWorker: Bool) async throws {
+    func `A frame of another timeline is answered unknownPeer and not looked into`(_ isWorker: Bool) async throws {
         let store = try await ForeignStore()
         let peer = isWorker ? try await store.worker() : try await store.client()
         let timeline = peer.timeline
@@ -82,7 +85,7 @@ import ZeroMQ
         #expect(try await peer.next(.error).timeline == timeline)
     }
 
-    @Test func `a HELLO of another timeline is welcomed, and its newest turn and its claims mean nothing`() async throws {
+    @Test func `A HELLO of another timeline is welcomed, and its newest turn and its claims mean nothing`() async throws {
         let store = try await ForeignStore()
         let client = try RawPeer(store.front)
         client.timeline = randomID()
@@ -95,7 +98,7 @@ import ZeroMQ
         #expect(try await store.counter("droppedFrames") == 0)
     }
 
-    @Test func `at the admin door timelines do not matter`() async throws {
+    @Test func `At the admin listener timelines do not matter`() async throws {
         let store = try await ForeignStore()
         let peer = try RawPeer(store.admin)
         peer.timeline = randomID()
@@ -105,7 +108,7 @@ import ZeroMQ
 
     // MARK: Identities
 
-    @Test func `the newer of two connections with one session wins, and the older is told and unknown`() async throws {
+    @Test func `The newer of two connections with one session wins, and the older is told and unknown`() async throws {
         let store = try await ForeignStore()
         let session = randomID()
         let (older, newer) = (try RawPeer(store.front), try RawPeer(store.front))
@@ -117,7 +120,7 @@ import ZeroMQ
         try await newer.expectNothingBeforePong()
     }
 
-    @Test func `the same holds of a worker's identity`() async throws {
+    @Test func `The same holds of a worker's identity`() async throws {
         let store = try await ForeignStore()
         let id = randomID()
         let older = try await store.worker(id)
@@ -126,7 +129,7 @@ import ZeroMQ
         try await newer.expectNothingBeforePong()
     }
 
-    @Test func `a smaller number on another connection is late and superseded, an equal one takes over`() async throws {
+    @Test func `A smaller number on another connection is late and superseded, an equal one takes over`() async throws {
         let store = try await ForeignStore()
         let session = randomID()
         let (first, late, equal) = (try RawPeer(store.front), try RawPeer(store.front), try RawPeer(store.front))
@@ -138,7 +141,7 @@ import ZeroMQ
         #expect(try await first.nextError().code == .superseded)
     }
 
-    @Test func `the store does not see that a process died: its identity is taken until the silence has passed`() async throws {
+    @Test func `The store does not see that a process died: its identity is taken until the silence has passed`() async throws {
         let store = try await ForeignStore(silence: 6)
         let session = randomID()
         var dead: RawPeer? = try RawPeer(store.front)
@@ -157,7 +160,7 @@ import ZeroMQ
         #expect(ContinuousClock.now - begun > .seconds(3), "it is welcomed only when the silence has passed")
     }
 
-    @Test func `a HELLO that is repeated begins no count anew`() async throws {
+    @Test func `A HELLO that is repeated begins no count anew`() async throws {
         let store = try await ForeignStore()
         let (id, client) = (randomID(), try await store.client())
         let worker = try await store.worker(id, attempt: 3, credit: 1)
@@ -174,7 +177,7 @@ import ZeroMQ
         #expect(try await worker.next(.pong).number == 0)
     }
 
-    @Test func `a client that repeats HELLO is welcomed again, and goes on from the number that WELCOME says`() async throws {
+    @Test func `A client that repeats HELLO is welcomed again, and goes on from the number that WELCOME says`() async throws {
         let store = try await ForeignStore()
         let (client, session) = (try RawPeer(store.front), randomID())
         try await client.greet(session: session)

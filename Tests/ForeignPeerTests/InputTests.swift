@@ -3,7 +3,7 @@ import Testing
 
 /// Section 3 of `docs/protocol.md`: the numbers of a session, confirmation and credit.
 @Suite struct InputTests {
-    @Test func `inputs are answered with their number, their turn and what became of them`() async throws {
+    @Test func `Inputs are answered with their number, their turn and what became of them`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.submit(.increment, .incrementAsync, .incrementAsync, .case("jump"))
@@ -16,7 +16,7 @@ import Testing
         #expect(outcomes[3][3]?.string?.contains("jump") == true)
     }
 
-    @Test func `a number beyond the next is answered resync, with the next`() async throws {
+    @Test func `A number beyond the next is answered resync, with the next`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         let input = binary(.increment)
@@ -29,7 +29,7 @@ import Testing
         #expect(try await client.outcomes() == [[2, 3, 0, nil]])
     }
 
-    @Test func `a number that had its turn is answered alike and not applied again`() async throws {
+    @Test func `A number that had its turn is answered alike and not applied again`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.submit(.increment)
@@ -41,7 +41,7 @@ import Testing
         #expect(try await store.ask("inspect").value["state"]?["sync"] == 1)
     }
 
-    @Test func `another input under a known number is misuse`() async throws {
+    @Test func `Another input under a known number is misuse`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.submit(.increment)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, .min])
-    func `a number less than 1 is misuse`(_ number: Int64) async throws {
+    func `A number less than 1 is misuse`(_ number: Int64) async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.send(.send, 0, [[1, nil, binary(.increment)], [.int(number), nil, binary(.increment)]])
@@ -61,7 +61,7 @@ import Testing
         try await client.expectNothingBeforePong()
     }
 
-    @Test func `a number whose outcome is confirmed has no outcome any more`() async throws {
+    @Test func `A number whose outcome is confirmed has no outcome any more`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.submit(.increment, .increment)
@@ -73,7 +73,7 @@ import Testing
         #expect(numbers == [2, 3])
     }
 
-    @Test func `credit goes a window beyond what SEND or PING confirms of the outcomes there are`() async throws {
+    @Test func `Credit goes a window beyond what SEND or PING confirms of the outcomes there are`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.submit(.increment, .increment, .increment)
@@ -90,7 +90,7 @@ import Testing
         #expect(try await client.next(.pong).number == 4_100)
     }
 
-    @Test func `an input beyond the credit is answered retryLater, and those before it are taken`() async throws {
+    @Test func `An input beyond the credit is answered retryLater, and those before it are taken`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         let inputs = (1...4_097).map { Value.array([.int($0), nil, binary(.increment)]) }
@@ -104,7 +104,7 @@ import Testing
         #expect(try await client.outcomes()[0][0] == 4_097)
     }
 
-    @Test func `an input for an instance that is not there is rejected`() async throws {
+    @Test func `An input for an instance that is not there is rejected`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.send(.send, 0, [[1, "other", binary(.increment)], [2, "main", binary(.increment)]])
@@ -113,7 +113,7 @@ import Testing
         #expect(outcomes[0][2] == 2 && outcomes[1][2] == 0)
     }
 
-    @Test func `after another HELLO the session goes on, and outcomes are there until they are confirmed`() async throws {
+    @Test func `After another HELLO the session goes on, and outcomes are there until they are confirmed`() async throws {
         let store = try await ForeignStore()
         let session = randomID()
         let first = try RawPeer(store.front)
@@ -126,7 +126,7 @@ import Testing
         #expect(try await second.outcomes() == outcomes)
     }
 
-    @Test func `inputs that are no MessagePack, or too deep, are rejected`() async throws {
+    @Test func `Inputs that are no MessagePack, or too deep, are rejected`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         let deep = [UInt8](repeating: 0x91, count: 1_000) + [0xc0]

@@ -3,18 +3,18 @@ import MessagePack
 import ProcessSupport
 import Testing
 
-/// Section 3 of `docs/protocol.md`: the admin door, and the end of a store.
+/// Section 3 of `docs/protocol.md`: the admin listener, and the end of a store.
 @Suite struct OperatorTests {
     /// A store of the contract program with two dead effects.
-    private func withDead() async throws -> ForeignStore {
-        let store = try await ForeignStore(.contract)
+    private func withDead(goodbye: Int = 1) async throws -> ForeignStore {
+        let store = try await ForeignStore(.contract, goodbye: goodbye)
         let client = try await store.client()
         try await client.submit(.hang(id: "a"), .hang(id: "b"))
         _ = try await client.outcomes()
         return store
     }
 
-    @Test func `status, inspect and effects tell what the table says`() async throws {
+    @Test func `Status, inspect and effects tell what the table says`() async throws {
         let store = try await withDead()
         let status = try await store.ask("status").value
         #expect(status["program"] == "Contract" && status["openEffects"] == 2)
@@ -26,7 +26,7 @@ import Testing
         #expect(effects["open"]?.elements.map { $0["effect"] } == ["2/0", "3/0"])
     }
 
-    @Test func `drop takes one effect, a list or all that are dead, and all or none of a list`() async throws {
+    @Test func `Drop takes one effect, a list or all that are dead, and all or none of a list`() async throws {
         let store = try await withDead()
         let none = try await store.ask("drop", ["effects": ["2/0", "9/9"]])
         #expect(none.refusal?.contains("9/9") == true)
@@ -37,13 +37,13 @@ import Testing
         #expect(try await store.ask("effects").value["openCount"] == 0)
     }
 
-    @Test func `requeue takes dead effects alone`() async throws {
+    @Test func `Requeue takes dead effects alone`() async throws {
         let store = try await withDead()
         #expect(try await store.ask("requeue", ["effect": "2/0"]).refusal == "effect 2/0 is not dead")
         #expect(try await store.ask("requeue", ["all": true]).value == ["requeued": [], "dead": 0])
     }
 
-    @Test func `what is asked again with the same number is answered alike and not done again`() async throws {
+    @Test func `What is asked again with the same number is answered alike and not done again`() async throws {
         let store = try await withDead()
         let first = try await store.ask("drop", ["effect": "2/0"], number: 5)
         let again = try await store.ask("drop", ["effect": "2/0"], number: 5)
@@ -51,7 +51,7 @@ import Testing
         #expect(try await store.ask("drop", ["effect": "2/0"], number: 6).refusal != nil)
     }
 
-    @Test func `an unknown verb, and arguments that do not say what is needed, are refused`() async throws {
+    @Test func `An unknown verb, and arguments that do not say what is needed, are refused`() async throws {
         let store = try await withDead()
         let requests: [(String, Value)] = [
             ("fly", nil), ("requeue", nil), ("requeue", ["effect": 2]), ("requeue", ["effect": "2"]), ("drop", ["effects": "2/0"]),
@@ -65,7 +65,7 @@ import Testing
         #expect(try await store.ask("effects").value["openCount"] == 2)
     }
 
-    @Test func `export is asked again with its id until it is done`() async throws {
+    @Test func `Export is asked again with its id until it is done`() async throws {
         let store = try await withDead()
         let folder = store.scratch.folder("backup")
         let arguments: Value = ["id": "a", "folder": .string(folder)]
@@ -80,28 +80,65 @@ import Testing
 
     // MARK: The end of a store
 
-    @Test func `a store that drains tells its workers, takes no input and no worker, and says GOODBYE to all`() async throws {
-        let store = try await withDead()
-        let (client, worker) = (try await store.client(), try await store.worker())
-        let subscriber = try RawSubscriber(store.view)
-        _ = try await subscriber.next(.tick)
-        let task = try await worker.task()
-        #expect(try await store.ask("drain").value == ["draining": true])
-        _ = try await worker.first(.drain)
-        try await client.submit(.case("increment", ["by": 1]))
-        #expect(try await client.nextError().code == .retryLater)
-        let late = try RawPeer(store.work)
-        try await late.hello(
-            1, schema: store.program.schema, role: "worker", [.binary(randomID()), 1, ["default"], []])
-        #expect(try await late.nextError().code == .retryLater)
-        try await worker.answer(task.done())
-        // Not understood yet. Nothing is lost by it: whoever has heard nothing says it again to the next store.
-        await withKnownIssue("the last acknowledgement and GOODBYE do not always arrive", isIntermittent: true) {
+    @Test func `A store that drains tells its workers, takes no input and no worker, and says GOODBYE to all`() async throws {
+        let store = try await withDead(goodbye: 60)
+        do {
+            let (client, worker) = (try await store.client(), try await store.worker())
+            let subscriber = try RawSubscriber(store.view)
+            _ = try await subscriber.next(.tick)
+            let task = try await worker.task()
+            #expect(try await store.ask("drain").value == ["draining": true])
+            _ = try await worker.first(.drain)
+            try await client.submit(.case("increment", ["by": 1]))
+            #expect(try await client.nextError().code == .retryLater)
+            let late = try RawPeer(store.work)
+            try await late.hello(
+                1, schema: store.program.schema, role: "worker", [.binary(randomID()), 1, ["default"], []])
+            #expect(try await late.nextError().code == .retryLater)
+            try await worker.answer(task.done())
             #expect(try await worker.acknowledged() == [task.lease])
             _ = try await worker.first(.goodbye)
             _ = try await client.first(.goodbye)
             _ = try await subscriber.first(.goodbye) { _ in true }
         }
         #expect(try await store.wait() == .exited(0))
+    }
+
+    /// A socket that connects loses what has arrived and was not received when its connection breaks.
+    @Test func `What a store says last is there for those who look late, and it ends when they have closed their connections`()
+        async throws
+    {
+        let store = try await ForeignStore(.contract, goodbye: 60)
+        do {
+            let (client, worker) = (try await store.client(), try await store.worker())
+            let subscriber = try RawSubscriber(store.view)
+            _ = try await subscriber.next(.tick)
+            try await client.submit(.hang(id: "a"))
+            let task = try await worker.task()
+            _ = try await store.ask("drain")
+            _ = try await worker.first(.drain)
+            _ = try await client.first(.receipt)
+            try worker.passOver()
+            try client.passOver()
+            while try subscriber.receive() != nil {}
+            try await worker.answer(task.done())
+            try await eventually("the store has ended its work", within: RawPeer.patience) { store.log.contains("stopped") }
+            // Long enough to break connections that are not kept.
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(try await worker.acknowledged() == [task.lease])
+            _ = try await worker.first(.goodbye)
+            _ = try await client.first(.goodbye)
+            _ = try await subscriber.first(.goodbye) { _ in true }
+        }
+        #expect(try await store.wait() == .exited(0))
+    }
+
+    @Test func `Whoever does not close a connection after GOODBYE holds the store up for no longer than a limit`() async throws {
+        // Longer than this process may be kept from reading what it is told first.
+        let store = try await ForeignStore(goodbye: 10)
+        let client = try await store.client()
+        _ = try await store.ask("drain")
+        #expect(try await store.wait() == .exited(0))
+        try await client.waitForDisconnect()
     }
 }

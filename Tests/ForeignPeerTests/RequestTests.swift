@@ -5,7 +5,7 @@ import Testing
 @Suite struct RequestTests {
     // MARK: SETTLE
 
-    @Test func `a turn without effects is settled at once, applied, refused or that of the start`() async throws {
+    @Test func `A turn without effects is settled at once, applied, refused or that of the start`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.submit(.case("jump"), .increment)
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: All of them
 
-    @Test func `a request for an instance that is not there is misuse`() async throws {
+    @Test func `A request for an instance that is not there is misuse`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()
         try await client.send(.viewRequest, 0, "other")
@@ -149,7 +149,7 @@ import Testing
         _ = try await client.next(.view)
     }
 
-    @Test func `a request belongs to its connection`() async throws {
+    @Test func `A request belongs to its connection`() async throws {
         let store = try await ForeignStore()
         let session = randomID()
         let (first, second) = (try RawPeer(store.front), try RawPeer(store.front))

@@ -16,7 +16,7 @@ import Testing
         try await store.ask("inspect").value["state"]?["streamed"]
     }
 
-    @Test func `streamed messages are applied in order, and STREAMED has the newest that is on disk`() async throws {
+    @Test func `Streamed messages are applied in order, and STREAMED has the newest that is on disk`() async throws {
         let (store, worker, task) = try await running()
         try await worker.answer(task.streamed(1), task.streamed(2), task.streamed(3))
         var mark: Value?
@@ -26,7 +26,7 @@ import Testing
         #expect(try await worker.acknowledged() == [task.lease])
     }
 
-    @Test func `a number that was applied is acknowledged again, one beyond the next is left alone, 0 is misuse`() async throws {
+    @Test func `A number that was applied is acknowledged again, one beyond the next is left alone, 0 is misuse`() async throws {
         let (store, worker, task) = try await running()
         try await worker.answer(task.streamed(1))
         #expect(try await worker.next(.streamed).body == [[[task.lease, 1]]])
@@ -40,7 +40,7 @@ import Testing
         #expect(try await streamed(store) == [1, 2])
     }
 
-    @Test func `the next attempt is told number and checkpoint, and the one before it is cancelled and not applied`() async throws {
+    @Test func `The next attempt is told number and checkpoint, and the one before it is cancelled and not applied`() async throws {
         let (store, first, task) = try await running()
         try await first.answer(task.streamed(1, checkpoint: .binary([7])), task.streamed(2))
         var mark: Value?
@@ -58,7 +58,7 @@ import Testing
         #expect(try await streamed(store) == [1, 2, 3])
     }
 
-    @Test func `progress is shown while the job runs, cut and clamped, and an integer is no fraction`() async throws {
+    @Test func `Progress is shown while the job runs, cut and clamped, and an integer is no fraction`() async throws {
         let (store, worker, task) = try await running()
         func progress(_ fraction: Value, _ text: Value) -> Value { [task.turn, task.ordinal, task.lease, fraction, text] }
         try await worker.send(.progress, 0, [progress(7.5, .string(String(repeating: "x", count: 300)))])

@@ -12,7 +12,7 @@ import ZeroMQ
         return client
     }
 
-    @Test func `a task has its effect, lease, token, attempt, instance, queue, timeout, place and payload`() async throws {
+    @Test func `A task has its effect, lease, token, attempt, instance, queue, timeout, place and payload`() async throws {
         let store = try await ForeignStore()
         _ = try await ordered(store)
         let worker = try await store.worker()
@@ -24,7 +24,7 @@ import ZeroMQ
         #expect(try task.payload.unpacked == .case("addOne", ["to": 0]))
     }
 
-    @Test func `no task comes beyond the credit, which is absolute, never falls, and is zero after HELLO`() async throws {
+    @Test func `No task comes beyond the credit, which is absolute, never falls, and is zero after HELLO`() async throws {
         let store = try await ForeignStore(.contract)
         let (client, id) = (try await store.client(), randomID())
         let worker = try await store.worker(id, credit: 0)
@@ -63,7 +63,7 @@ import ZeroMQ
         #expect(try await worker.next(.pong).number == 1)
     }
 
-    @Test func `a result that is sent twice is acknowledged twice and applied once`() async throws {
+    @Test func `A result that is sent twice is acknowledged twice and applied once`() async throws {
         let store = try await ForeignStore()
         _ = try await ordered(store)
         let worker = try await store.worker()
@@ -76,7 +76,7 @@ import ZeroMQ
         #expect(try await store.counter("lateResults") == 1)
     }
 
-    @Test func `a result with another token is counted and not answered, and the others of its frame are taken`() async throws {
+    @Test func `A result with another token is counted and not answered, and the others of its frame are taken`() async throws {
         let store = try await ForeignStore()
         let client = try await ordered(store)
         let worker = try await store.worker()
@@ -91,7 +91,7 @@ import ZeroMQ
         #expect(try await store.ask("inspect").value["state"]?["async"] == 1)
     }
 
-    @Test func `a message that is none of the program fails the attempt for good, as unhandled`() async throws {
+    @Test func `A message that is none of the program fails the attempt for good, as unhandled`() async throws {
         let store = try await ForeignStore()
         let client = try await ordered(store)
         let worker = try await store.worker()
@@ -103,7 +103,7 @@ import ZeroMQ
         #expect(problem?.contains("unknown case \"ended\"") == true, "\(problem ?? "none")")
     }
 
-    @Test func `a failed attempt is followed by another under a greater lease, a permanent one is not`() async throws {
+    @Test func `A failed attempt is followed by another under a greater lease, a permanent one is not`() async throws {
         let store = try await ForeignStore()
         _ = try await ordered(store)
         let worker = try await store.worker(credit: 9)
@@ -120,7 +120,7 @@ import ZeroMQ
         #expect((900...1_000).contains(letters) && problem.contains("(2000 bytes)"), "its text is cut and says how long it was")
     }
 
-    @Test func `a job that is returned goes to a worker again, and spends no attempt`() async throws {
+    @Test func `A job that is returned goes to a worker again, and spends no attempt`() async throws {
         let store = try await ForeignStore()
         _ = try await ordered(store)
         let worker = try await store.worker(credit: 2)
@@ -132,7 +132,7 @@ import ZeroMQ
 
     // MARK: Claims
 
-    @Test func `a job that HELLO claims stays with its worker, and one that it does not claim is handed out again`() async throws {
+    @Test func `A job that HELLO claims stays with its worker, and one that it does not claim is handed out again`() async throws {
         let store = try await ForeignStore()
         _ = try await ordered(store)
         let id = randomID()
@@ -150,7 +150,7 @@ import ZeroMQ
         #expect(again.effect == lost.effect && again.lease != lost.lease)
     }
 
-    @Test func `a claim without its token is counted, one of an effect that is not open is cancelled`() async throws {
+    @Test func `A claim without its token is counted, one of an effect that is not open is cancelled`() async throws {
         let store = try await ForeignStore()
         _ = try await ordered(store)
         let id = randomID()
@@ -164,24 +164,26 @@ import ZeroMQ
         #expect(try await store.counter("droppedFrames") == 1)
     }
 
-    @Test func `a silent worker is taken for dead, and its job goes to another`() async throws {
-        let store = try await ForeignStore(silence: 6)
+    @Test func `A silent worker is taken for dead, and its job goes to another`() async throws {
+        let store = try await ForeignStore(silence: 8)
         _ = try await ordered(store)
         let silent = try await store.worker()
         let lost = try await silent.task()
-        let other = try await store.worker()
+        var other = try await store.worker()
         let begun = ContinuousClock.now
         var pings = 0
         while true {
             try await other.send(.ping, 1)
             pings += 1
             let frame = try await other.next()
+            // On a machine that stood still, this one was silent as well.
+            if frame.kind == Kind.error.rawValue { other = try await store.worker() }
             if frame.kind == Kind.task.rawValue {
                 let task = try RawTask(try #require(frame.body.first?[0]))
                 #expect(task.effect == lost.effect && task.lease != lost.lease)
                 break
             }
-            guard ContinuousClock.now < begun + .seconds(30) else { throw Unexpected("nobody gets the job: \(pings)") }
+            guard ContinuousClock.now < begun + .seconds(60) else { throw Unexpected("nobody gets the job: \(pings)") }
             try await Task.sleep(for: .milliseconds(100))
         }
         try await silent.send(.ping, 1)
@@ -190,7 +192,7 @@ import ZeroMQ
 
     // MARK: Leaving, queues, cancelling
 
-    @Test func `after DRAIN no task comes whatever the credit, and GOODBYE frees what is held`() async throws {
+    @Test func `After DRAIN no task comes whatever the credit, and GOODBYE frees what is held`() async throws {
         let store = try await ForeignStore(.contract)
         let client = try await store.client()
         let (leaving, other) = (try await store.worker(credit: 9), try await store.worker(credit: 0))
@@ -208,7 +210,7 @@ import ZeroMQ
         #expect(effects.contains(task.effect))
     }
 
-    @Test func `a worker gets jobs of its queues alone, and of a queue with a limit no more than that`() async throws {
+    @Test func `A worker gets jobs of its queues alone, and of a queue with a limit no more than that`() async throws {
         let store = try await ForeignStore(.contract)
         let client = try await store.client()
         let publish = Value.case("publish", ["text": "x"])

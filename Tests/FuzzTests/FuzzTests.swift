@@ -10,7 +10,7 @@ import Testing
     private static let rounds = 4_000
 
     @Test(arguments: FuzzSubject.all)
-    func `examples are read`(_ subject: FuzzSubject) throws {
+    func `Examples are read`(_ subject: FuzzSubject) throws {
         for example in try subject.examples() {
             let isRead = try subject.read(example)
             // A batch that says it has no records has bytes after its end.
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: FuzzSubject.all)
-    func `what was found once is read or refused`(_ subject: FuzzSubject) throws {
+    func `What was found once is read or refused`(_ subject: FuzzSubject) throws {
         let corpus = try subject.corpus()
         #expect(!corpus.isEmpty)
         for bytes in corpus {
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: FuzzSubject.all)
-    func `no mutation breaks a decoder`(_ subject: FuzzSubject) throws {
+    func `No mutation breaks a decoder`(_ subject: FuzzSubject) throws {
         let examples = try subject.examples()
         let corpus = try subject.corpus()
         var mutator = Mutator(random: SeededRandom(seed: Self.seed), isText: subject.isText)
@@ -50,7 +50,7 @@ import Testing
 
     /// A few bytes may announce 4 GiB; nobody may believe them.
     @Test(.enabled(if: virtualPeak() != nil), arguments: FuzzSubject.all.filter { !$0.isText })
-    func `no announced length is believed`(_ subject: FuzzSubject) throws {
+    func `No announced length is believed`(_ subject: FuzzSubject) throws {
         let before = virtualPeak() ?? 0
         for example in try subject.examples() {
             for index in stride(from: 0, to: example.count, by: max(1, example.count / 60)) {

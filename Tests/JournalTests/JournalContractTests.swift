@@ -4,14 +4,14 @@ import Testing
 
 /// The contract must notice what it claims to notice.
 @Suite struct JournalContractTests {
-    @Test func aJournalThatForgetsBreaksTheRuleOfReopening() {
+    @Test func `A journal that forgets breaks the rule of reopening`() {
         let contract = JournalContract(make: { MemoryJournal() }, reopen: { _ in MemoryJournal() })
         let violation = #expect(throws: ContractViolation.self) { try contract.verify(.reopening) }
         #expect(violation?.rule == .reopening)
         #expect(violation?.reason == "last: 0 in place of 1")
     }
 
-    @Test func aJournalThatAlwaysFailsBreaksARuleWithItsOwnError() {
+    @Test func `A journal that always fails breaks a rule with its own error`() {
         let contract = JournalContract(
             make: {
                 let journal = MemoryJournal()
@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test func allRulesTogetherHoldForTheMemoryJournal() throws {
+    @Test func `All rules together hold for the memory journal`() throws {
         try JournalContract.verify({ MemoryJournal() }, reopen: { try #require($0 as? MemoryJournal).reopened() })
     }
 }

@@ -4,18 +4,18 @@ import Testing
 
 @Suite struct MemoryJournalTests {
     @Test(arguments: JournalContract.Rule.allCases)
-    func keepsTheContract(_ rule: JournalContract.Rule) throws {
+    func `Keeps the contract`(_ rule: JournalContract.Rule) throws {
         let contract = JournalContract(
             make: { MemoryJournal() },
             reopen: { try #require($0 as? MemoryJournal).reopened() })
         try contract.verify(rule)
     }
 
-    @Test func `it claims to outlive nothing`() {
+    @Test func `It claims to outlive nothing`() {
         #expect(MemoryJournal().durability == .none)
     }
 
-    @Test func aPlannedFullDiskChangesNothingAndTheSameBatchMayBeTriedAgain() throws {
+    @Test func `A planned full disk changes nothing and the same batch may be tried again`() throws {
         let journal = MemoryJournal()
         let batch = Batch(first: 1, last: 2, bytes: [1])
         let full = JournalError(.full, "No space is left.")
@@ -27,7 +27,7 @@ import Testing
         #expect(journal.last == 2)
     }
 
-    @Test func afterAnInputOutputErrorEveryWriteThrowsItAgain() throws {
+    @Test func `After an input output error every write throws it again`() throws {
         let journal = MemoryJournal()
         let failure = JournalError(.inputOutput, "The disk failed.")
         journal.failNextAppend(with: failure)
@@ -39,7 +39,7 @@ import Testing
         #expect(journal.reopened().last == 0)
     }
 
-    @Test func aFailedAppendMayHaveKeptItsBatch() throws {
+    @Test func `A failed append may have kept its batch`() throws {
         let journal = MemoryJournal()
         journal.failNextAppend(with: JournalError(.inputOutput, "The disk failed."), keepingBatch: true)
 

@@ -31,7 +31,7 @@ import Testing
         try String(contentsOf: root.appending(path: "docs/guarantees.md"), encoding: .utf8)
     }
 
-    @Test func `every test that the page names exists`() throws {
+    @Test func `Every test that the page names exists`() throws {
         var known: Set<Name> = []
         let files = try #require(FileManager.default.enumerator(at: root.appending(path: "Tests"), includingPropertiesForKeys: nil))
         for case let file as URL in files where file.pathExtension == "swift" {
@@ -43,23 +43,23 @@ import Testing
         #expect(missing.isEmpty, "\(missing.joined(separator: "\n"))")
     }
 
-    @Test func `a test that is gone would be noticed`() {
+    @Test func `A test that is gone would be noticed`() {
         let source = """
             @Suite struct SomeTests {
-                @Test(arguments: [1, 2]) func `it holds, as (it) should`(_ number: Int) {}
-                @Test func itHolds() {}
+                @Test(arguments: [1, 2]) func `It holds, as (it) should`(_ number: Int) {}
+                @Test func `It holds`() {}
                 func helper() {}
             }
             """
         let known = Self.tests(in: source)
         let page = """
-            | `SomeTests/it holds, as (it) should` | `SomeTests/itHolds`, `SomeTests/helper`,
-            `OtherTests/itHolds` and `make test`
+            | `SomeTests/It holds, as (it) should` | `SomeTests/It holds`, `SomeTests/helper`,
+            `OtherTests/It holds` and `make test`
             """
         #expect(Self.names(in: page).map { known.contains($0) } == [true, true, false, false])
     }
 
-    @Test func `every invariant, every scenario and every promise has its line`() throws {
+    @Test func `Every invariant, every scenario and every promise has its line`() throws {
         let page = try page()
         for number in 1...13 { #expect(page.contains("\n| I\(number) |"), "I\(number)") }
         var covered: Set<Int> = []

@@ -16,7 +16,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: rows.map { (String($0.1), GuaranteesTests.names(in: String($0.2))) })
     }
 
-    @Test func `the tests of the page are those that there are of foreign peers`() throws {
+    @Test func `The tests of the page are those that there are of foreign peers`() throws {
         var known: Set<GuaranteesTests.Name> = []
         let folder = root.appending(path: "Tests/ForeignPeerTests")
         for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -29,7 +29,7 @@ import Testing
         #expect(differing.isEmpty, "on one side only:\n\(differing.joined(separator: "\n"))")
     }
 
-    @Test func `every rule has a row with a test, or is known to be held by the machines alone`() throws {
+    @Test func `Every rule has a row with a test, or is known to be held by the machines alone`() throws {
         let rules = try page().components(separatedBy: "\n## 4. ")[0].matches(of: /(?:^|\n)\*\*([^*]+?)\.?\*\*/).map {
             String($0.1)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Journal
 import Testing
 
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: Specimen.files)
-    func flippedBits(in file: String) throws {
+    func `Flipped bits`(in file: String) throws {
         let specimen = try Specimen()
         var random = SplitMix(state: UInt64(file.utf8.count))
         let size = try Data(contentsOf: URL(filePath: specimen.scratch.data + "/" + file)).count
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: Specimen.files)
-    func truncations(of file: String) throws {
+    func `Truncations`(of file: String) throws {
         let specimen = try Specimen()
         let size = try Data(contentsOf: URL(filePath: specimen.scratch.data + "/" + file)).count
         var errors = 0
@@ -110,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Specimen.files)
-    func lostFiles(_ file: String) throws {
+    func `Lost files`(_ file: String) throws {
         let specimen = try Specimen()
         let copy = try specimen.copy()
         try FileManager.default.removeItem(atPath: copy.data + "/" + file)
@@ -118,7 +119,7 @@ import Testing
         #expect(isWhole == !file.hasPrefix("journal.sqlite"))
     }
 
-    @Test func olderCopies() throws {
+    @Test func `Older copies`() throws {
         let specimen = try Specimen()
         for files in [["journal.sqlite"], ["journal.sqlite-wal"], ["journal.sqlite", "journal.sqlite-wal"], ["snapshots/10"]] {
             let copy = try specimen.copy()
@@ -132,6 +133,122 @@ import Testing
             let isWhole = try specimen.holds(copy, "older copies of \(files)")
             // The database is as old as its last checkpoint anyway, so an older copy of it alone may be the very same.
             if files.contains("journal.sqlite-wal") { #expect(!isWhole, "\(files)") }
+        }
+    }
+}
+
+extension DamageScriptTests {
+    /// What a store does with a damaged folder: the whole history, or a refusal that leaves every file as it is.
+    @Test(arguments: ["small", "large"])
+    func `Every variant serves the whole history or changes nothing`(journal: String) throws {
+        let specimen = try journal == "small" ? DamageSpecimen.small() : .large()
+        let old = try specimen.older.evidence()
+        let variants = specimen.variants
+        var (served, refused, warned) = (0, 0, 0)
+        var unknowable: [String] = []
+        for variant in variants {
+            let damaged = try specimen.current.copy()
+            try variant.apply(damaged)
+            let what = "\(specimen.name): \(variant.name)"
+            let before = try damaged.contents()
+            do {
+                let (end, warnings) = try start(damaged, specimen, what)
+                if end == specimen.last {
+                    served += 1
+                } else if !warnings.isEmpty {
+                    warned += 1
+                } else {
+                    // All that is left is as it was at an earlier time.
+                    let left = try damaged.evidence(before)
+                    #expect(left.allSatisfy { old[$0.key] == $0.value }, "\(what): served up to \(end): \(left.keys)")
+                    unknowable.append(variant.name)
+                }
+            } catch let error as JournalError {
+                refused += 1
+                #expect(error.message.contains(damaged.data), "\(what): \(error)")
+                // Without a lock nobody could even look.
+                let after = try damaged.contents().filter { before["lock"] != nil || $0.key != "lock" }
+                #expect(after == before, "\(what): \(error)")
+                if !variant.isReplacement { try requireSalvage(of: damaged, specimen, "\(what): \(error)") }
+            }
+        }
+        print(
+            """
+            \(specimen.name): \(variants.count) variants, \(served) served whole, \(refused) refused, \(warned) served with a warning, \
+            not to be known: \(unknowable)
+            """)
+        #expect(variants.count >= 130)
+    }
+
+    /// As a store starts: newest readable snapshot, then the batches behind it.
+    private func start(_ damaged: Scratch, _ specimen: DamageSpecimen, _ what: String) throws -> (end: Int, warnings: [String]) {
+        let folder = try DataFolder(at: damaged.data, wait: .zero)
+        let journal = try SQLiteJournal(in: folder, access: .readWrite)
+        var from = 0
+        var found: [Batch] = []
+        struct Reader: ~Copyable {}
+        do {
+            _ = try journal.recover {
+                Reader()
+            } restore: { _, snapshot in
+                from = snapshot.turn
+                #expect(specimen.snapshots.contains(snapshot), "\(what)")
+            } replay: { _, batch in
+                found.append(batch)
+            } note: { _ in
+            }
+        } catch is MissingBeginning {
+            throw JournalError(.damaged, "\(damaged.data): no beginning")
+        }
+        let expected = specimen.batches.filter { $0.last > from && $0.last <= journal.last }
+        #expect(found == expected, "\(what): \(found.count) of \(expected.count) batches behind turn \(from)")
+        if journal.last > 0 { #expect(try journal.fact("secret") == DamageSpecimen.secret, "\(what)") }
+        return (journal.last, journal.warnings)
+    }
+
+    private func requireSalvage(of damaged: Scratch, _ specimen: DamageSpecimen, _ what: String) throws {
+        let sound = try soundBatches(of: try damaged.copy(), specimen)
+        var found: [Batch] = []
+        do {
+            let folder = try DataFolder(at: damaged.data, wait: .zero)
+            let journal = try SQLiteJournal(in: folder, access: .examination)
+            _ = try journal.examine { found.append($0) }
+        } catch let error as JournalError {
+            #expect([.damaged, .format, .missing].contains(error.code), "\(what): \(error)")
+        }
+        #expect(found.count >= sound, "\(what): \(found.count) batches, and there are \(sound)")
+        // Of another folder it may be the journal of that.
+        if !what.contains("another folder") { #expect(found.allSatisfy { specimen.all[$0.first - 1] == $0 }, "\(what)") }
+    }
+
+    /// What SQLite itself reads of the journal. Without its facts, such as its secret, nobody can go on with it.
+    private func soundBatches(of copy: Scratch, _ specimen: DamageSpecimen) throws -> Int {
+        var count = 0
+        do {
+            let queue = try DatabaseQueue(path: copy.database)
+            try queue.writeWithoutTransaction { db in
+                _ = try Row.fetchAll(db, sql: "SELECT name, value FROM facts")
+                _ = try Row.fetchAll(db, sql: "SELECT value FROM facts WHERE name = 'anchor'")
+                let rows = try Row.fetchCursor(db, sql: "SELECT first, last, data FROM batches ORDER BY first")
+                while count < specimen.batches.count, let row = try rows.next() {
+                    let batch = Batch(first: try row.integer(at: 0), last: try row.integer(at: 1), bytes: try row.bytes(at: 2))
+                    guard batch == specimen.batches[count] else { return }
+                    count += 1
+                }
+            }
+        } catch {
+            // What could be read before is sound.
+        }
+        return count
+    }
+}
+
+extension Scratch {
+    /// The files that tell of the end of a journal.
+    func evidence(_ contents: [String: Data?]? = nil) throws -> [String: Data?] {
+        try (contents ?? self.contents()).filter { name, bytes in
+            guard let bytes, !bytes.isEmpty else { return false }
+            return DamageSpecimen.witnesses.contains { name == $0 || name.hasPrefix("\($0)/") }
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
         "UPDATE batches SET digest = x'00' WHERE first = 1000",
         "UPDATE batches SET digest = (SELECT digest FROM batches WHERE first = 1) WHERE first = 1000",
     ])
-    func anAlteredBatchIsNamed(sql: String) throws {
+    func `An altered batch is named`(sql: String) throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter(sql)
@@ -27,7 +27,7 @@ import Testing
         expect(.damaged, "batch 2 (turns 1,000 to 1,999)") { _ = try journal.batches(from: 1500) }
     }
 
-    @Test func aByteFlippedInTheFileIsFound() throws {
+    @Test func `A byte flipped in the file is found`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
         let pattern = [UInt8]("a pattern that is nowhere else in the file".utf8)
@@ -43,7 +43,7 @@ import Testing
         expect(.damaged, "batch 2 (turns 10 to 11): digest differs") { _ = try scratch.journal().batches() }
     }
 
-    @Test func aMissingBatchIsAHoleThatNamesItsTurns() throws {
+    @Test func `A missing batch is a hole that names its turns`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("DELETE FROM batches WHERE first = 1000")
@@ -53,14 +53,14 @@ import Testing
         }
     }
 
-    @Test func aMissingFirstBatchIsAHole() throws {
+    @Test func `A missing first batch is a hole`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("DELETE FROM batches WHERE first = 1")
         expect(.damaged, "turns 1 to 999 missing") { _ = try scratch.journal() }
     }
 
-    @Test func aBatchWithOtherTurnsIsNamed() throws {
+    @Test func `A batch with other turns is named`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("UPDATE batches SET last = 1998 WHERE first = 1000")
@@ -69,14 +69,14 @@ import Testing
         }
     }
 
-    @Test func aBatchThatEndsBeforeItBeginsIsNamed() throws {
+    @Test func `A batch that ends before it begins is named`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("UPDATE batches SET last = -5 WHERE first = 1000")
         expect(.damaged, "batch 2 (turns 1,000 to -5): it ends before it begins") { _ = try scratch.journal() }
     }
 
-    @Test func aJournalThatEndsBeforeASnapshotHasLostItsTail() throws {
+    @Test func `A journal that ends before a snapshot has lost its tail`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("DELETE FROM batches WHERE first = 2000")
@@ -84,7 +84,7 @@ import Testing
         expect(.damaged, "ends at turn 1,999") { _ = try scratch.journal(access: .readOnly) }
     }
 
-    @Test func aDamagedSnapshotIsNamedAndAnOlderOneHelps() throws {
+    @Test func `A damaged snapshot is named and an older one helps`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.flip(byte: -1, of: "snapshots/2000")
@@ -93,7 +93,7 @@ import Testing
         #expect(try journal.snapshot(at: 999).bytes == [10, 11])
     }
 
-    @Test func aNewerFormatIsRefusedAndNamesBothVersions() throws {
+    @Test func `A newer format is refused and names both versions`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try scratch.alter("PRAGMA user_version = 7")
@@ -101,7 +101,7 @@ import Testing
         expect(.format, "has journal format 7") { _ = try scratch.journal(access: .readOnly) }
     }
 
-    @Test func anotherDatabaseIsRefusedAndLeftAlone() throws {
+    @Test func `Another database is refused and left alone`() throws {
         let scratch = try Scratch()
         try DataFolder(at: scratch.data).close()
         try scratch.alter("CREATE TABLE notes (text)")
@@ -110,14 +110,14 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: scratch.database)) == before)
     }
 
-    @Test func aFileThatIsNoDatabaseIsRefused() throws {
+    @Test func `A file that is no database is refused`() throws {
         let scratch = try Scratch()
         try DataFolder(at: scratch.data).close()
         try Data(repeating: 65, count: 10_000).write(to: URL(filePath: scratch.database))
         expect(.damaged, "it is not a database") { _ = try scratch.journal() }
     }
 
-    @Test func aJournalThatIsGoneIsNotReplacedByAnEmptyOne() throws {
+    @Test func `A journal that is gone is not replaced by an empty one`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try FileManager.default.removeItem(atPath: scratch.database)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [SQLiteJournal.Access.readWrite, .readOnly])
-    func aJournalThatWasEmptiedIsRefusedEveryTime(access: SQLiteJournal.Access) throws {
+    func `A journal that was emptied is refused every time`(access: SQLiteJournal.Access) throws {
         let scratch = try Scratch()
         try scratch.fill()
         try Data().write(to: URL(filePath: scratch.database))
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func theJournalOfAnotherFolderIsRefused() throws {
+    @Test func `The journal of another folder is refused`() throws {
         let scratch = try Scratch()
         let other = try Scratch()
         try scratch.fill()
@@ -146,12 +146,13 @@ import Testing
         expect(.damaged, "is not the journal that journal.id") { _ = try scratch.journal() }
     }
 
-    @Test func aCrashBeforeTheIdentityFileWasWrittenIsHarmless() throws {
+    @Test func `A crash before the identity file was written is harmless`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try FileManager.default.removeItem(atPath: scratch.data + "/journal.id")
         let journal = try scratch.journal()
         #expect(journal.last == 2000)
+        try journal.beginWriting()
         #expect(try scratch.files().contains("journal.id"))
     }
 }

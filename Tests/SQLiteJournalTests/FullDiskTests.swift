@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteJournal
 
 @Suite struct FullDiskTests {
-    @Test func aFullDiskChangesNothingAndTheSameBatchIsAppendedOnceThereIsSpace() throws {
+    @Test func `A full disk changes nothing and the same batch is appended once there is space`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
         try journal.append(Batch(first: 1, last: 1, bytes: [1]))
@@ -35,12 +35,14 @@ import Testing
         (ResultCode.SQLITE_IOERR_WRITE, EDQUOT, ResultCode.SQLITE_FULL), (.SQLITE_IOERR_WRITE, EIO, .SQLITE_IOERR_WRITE),
         (.SQLITE_IOERR_FSYNC, EDQUOT, .SQLITE_IOERR_FSYNC), (.SQLITE_CORRUPT, EDQUOT, .SQLITE_CORRUPT),
     ])
-    func aQuotaThatIsUsedUpIsAFullDiskUnlessASyncFailed(_ code: ResultCode, _ system: CInt, _ expected: ResultCode) throws {
-        let error = Connection.withQuota(DatabaseError(resultCode: code), systemError: system)
+    func `A quota that is used up is a full disk unless a sync failed`(_ code: ResultCode, _ system: CInt, _ expected: ResultCode)
+        throws
+    {
+        let error = SQLiteConnection.withQuota(DatabaseError(resultCode: code), systemError: system)
         #expect((error as? DatabaseError)?.extendedResultCode == expected)
     }
 
-    @Test func smallBatchesGoOnWhileALargeOneDoesNotFit() throws {
+    @Test func `Small batches go on while a large one does not fit`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
         try journal.limitSize(pages: 20)

@@ -6,16 +6,16 @@ import Testing
 
 /// Copies of a journal, and putting one in the place of another.
 @Suite struct ReplacementTests {
-    private func draft(of scratch: Scratch, at path: String, as identity: JournalDraft.Identity) throws {
+    private func draft(of scratch: Scratch, at path: String, as identity: JournalBuilder.Identity) throws {
         let journal = try scratch.journal(access: .readOnly)
-        let draft = try JournalDraft(at: path, from: journal, as: identity)
+        let draft = try JournalBuilder(at: path, from: journal, as: identity)
         try draft.append(try journal.batches(from: journal.first))
         for turn in try journal.snapshots() { try draft.save(try journal.snapshot(at: turn)) }
         for (name, value) in try journal.facts() { try draft.record(value, as: name) }
         try draft.finish()
     }
 
-    @Test func aCopyIsTheSameJournalAndAnswersForItsWholeFolder() throws {
+    @Test func `A copy is the same journal and answers for its whole folder`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try draft(of: scratch, at: scratch.path + "/copy", as: .same)
@@ -29,7 +29,7 @@ import Testing
         try copy.append(Batch(first: 2001, last: 2001, bytes: [1]))
     }
 
-    @Test func aCopyOfATrimmedJournalBeginsWhereItBegins() throws {
+    @Test func `A copy of a trimmed journal begins where it begins`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         let journal = try scratch.journal()
@@ -42,12 +42,12 @@ import Testing
         #expect(try copy.identity != scratch.journal().identity)
     }
 
-    @Test func aCopyThatIsNotFinishedHasNoNameAndIsBegunAnew() throws {
+    @Test func `A copy that is not finished has no name and is begun anew`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         let path = scratch.path + "/copy"
         let journal = try scratch.journal(access: .readOnly)
-        let first = try JournalDraft(at: path, from: journal, as: .same)
+        let first = try JournalBuilder(at: path, from: journal, as: .same)
         try first.append([Batch(first: 1, last: 1, bytes: [])])
         #expect(!FileManager.default.fileExists(atPath: path))
         try journal.close()
@@ -58,7 +58,7 @@ import Testing
 
     /// Cuts the installation after each of its steps, and ends it by calling it again.
     @Test(arguments: 0...4)
-    func anInstallationThatIsCutShortIsRefusedAndThenEnded(moved: Int) throws {
+    func `An installation that is cut short is refused and then ended`(moved: Int) throws {
         let scratch = try Scratch()
         try scratch.fill()
         let folder = try DataFolder(at: scratch.data)
@@ -89,7 +89,7 @@ import Testing
     /// The first batch and the first snapshot of the journal in a folder.
     private func draft(in folder: DataFolder) throws {
         let journal = try SQLiteJournal(in: folder, access: .readOnly)
-        let draft = try JournalDraft(at: folder.replacement, from: journal, as: .new)
+        let draft = try JournalBuilder(at: folder.replacement, from: journal, as: .new)
         try draft.append([try #require(try journal.batches().first)])
         try draft.save(try journal.snapshot(at: 999))
         try draft.finish()

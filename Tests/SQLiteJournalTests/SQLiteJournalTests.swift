@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct SQLiteJournalTests {
     @Test(arguments: JournalContract.Rule.allCases)
-    func keepsTheContract(_ rule: JournalContract.Rule) throws {
+    func `Keeps the contract`(_ rule: JournalContract.Rule) throws {
         let scratch = try Scratch()
         let contract = JournalContract(
             make: { try scratch.journal() },
@@ -20,7 +20,7 @@ import Testing
         try contract.verify(rule)
     }
 
-    @Test func aJournalThatWasNotClosedHasEverythingThatWasAppended() throws {
+    @Test func `A journal that was not closed has everything that was appended`() throws {
         let scratch = try Scratch()
         let copy = scratch.path + "/copy"
         let journal = try scratch.journal()
@@ -34,9 +34,10 @@ import Testing
         #expect(try revived.batches() == journal.batches())
     }
 
-    @Test func theConnectionIsSetUpForDurability() throws {
+    @Test func `The connection is set up for durability`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
+        try journal.beginWriting()
         let settings = try journal.connection.perform("settings") { db in
             try ["journal_mode", "locking_mode", "synchronous", "mmap_size", "page_size", "wal_autocheckpoint", "trusted_schema"]
                 .map { try String.fetchOne(db, sql: "PRAGMA \($0)") ?? "none" }
@@ -45,7 +46,7 @@ import Testing
         #expect(try scratch.files() == ["head", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
     }
 
-    @Test func `what it outlives is told by the database and the file system, in one word first`() throws {
+    @Test func `What it outlives is told by the database and the file system, in one word first`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
         if MountTable.current().isInMemory(scratch.data) {
@@ -60,7 +61,7 @@ import Testing
         #expect(Durability.none.description == "none: the journal is in the memory of its process")
     }
 
-    @Test func `a table of mounts tells the type of a device, and nothing of one that it does not have`() {
+    @Test func `A table of mounts tells the type of a device, and nothing of one that it does not have`() {
         let table = MountTable(
             """
             22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/root rw
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test(.enabled(if: !MountTable.current().isInMemory("/") && MountTable.current().isInMemory("/dev/shm")))
-    func `a journal in memory does not claim to outlive the machine`() throws {
+    func `A journal in memory does not claim to outlive the machine`() throws {
         let path = "/dev/shm/journal-\(UUID().uuidString)"
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
         let journal = try SQLiteJournal(at: path)
@@ -86,7 +87,7 @@ import Testing
         try journal.close()
     }
 
-    @Test func `a process that dies between two steps of trimming leaves a journal that reads, and is trimmed on`() throws {
+    @Test func `A process that dies between two steps of trimming leaves a journal that reads, and is trimmed on`() throws {
         let scratch = try Scratch()
         let copy = scratch.path + "/copy"
         let journal = try scratch.journal()
@@ -104,7 +105,7 @@ import Testing
         #expect(try revived.batches(from: 5) == Array(batches.suffix(2)))
     }
 
-    @Test func theLogStaysNearItsLimitHoweverMuchIsAppended() throws {
+    @Test func `The log stays near its limit however much is appended`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
         let bytes = [UInt8](repeating: 7, count: 4 << 20)
@@ -115,7 +116,7 @@ import Testing
         #expect(try journal.batches(from: 7).map(\.first) == Array(7...12))
     }
 
-    @Test func aCheckpointWithNothingToDoAndOneWithSomethingKeepTheJournalAsItIs() throws {
+    @Test func `A checkpoint with nothing to do and one with something keep the journal as it is`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
         try journal.checkpoint()
@@ -125,7 +126,7 @@ import Testing
         #expect(try journal.batches().map(\.bytes) == [[1], [2]])
     }
 
-    @Test func aJournalForReadingReadsAndRefusesToWrite() throws {
+    @Test func `A journal for reading reads and refuses to write`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         let journal = try scratch.journal(access: .readOnly)
@@ -136,7 +137,7 @@ import Testing
         try journal.close()
     }
 
-    @Test func aJournalForReadingSeesWhatACrashedStoreLeftInTheLog() throws {
+    @Test func `A journal for reading sees what a crashed store left in the log`() throws {
         let scratch = try Scratch()
         let copy = scratch.path + "/copy"
         let journal = try scratch.journal()
@@ -145,7 +146,7 @@ import Testing
         #expect(try SQLiteJournal(at: copy, access: .readOnly).last == 3)
     }
 
-    @Test func aJournalForReadingIsNeverCreated() throws {
+    @Test func `A journal for reading is never created`() throws {
         let scratch = try Scratch()
         expect(.missing, "There is no data folder") { _ = try scratch.journal(access: .readOnly) }
         try DataFolder(at: scratch.data).close()

@@ -6,12 +6,12 @@ import Testing
 
     static let apple = Orchard.Effect(name: "apple")
 
-    @Test func noneHasNoOrders() {
+    @Test func `None has no orders`() {
         #expect(Command<Orchard>.none.isEmpty)
         #expect(Array(Command<Orchard>.none) == [])
     }
 
-    @Test func ordersKeepTheirSequence() {
+    @Test func `Orders keep their sequence`() {
         let command = Command<Orchard>.run(Self.apple, queue: "cellar").then(.quiet).run(Self.apple)
         #expect(
             Array(command) == [
@@ -20,12 +20,12 @@ import Testing
         #expect(command[1] == .then(.quiet))
     }
 
-    @Test func aBatchIsFlatHoweverItIsNested() {
+    @Test func `A batch is flat however it is nested`() {
         let nested = Command<Orchard>.batch([.none, .batch([.then(.quiet), .batch([])]), .batch([.batch([.then(.endless)])])])
         #expect(Array(nested) == [.then(.quiet), .then(.endless)])
     }
 
-    @Test func commandsWithEqualOrdersAreEqualHoweverTheyWereMade() {
+    @Test func `Commands with equal orders are equal however they were made`() {
         #expect(Command<Orchard>.batch([]) == .none)
         #expect(Command<Orchard>.batch([.none, .none]) == .none)
         #expect(Command<Orchard>.batch([.then(.quiet)]) == .then(.quiet))

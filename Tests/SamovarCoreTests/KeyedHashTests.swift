@@ -12,13 +12,13 @@ import Testing
     ]
 
     @Test(arguments: vectors.indices)
-    func agreesWithThePublishedVectors(_ count: Int) {
+    func `Agrees with the published vectors`(_ count: Int) {
         var hash = KeyedHash(secret)
         for byte in 0..<UInt8(count) { hash.combine(byte) }
         #expect(hash.finish() == Self.vectors[count])
     }
 
-    @Test func aWordIsItsEightBytesLowestFirstAtAnyOffset() {
+    @Test func `A word is its eight bytes lowest first at any offset`() {
         for offset in 0..<8 {
             var words = KeyedHash(secret)
             var bytes = KeyedHash(secret)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func bytesGiveTheSameHashHoweverTheyAreStored() {
+    @Test func `Bytes give the same hash however they are stored`() {
         let bytes = (0..<100).map { UInt8($0) }
         for count in 0...100 {
             var contiguous = KeyedHash(secret)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func neighbouringSequencesAreNotMistakenForOne() {
+    @Test func `Neighbouring sequences are not mistaken for one`() {
         func hash(_ parts: [UInt8]...) -> UInt64 {
             var hash = KeyedHash(secret)
             for part in parts { hash.combine(part) }

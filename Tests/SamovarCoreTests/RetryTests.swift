@@ -6,7 +6,7 @@ import Testing
         retry.pause(after: failures, of: EffectID(turn: effect, ordinal: 0), secret: secret)
     }
 
-    @Test func thereIsOnePauseLessThanAttempts() {
+    @Test func `There is one pause less than attempts`() {
         #expect(Self.pause(.never, after: 1) == nil)
         #expect(Self.pause(.times(2), after: 2) != nil)
         #expect(Self.pause(.times(2), after: 3) == nil)
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 100), (2, 200), (3, 400), (10, 51_200), (11, 60_000), (1_000, 60_000)])
-    func pausesDoubleUpToTheLongestAndVaryByAFifth(_ failures: Int, _ nominal: Int) throws {
+    func `Pauses double up to the longest and vary by a fifth`(_ failures: Int, _ nominal: Int) throws {
         var pauses: Set<Duration> = []
         for effect in 1...500 {
             let pause = try #require(Self.pause(.times(2_000), after: failures, of: effect))
@@ -27,7 +27,7 @@ import Testing
         #expect(abs(mean / Double(nominal * 1_000) - 1) < 0.03)
     }
 
-    @Test func thePauseOfAnEffectIsTheSameInEveryReplay() {
+    @Test func `The pause of an effect is the same in every replay`() {
         #expect(Self.pause(.times(5), after: 2) == Self.pause(.times(5), after: 2))
         #expect(Self.pause(.times(5), after: 2) != Self.pause(.times(5), after: 2, of: 2))
         let foreign = Retry.times(5).pause(after: 2, of: EffectID(turn: 1, ordinal: 0), secret: Secret(high: 1, low: 1))
@@ -41,7 +41,7 @@ import Testing
         Retry(attempts: .max, first: .seconds(-1), factor: -3, maximum: .seconds(-60)),
         Retry(attempts: .max, first: .zero, factor: .greatestFiniteMagnitude, maximum: .seconds(60)),
     ])
-    func noRetryOverflows(_ retry: Retry) throws {
+    func `No retry overflows`(_ retry: Retry) throws {
         for failures in [-1, 0, 1, 2, 100, 10_000] {
             let pause = try #require(Self.pause(retry, after: failures))
             #expect(pause >= .zero)

@@ -16,7 +16,7 @@ import Testing
         TurnEngine(state: Orchard.State(), head: head, secret: secret, limits: limits)
     }
 
-    @Test func theTurnsOfAGroupAreTakenFirstInFirstOut() throws {
+    @Test func `The turns of a group are taken first in first out`() throws {
         var engine = Self.engine()
         var sink = Sink()
         try engine.run(.then([.then([.quiet, .quiet]), .then([.quiet])]), now: noon, origin: .store, into: &sink)
@@ -26,7 +26,7 @@ import Testing
         #expect(engine.head == 6)
     }
 
-    @Test func numbersContinueAfterTheHeadAndSkippedTurns() throws {
+    @Test func `Numbers continue after the head and skipped turns`() throws {
         var engine = Self.engine(head: 41)
         var sink = Sink()
         #expect(engine.next(now: noon, origin: .store).number == 42)
@@ -38,7 +38,7 @@ import Testing
         #expect(engine.state.log == ["42", "44", "45 after 44"])
     }
 
-    @Test func stepAppliesOneMessageAndNoFollowUp() {
+    @Test func `Step applies one message and no follow up`() {
         var engine = Self.engine()
         let taken = engine.step(.then([.quiet]), now: noon, origin: .operator)
         #expect(taken.turn.number == 1)
@@ -47,7 +47,7 @@ import Testing
         #expect(engine.head == 1)
     }
 
-    @Test func aGroupMayBeAsLongAsItsLimitAndNoLonger() throws {
+    @Test func `A group may be as long as its limit and no longer`() throws {
         var sink = Sink()
         var fits = Self.engine(limits: GroupLimits(turns: 3))
         try fits.run(.then([.quiet, .quiet]), now: noon, origin: .store, into: &sink)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [Orchard.Message.run(5), .then([.run(3), .run(2)])])
-    func aGroupOrdersNoMoreEffectsThanItsLimit(_ message: Orchard.Message) throws {
+    func `A group orders no more effects than its limit`(_ message: Orchard.Message) throws {
         var sink = Sink()
         var fits = Self.engine(limits: GroupLimits(effects: 5))
         try fits.run(message, now: noon, origin: .store, into: &sink)

@@ -2,7 +2,7 @@ import SamovarCore
 import Testing
 
 @Suite struct TimestampTests {
-    @Test func additionSaturatesAtBothEnds() {
+    @Test func `Addition saturates at both ends`() {
         let last = Timestamp(microseconds: .max)
         let first = Timestamp(microseconds: .min)
         #expect(last + .microseconds(1) == last)
@@ -12,7 +12,7 @@ import Testing
         #expect(Timestamp(microseconds: 5) + .milliseconds(2) == Timestamp(microseconds: 2_005))
     }
 
-    @Test func differenceSaturatesAtBothEnds() {
+    @Test func `Difference saturates at both ends`() {
         let last = Timestamp(microseconds: .max)
         let first = Timestamp(microseconds: .min)
         #expect(last - first == .microseconds(Int64.max))
@@ -20,7 +20,7 @@ import Testing
         #expect(Timestamp(microseconds: 7) - Timestamp(microseconds: 9) == .microseconds(-2))
     }
 
-    @Test func durationsAreRoundedTowardsZeroAndSaturate() {
+    @Test func `Durations are rounded towards zero and saturate`() {
         #expect(Duration.nanoseconds(1_999).microseconds == 1)
         #expect(Duration.nanoseconds(-1_999).microseconds == -1)
         #expect(Duration.milliseconds(-1_500).microseconds == -1_500_000)
@@ -32,7 +32,7 @@ import Testing
 }
 
 @Suite struct UniqueIDTests {
-    @Test func textIsReadAsItIsWritten() throws {
+    @Test func `Text is read as it is written`() throws {
         var random = Random(seed: 1)
         for _ in 0..<1_000 {
             let id = UniqueID(high: random.next() >> UInt64.random(in: 0..<64, using: &random), low: random.next())
@@ -48,25 +48,25 @@ import Testing
         "", "-", "6f1c0d52-8f5e-4b0e-9a57-0c1d2e3f4a5", "6f1c0d52-8f5e-4b0e-9a57-0c1d2e3f4a5b0",
         "6f1c0d52-8f5e-4b0e-9a57-0c1d2e3f4a5g", " 6f1c0d52-8f5e-4b0e-9a57-0c1d2e3f4a5b", "null",
     ])
-    func anythingElseIsNoIdentity(_ text: String) {
+    func `Anything else is no identity`(_ text: String) {
         #expect(UniqueID(text) == nil)
     }
 
-    @Test func theHighWordDecidesTheOrder() {
+    @Test func `The high word decides the order`() {
         #expect(UniqueID(high: 1, low: 9) < UniqueID(high: 2, low: 0))
         #expect(UniqueID(high: 1, low: 1) < UniqueID(high: 1, low: 2))
     }
 }
 
 @Suite struct FailureTests {
-    @Test func tellsReasonAttemptsAndText() {
+    @Test func `Tells reason attempts and text`() {
         #expect("\(Failure(reason: .threw, text: "no route", attempts: 1))" == "failed after 1 attempt: no route")
         #expect("\(Failure(reason: .timedOut, text: "", attempts: 3))" == "timed out after 3 attempts")
         #expect("\(Failure(reason: .workerDied, text: "silent", attempts: 3))" == "killed its workers after 3 attempts: silent")
         #expect("\(Failure(reason: .unhandled, text: "", attempts: 1))" == "could not be handled after 1 attempt")
     }
 
-    @Test func textIsCutAfterAThousandCharacters() {
+    @Test func `Text is cut after a thousand characters`() {
         #expect(Failure(reason: .threw, text: String(repeating: "é", count: 5_000), attempts: 1).text.count == 1_000)
     }
 }

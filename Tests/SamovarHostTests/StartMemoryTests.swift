@@ -3,7 +3,7 @@ import Testing
 @testable import SamovarHost
 
 struct StartMemoryTests {
-    @Test func `only code of files is given back`() {
+    @Test func `Only code of files is given back`() {
         let maps = """
             55d0c8e00000-55d0c9c00000 r-xp 00000000 fe:00 131                        /opt/a program
             55d0c9c00000-55d0c9c68000 r--p 00dff000 fe:00 131                        /opt/a program
@@ -25,7 +25,7 @@ struct StartMemoryTests {
             ])
     }
 
-    @Test func `what is given back comes again when it is needed`() {
+    @Test func `What is given back comes again when it is needed`() {
         StartMemory.giveBack()
         #expect((1...100).map { "\($0)" }.joined().count == 192)
         StartMemory.giveBack()

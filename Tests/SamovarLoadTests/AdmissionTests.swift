@@ -2,7 +2,7 @@ import SamovarLoad
 import Testing
 
 struct AdmissionTests {
-    @Test func `a few connect at a time, and each welcome makes room for the next`() {
+    @Test func `A few connect at a time, and each welcome makes room for the next`() {
         var admission = Admission(of: 1_000)
         #expect(admission.count == 0)
         for expected in [16, 32, 48, 64, 64] {
@@ -15,7 +15,7 @@ struct AdmissionTests {
         #expect(admission.count == 83)
     }
 
-    @Test func `who is in stays in when connections break`() {
+    @Test func `Who is in stays in when connections break`() {
         var admission = Admission(of: 1_000)
         for _ in 0..<20 { admission.advance(connected: 200) }
         #expect(admission.count == 264)
@@ -23,7 +23,7 @@ struct AdmissionTests {
         #expect(admission.count == 264)
     }
 
-    @Test func `no more are let in than there are`() {
+    @Test func `No more are let in than there are`() {
         var admission = Admission(of: 20)
         for _ in 0..<3 { admission.advance(connected: 20) }
         #expect(admission.count == 20)

@@ -16,7 +16,7 @@ struct AgentMachineTests {
         return machine
     }
 
-    @Test func `it joins, connects, begins with all others, ends, and goes when it is thanked`() {
+    @Test func `It joins, connects, begins with all others, ends, and goes when it is thanked`() {
         var machine = AgentMachine(now: at(0))
         #expect(machine.joined(as: "a", on: "m") == [.say(.join(version: LoadProtocol.version, name: "a", machine: "m"))])
         #expect(machine.heard(.plan(share), now: at(0.1)) == [.prepare(share)])
@@ -36,14 +36,14 @@ struct AgentMachineTests {
         #expect(machine.hasEnded == true)
     }
 
-    @Test func `what is never answered is not waited for beyond the drain`() {
+    @Test func `What is never answered is not waited for beyond the drain`() {
         var machine = running()
         _ = machine.ticked(isIdle: false, answered: 0, now: at(2.5))
         #expect(machine.ticked(isIdle: false, answered: 0, now: at(6.4)).contains(.report) == false)
         #expect(machine.ticked(isIdle: false, answered: 0, now: at(6.5)).contains(.report))
     }
 
-    @Test func `a slow store is waited for as long as it answers`() {
+    @Test func `A slow store is waited for as long as it answers`() {
         var machine = running()
         _ = machine.ticked(isIdle: false, answered: 10, now: at(2.5))
         for (time, answered) in [(6.0, 20), (9.9, 21)] {
@@ -53,13 +53,13 @@ struct AgentMachineTests {
         #expect(machine.ticked(isIdle: false, answered: 21, now: at(13.9)).contains(.report))
     }
 
-    @Test func `a stop ends it early`() {
+    @Test func `A stop ends it early`() {
         var machine = running()
         #expect(machine.heard(.stop, now: at(1)) == [.end(at: at(1), late: at(3))])
         #expect(machine.ticked(isIdle: true, answered: 0, now: at(1.1)).contains(.report))
     }
 
-    @Test func `an agent that has told its result has done its part when the coordinator leaves`() {
+    @Test func `An agent that has told its result has done its part when the coordinator leaves`() {
         var machine = running()
         _ = machine.heard(.stop, now: at(1))
         #expect(machine.ticked(isIdle: true, answered: 0, now: at(1.1)).contains(.report))
@@ -67,7 +67,7 @@ struct AgentMachineTests {
         #expect(machine.hasEnded && machine.disconnected().isEmpty)
     }
 
-    @Test func `without a coordinator it fails`() {
+    @Test func `Without a coordinator it fails`() {
         var waiting = AgentMachine(now: at(0))
         #expect(waiting.ticked(isIdle: true, answered: 0, now: at(60)) == [.fail("the coordinator has said nothing for 60 s")])
         var broken = running()
@@ -77,7 +77,7 @@ struct AgentMachineTests {
         #expect(dismissed.heard(.dismissed("no"), now: at(1)) == [.fail("no")])
     }
 
-    @Test func `words that make no sense now are an error`() {
+    @Test func `Words that make no sense now are an error`() {
         var machine = AgentMachine(now: at(0))
         #expect(
             machine.heard(.thanks, now: at(0))

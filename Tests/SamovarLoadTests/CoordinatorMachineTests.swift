@@ -45,7 +45,7 @@ struct CoordinatorMachineTests {
         return machine
     }
 
-    @Test func `nobody begins before everybody is ready`() {
+    @Test func `Nobody begins before everybody is ready`() {
         var machine = machine()
         #expect(machine.heard(join("a"), from: a, now: at(0.1)) == [])
         let shares = test.shares(2)
@@ -57,7 +57,7 @@ struct CoordinatorMachineTests {
             ])
     }
 
-    @Test func `a second is shown when all have told of it`() throws {
+    @Test func `A second is shown when all have told of it`() throws {
         var machine = running()
         #expect(machine.heard(progress(1, applied: 10), from: a, now: at(2)) == [])
         let actions = machine.heard(progress(1.1, applied: 7), from: b, now: at(2.1))
@@ -65,7 +65,7 @@ struct CoordinatorMachineTests {
         #expect(shown.counts.applied == 17 && shown.elapsed == 1_000_000 && shown.views == 2 && shown.applied.count == 2)
     }
 
-    @Test func `the last result ends the test`() {
+    @Test func `The last result ends the test`() {
         var machine = running()
         _ = machine.ticked(now: at(4))
         _ = machine.heard(.ledger(session: "s", sent: 2, piece: [1]), from: a, now: at(4))
@@ -77,7 +77,7 @@ struct CoordinatorMachineTests {
         #expect(machine.problems == [] && machine.agents.allSatisfy { $0.problem == nil })
     }
 
-    @Test func `kills come at their times`() {
+    @Test func `Kills come at their times`() {
         var machine = running(kills: KillPlan(roles: [.store, .worker], interval: 1_000_000))
         #expect(machine.deadline == at(2))
         #expect(machine.ticked(now: at(1.9)) == [])
@@ -86,7 +86,7 @@ struct CoordinatorMachineTests {
         #expect(machine.ticked(now: at(4)) == [])
     }
 
-    @Test func `an agent that dies ends the test for all, and is said to be missing`() {
+    @Test func `An agent that dies ends the test for all, and is said to be missing`() {
         var machine = running()
         #expect(
             machine.ended("b", "its process ended (signal 9)", now: at(2)) == [
@@ -96,7 +96,7 @@ struct CoordinatorMachineTests {
         #expect(machine.agents[1].problem == "its process ended (signal 9)")
     }
 
-    @Test func `an agent that falls silent is missing`() {
+    @Test func `An agent that falls silent is missing`() {
         var machine = running()
         _ = machine.heard(.alive, from: a, now: at(9))
         #expect(machine.deadline <= at(10.7))
@@ -105,7 +105,7 @@ struct CoordinatorMachineTests {
                 == [.note("b is missing: nothing was heard of it for 10 s"), .say(.stop, to: a)])
     }
 
-    @Test func `results are waited for as long as answers come`() {
+    @Test func `Results are waited for as long as answers come`() {
         var machine = running()
         _ = machine.ticked(now: at(4))
         // The drain of 4 s and 30 s for what there is to tell, from the newest answer on.
@@ -118,7 +118,7 @@ struct CoordinatorMachineTests {
         #expect(machine.agents.map(\.problem) == ["it gave no result in time", "it gave no result in time"])
     }
 
-    @Test func `agents that do not come or cannot connect are not waited for without end`() {
+    @Test func `Agents that do not come or cannot connect are not waited for without end`() {
         var lonely = machine()
         _ = lonely.heard(join("a"), from: a, now: at(29))
         #expect(lonely.ticked(now: at(30)) == [.say(.dismissed("the load test has ended"), to: a), .finish])
@@ -134,7 +134,7 @@ struct CoordinatorMachineTests {
         #expect(stuck.problems == ["not all clients could connect to the store: a, b"])
     }
 
-    @Test func `clients are waited for as long as further ones connect`() {
+    @Test func `Clients are waited for as long as further ones connect`() {
         var machine = machine()
         _ = machine.heard(join("a"), from: a, now: at(0))
         _ = machine.heard(join("b"), from: b, now: at(0))
@@ -147,7 +147,7 @@ struct CoordinatorMachineTests {
         #expect(machine.problems == ["not all clients could connect to the store: a, b"])
     }
 
-    @Test func `whoever comes too late or from another version is sent away`() {
+    @Test func `Whoever comes too late or from another version is sent away`() {
         var machine = running()
         #expect(machine.heard(join("c"), from: [3], now: at(1)) == [.say(.dismissed("all agents have joined already"), to: [3])])
         var gathering = self.machine()
@@ -157,7 +157,7 @@ struct CoordinatorMachineTests {
         #expect(gathering.agents == [])
     }
 
-    @Test func `an interruption collects what there is, and a second one does not wait`() {
+    @Test func `An interruption collects what there is, and a second one does not wait`() {
         var machine = running()
         #expect(machine.interrupted(now: at(2)) == [.say(.stop, to: a), .say(.stop, to: b)])
         #expect(
@@ -167,7 +167,7 @@ struct CoordinatorMachineTests {
         #expect(machine.problems == ["interrupted after 1 s", "interrupted"])
     }
 
-    @Test func `numbers that cannot be end the agent that told them, and not the coordinator`() {
+    @Test func `Numbers that cannot be end the agent that told them, and not the coordinator`() {
         let counts = progress(1, applied: .max)
         let time = AgentMessage.progress(
             AgentProgress(
@@ -185,7 +185,7 @@ struct CoordinatorMachineTests {
         }
     }
 
-    @Test func `agents of different stores are noticed`() {
+    @Test func `Agents of different stores are noticed`() {
         var machine = machine()
         _ = machine.heard(join("a"), from: a, now: at(0))
         _ = machine.heard(join("b"), from: b, now: at(0))

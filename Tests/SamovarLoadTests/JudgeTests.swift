@@ -31,7 +31,7 @@ struct JudgeTests {
         return judge.verdict()
     }
 
-    @Test func `a history in which each input stands once, in order and as it was told is sound`() throws {
+    @Test func `A history in which each input stands once, in order and as it was told is sound`() throws {
         let other = UniqueID(high: 9, low: 9)
         let findings = try verdict([
             record(5, 1), record(6, 1, other), record(7, 2, isRefused: true), record(8, 3), record(9, 2, other),
@@ -40,32 +40,32 @@ struct JudgeTests {
         #expect(findings.examples == [])
     }
 
-    @Test func `a receipt without a record is a lost input`() throws {
+    @Test func `A receipt without a record is a lost input`() throws {
         let findings = try verdict([record(5, 1), record(7, 2, isRefused: true)])
         #expect(findings.lost == 1 && !findings.isSound)
         #expect(findings.examples == ["input 3 of session \(Self.session) has a receipt for turn 8, and is not in the journal"])
     }
 
-    @Test func `an input of which nobody knows is lost`() throws {
+    @Test func `An input of which nobody knows is lost`() throws {
         let findings = try verdict(sent: 2, told: [(1, 5, .applied)], [record(5, 1)])
         #expect(findings.lost == 1)
         #expect(findings.examples == ["input 2 of session \(Self.session) was sent, and neither client nor journal knows of it"])
     }
 
-    @Test func `a second record of an input is a duplicate`() throws {
+    @Test func `A second record of an input is a duplicate`() throws {
         let findings = try verdict([record(5, 1), record(7, 2, isRefused: true), record(8, 3), record(9, 1)])
         #expect(findings.duplicated == 1 && !findings.isSound)
         #expect(findings.examples == ["turn 9 has input 1 of session \(Self.session) again"])
     }
 
-    @Test func `a record after a later input of its session is out of order`() throws {
+    @Test func `A record after a later input of its session is out of order`() throws {
         let findings = try verdict(
             sent: 2, told: [(1, 8, .applied), (2, 5, .applied)], [record(5, 2), record(8, 1)])
         // Once by the receipts, once by the journal.
         #expect(findings.outOfOrder == 2 && !findings.isSound)
     }
 
-    @Test func `a receipt that says another turn or verdict than the journal is a contradiction`() throws {
+    @Test func `A receipt that says another turn or verdict than the journal is a contradiction`() throws {
         let findings = try verdict([record(5, 1), record(7, 2), record(9, 3)])
         #expect(findings.contradicted == 2 && !findings.isSound)
         #expect(
@@ -73,21 +73,21 @@ struct JudgeTests {
                 == "turn 7 applied input 2 of session \(Self.session), whose client was told that turn 7 turned it away")
     }
 
-    @Test func `an applied input whose client was not told is unanswered`() throws {
+    @Test func `An applied input whose client was not told is unanswered`() throws {
         let findings = try verdict(sent: 2, told: [(1, 5, .applied), (2, 5, .unknown)], [record(5, 1), record(6, 2)])
         #expect(findings.unanswered == 1 && findings.lost == 0 && !findings.isSound)
     }
 
-    @Test func `without a journal, an input without an outcome is lost`() throws {
+    @Test func `Without a journal, an input without an outcome is lost`() throws {
         #expect(try judge(sent: 2, told: [(1, 5, .applied)]).verdictOfReceipts().lost == 1)
     }
 
-    @Test func `a thousand faults are counted, and ten of them told`() throws {
+    @Test func `A thousand faults are counted, and ten of them told`() throws {
         let findings = try verdict(sent: 1_000, told: [], [])
         #expect(findings.lost == 1_000 && findings.examples.count == 10)
     }
 
-    @Test func `a ledger gives back what was written, whatever it was`() throws {
+    @Test func `A ledger gives back what was written, whatever it was`() throws {
         var ledger = SessionLedger()
         let entries: [(Int, Int, SessionLedger.Verdict)] = [
             (1, 5, .applied), (2, 900_000, .refused), (9, 3, .rejected), (3, Int.max, .unknown), (4, 0, .applied),
@@ -100,7 +100,7 @@ struct JudgeTests {
         #expect(read.map(\.verdict) == entries.map(\.2))
     }
 
-    @Test func `what is no ledger is an error and never a trap`() throws {
+    @Test func `What is no ledger is an error and never a trap`() throws {
         #expect(throws: SessionLedger.Malformed.self) { try SessionLedger.read([0x80]) { _ in } }
         #expect(throws: SessionLedger.Malformed.self) { try SessionLedger.read([0]) { _ in } }
         #expect(throws: SessionLedger.Malformed.self) {

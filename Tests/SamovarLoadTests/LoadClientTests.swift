@@ -35,7 +35,7 @@ struct LoadClientTests {
         }
     }
 
-    @Test func `an input is sent when it is due, and not before`() throws {
+    @Test func `An input is sent when it is due, and not before`() throws {
         // Of two clients at 1,000 a second, the second one's inputs are due at 1, 3, 5 … ms.
         var client = try connected(plan())
         #expect(sent(client.pump(now: at(100))) == [])
@@ -47,7 +47,7 @@ struct LoadClientTests {
         #expect(client.due(by: at(6_500)) == 3)
     }
 
-    @Test func `latency counts from when an input was due, however late it was sent`() throws {
+    @Test func `Latency counts from when an input was due, however late it was sent`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))
         // The host was asleep for 8 ms: inputs of 1, 3, 5 and 7 ms go at once.
@@ -60,7 +60,7 @@ struct LoadClientTests {
         #expect(client.takeSamples() == [])
     }
 
-    @Test func `settled counts from when the input was due`() throws {
+    @Test func `Settled counts from when the input was due`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))
         _ = client.pump(now: at(1_000))
@@ -73,7 +73,7 @@ struct LoadClientTests {
         #expect(client.counts.dead == 1)
     }
 
-    @Test func `what was due and not sent goes after the end, but not for ever`() throws {
+    @Test func `What was due and not sent goes after the end, but not for ever`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))
         #expect(sent(client.pump(now: at(1_000))) == [1])
@@ -91,7 +91,7 @@ struct LoadClientTests {
         #expect(isIdle)
     }
 
-    @Test func `what was not due at an early end is never sent`() throws {
+    @Test func `What was not due at an early end is never sent`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))
         client.end(at: at(4_000), late: at(20_000))
@@ -99,7 +99,7 @@ struct LoadClientTests {
         #expect(client.due(by: at(15_000)) == 2)
     }
 
-    @Test func `to saturate is to keep the window full`() throws {
+    @Test func `To saturate is to keep the window full`() throws {
         var client = try connected(plan(pace: .saturate(window: 3)))
         client.begin(at: at(0))
         #expect(sent(client.pump(now: at(0))) == [1, 2, 3])
@@ -108,7 +108,7 @@ struct LoadClientTests {
         #expect(client.counts.applied == 1 && client.counts.refused == 1 && client.counts.unanswered == 3)
     }
 
-    @Test func `receipts whose turns do not rise are counted`() throws {
+    @Test func `Receipts whose turns do not rise are counted`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))
         _ = client.pump(now: at(8_000))
@@ -118,7 +118,7 @@ struct LoadClientTests {
         #expect(client.counts.outOfOrder == 2)
     }
 
-    @Test func `a store that will not have the client leaves unknown inputs, and says why`() throws {
+    @Test func `A store that will not have the client leaves unknown inputs, and says why`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))
         _ = client.pump(now: at(4_000))
@@ -131,7 +131,7 @@ struct LoadClientTests {
 struct ViewTrackerTests {
     private func at(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds) }
 
-    @Test func `an input waits for the first view of its turn or a later one`() {
+    @Test func `An input waits for the first view of its turn or a later one`() {
         var tracker = ViewTracker()
         #expect(tracker.applied(turn: 5, due: at(100)) == nil)
         #expect(tracker.applied(turn: 7, due: at(200)) == nil)
@@ -141,7 +141,7 @@ struct ViewTrackerTests {
         #expect(tracker.viewed(turn: 9, now: at(500)) == [300])
     }
 
-    @Test func `a view that came before the receipt counts from when it came`() {
+    @Test func `A view that came before the receipt counts from when it came`() {
         var tracker = ViewTracker()
         for (turn, time) in [(3, 100), (6, 200), (9, 300)] { _ = tracker.viewed(turn: turn, now: at(Int64(time))) }
         #expect(tracker.applied(turn: 5, due: at(50)) == 150)

@@ -3,20 +3,20 @@ import SamovarLoad
 import Testing
 
 struct LoadPlanTests {
-    @Test func `shares cover all clients and subscribers once`() {
+    @Test func `Shares cover all clients and subscribers once`() {
         let shares = plan(clients: 7, subscribers: 2).shares(3)
         #expect(shares.map(\.firstClient) == [0, 3, 5])
         #expect(shares.map(\.clients) == [3, 2, 2])
         #expect(shares.map(\.subscribers) == [1, 1, 0])
     }
 
-    @Test func `the end of effects is asked for about a thousand times a second at most`() {
+    @Test func `The end of effects is asked for about a thousand times a second at most`() {
         #expect(plan(pace: .rate(1_000)).settleStride == 1)
         #expect(plan(pace: .rate(50_001)).settleStride == 51)
         #expect(500_000 / plan(pace: .saturate(window: 1)).settleStride < 1_000)
     }
 
-    @Test func `deaths come in turn, and none when the test is over`() {
+    @Test func `Deaths come in turn, and none when the test is over`() {
         let kills = KillPlan(roles: [.store, .worker], interval: 2_000_000)
         #expect(kills.due(0, within: 5_000_000) == 2_000_000)
         #expect(kills.due(1, within: 5_000_000) == 4_000_000)
@@ -33,19 +33,19 @@ struct InputTemplateTests {
         return try reader.readValue()
     }
 
-    @Test func `a hole outside of strings becomes a mark, and one within stays`() {
+    @Test func `A hole outside of strings becomes a mark, and one within stays`() {
         #expect(
             InputTemplate.withMarks(#"{"add":{"key":"k{n}","by":{sequence},"at":{}}}"#)
                 == "{\"add\":{\"key\":\"k{n}\",\"by\":\"\u{FFFF}sequence\",\"at\":{}}}")
         #expect(InputTemplate.withMarks(#"{"a":"\"{n}","b":{n}}"#) == "{\"a\":\"\\\"{n}\",\"b\":\"\u{FFFF}n\"}")
     }
 
-    @Test func `a mark becomes a number, and a hole in a text a part of it`() throws {
+    @Test func `A mark becomes a number, and a hole in a text a part of it`() throws {
         let filled = try filled(["add": ["key": "k{n}-{client}", "by": "\u{FFFF}sequence", "list": ["{n}", true]]])
         #expect(filled == ["add": ["key": "k30-2", "by": 8, "list": ["30", true]]])
     }
 
-    @Test func `an input without holes is what it was`() throws {
+    @Test func `An input without holes is what it was`() throws {
         #expect(try filled(["increment": [:]]) == ["increment": [:]])
     }
 }

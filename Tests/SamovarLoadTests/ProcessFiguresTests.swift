@@ -6,7 +6,7 @@ struct ProcessFiguresTests {
         ProcessSample(processorSeconds: seconds, residentBytes: bytes)
     }
 
-    @Test func `load is the processor's time over the time between two looks`() {
+    @Test func `Load is the processor's time over the time between two looks`() {
         var figures = ProcessFigures("store")
         figures.add(sample(10), of: 7, at: 0)
         figures.add(sample(10.5), of: 7, at: 1)
@@ -15,7 +15,7 @@ struct ProcessFiguresTests {
         #expect(figures.meanLoad == 1.25 && figures.highestLoad == 2 && figures.processorSeconds == 2.5)
     }
 
-    @Test func `after a death another process goes on under the name`() {
+    @Test func `After a death another process goes on under the name`() {
         var figures = ProcessFigures("store")
         figures.add(sample(10), of: 7, at: 0)
         figures.add(sample(0.25), of: 8, at: 1)
@@ -24,7 +24,7 @@ struct ProcessFiguresTests {
         #expect(figures.highestLoad == 0.25)
     }
 
-    @Test func `two looks at almost the same time are one`() {
+    @Test func `Two looks at almost the same time are one`() {
         var figures = ProcessFigures("store")
         figures.add(sample(0), at: 0)
         figures.add(sample(0.5), at: 1)

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: JournalContract.Rule.allCases)
-    func `it keeps the contract of journals`(_ rule: JournalContract.Rule) throws {
+    func `It keeps the contract of journals`(_ rule: JournalContract.Rule) throws {
         let contract = JournalContract(make: Self.disk) { journal in
             let disk = try #require(journal as? Disk)
             disk.close()
@@ -22,7 +22,7 @@ import Testing
         try contract.verify(rule)
     }
 
-    @Test func `what rots is noticed when it is read`() throws {
+    @Test func `What rots is noticed when it is read`() throws {
         let disk = Self.disk()
         for turn in 1...3 { try disk.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
         try disk.save(Snapshot(turn: 2, bytes: [2]))
@@ -38,7 +38,7 @@ import Testing
         #expect(read == [3, 1, 2, 3])
     }
 
-    @Test func `after a failed sync nothing is written until the next process`() throws {
+    @Test func `After a failed sync nothing is written until the next process`() throws {
         let disk = Self.disk()
         disk.failure = (JournalError(.inputOutput, "no sync"), isKept: true)
         #expect(throws: JournalError.self) { try disk.append(Batch(first: 1, last: 1, bytes: [1])) }

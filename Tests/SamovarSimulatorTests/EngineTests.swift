@@ -5,10 +5,10 @@ import Testing
 
 /// The parts on which a run's repeatability rests.
 @Suite struct EngineTests {
-    @Test func `dice of one seed throw the same, and each part has its own`() {
+    @Test func `Generators of one seed draw the same, and each part has its own`() {
         func throwing(_ seed: UInt64, _ part: StaticString, _ number: Int = 0) -> [Int] {
-            var dice = Dice(seed: seed, part, number)
-            return (0..<20).map { _ in dice.number(0...1_000_000) }
+            var random = SeededRandom(seed: seed, part, number)
+            return (0..<20).map { _ in random.number(0...1_000_000) }
         }
         #expect(throwing(1, "a") == throwing(1, "a"))
         #expect(throwing(1, "a") != throwing(1, "b"))
@@ -16,12 +16,12 @@ import Testing
         #expect(throwing(1, "a") != throwing(1, "a", 1))
     }
 
-    @Test func `the agenda is in order of time, and drawn within one instant`() {
-        var agenda = Agenda(dice: Dice(seed: 1, "agenda"))
-        for number in 0..<50 { agenda.add(.diskDone(incarnation: number), at: Instant(number / 25)) }
+    @Test func `The queue is in order of time, and drawn within one instant`() {
+        var queue = EventQueue(random: SeededRandom(seed: 1, "agenda"))
+        for number in 0..<50 { queue.add(.diskDone(incarnation: number), at: Instant(number / 25)) }
         var order: [Int] = []
         var times: [Instant] = []
-        while let (time, event) = agenda.next() {
+        while let (time, event) = queue.next() {
             times.append(time)
             if case .diskDone(let number) = event { order.append(number) }
         }
@@ -29,7 +29,7 @@ import Testing
         #expect(order != order.sorted() && order.sorted() == Array(0..<50))
     }
 
-    @Test func `a process's clock drifts, and its deadlines are met in whole milliseconds`() {
+    @Test func `A process's clock drifts, and its deadlines are met in whole milliseconds`() {
         let clock = ProcessClock(wall: 1_000, started: 5 * seconds, drift: 200)
         #expect(clock.now(5 * seconds) == Timestamp(microseconds: 1_000))
         #expect(clock.now(15 * seconds) == Timestamp(microseconds: 1_000 + 10 * seconds + 2_000))
@@ -38,7 +38,7 @@ import Testing
         #expect(clock.instant(of: due, after: 6 * seconds) == 6 * seconds)
     }
 
-    @Test func `a trace keeps the last lines, and its hash does not depend on that`() {
+    @Test func `A trace keeps the last lines, and its hash does not depend on that`() {
         var short = Trace(.last(3))
         var whole = Trace(.everything)
         for number in 0..<100 {

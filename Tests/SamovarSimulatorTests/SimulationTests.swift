@@ -4,14 +4,25 @@ import Testing
 
 /// Whole worlds. Many more of them run optimised, by `make simulate`.
 @Suite struct SimulationTests {
-    @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `nothing is broken in the world of a seed`(_ seed: UInt64) {
+    /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
+    static let courses: [UInt64] = [
+        0xf4dd3767f49d6010, 0xe8d6838249ec1022, 0x87c53d4bcaeb7650, 0x74ca4d760a9c97b4, 0x7ec50edb458de8f7,
+        0xcdd84e0b1ffcd0ab, 0x60895b499263a300, 0x955e6e9a02e9619d, 0x0e05c2f37cbef36a, 0x514c1d373cef845d,
+        0x4d1dc9ee8f51ad43, 0x498e110064b84f18, 0xab7d9fffb5de0819, 0x9f5600087065cf07, 0x305f7ce020f96a7a,
+        0xa4641e4afcfe3de8, 0x1d0175de5f2ddefd, 0x0110ef25d61b3bbd, 0xb2884ac45ddcac0e, 0x6583ae138dca8fdb,
+    ]
+
+    /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.
+    @Test(arguments: zip(1...UInt64(courses.count), courses))
+    func `The world of a seed breaks nothing, and takes the course that is recorded`(_ seed: UInt64, _ course: UInt64) {
         let result = Simulation(seed: seed, minutes: 1).run()
         #expect(result.violation == nil, "samovar simulate --seed \(seed) --minutes 1 --trace")
         #expect(result.report.turns > 10, "and it is no empty world")
+        let digest = String(result.digest, radix: 16)
+        #expect(result.digest == course, "seed \(seed) takes another course: 0x\(digest); if that is meant, record it in `courses`")
     }
 
-    @Test func `the same seed gives the same run, and a trace changes nothing`() {
+    @Test func `The same seed gives the same run, and a trace changes nothing`() {
         let silent = Simulation(seed: 3, minutes: 1).run()
         let told = Simulation(seed: 3, minutes: 1).run(tracing: .everything)
         let other = Simulation(seed: 4, minutes: 1).run()
@@ -20,7 +31,7 @@ import Testing
         #expect(silent.trace.isEmpty && told.trace.count > 100)
     }
 
-    @Test func `about half of the seeds have each class of faults`() {
+    @Test func `About half of the seeds have each class of faults`() {
         let swarms = (1...400).map { Swarm(seed: $0) }
         for fault in Fault.allCases {
             let share = swarms.count { $0.has(fault) }
@@ -29,28 +40,28 @@ import Testing
         }
     }
 
-    @Test func `about half of the seeds have each trait of the program`() {
+    @Test func `About half of the seeds have each trait of the program`() {
         let swarms = (1...400).map { Swarm(seed: $0) }
         for trait in Swarm.Trait.allCases {
             #expect((150...250).contains(swarms.count { $0.traits.contains(trait) }), "\(trait)")
         }
     }
 
-    @Test func `in a few worlds, the program listens, streams and cancels`() {
+    @Test func `In a few worlds, the program listens, streams and cancels`() {
         var sum = Report()
         for seed in 1...12 as ClosedRange<UInt64> { sum += Simulation(seed: seed, minutes: 1).run().report }
-        for deed in [Deed.rang, .stoppedListening, .cancelled, .replaced, .poured, .resumed, .outputRead] {
-            #expect(sum.count(of: deed) > 0, "\(deed)")
+        for event in [CoverageEvent.fired, .stoppedListening, .cancelled, .replaced, .streamed, .resumed, .outputRead] {
+            #expect(sum.count(of: event) > 0, "\(event)")
         }
     }
 
-    @Test func `a small world without faults comes to rest`() throws {
+    @Test func `A small world without faults comes to rest`() throws {
         for (name, swarm) in Swarm.small {
             let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, trace: .nothing)
             let result = Simulation.finish(world)
             #expect(result.violation == nil, "\(name)")
             #expect(result.report.inputs == 3)
-            #expect(result.report.effects >= 3, "one of the program's start, and those of two inputs, or of one and a bell")
+            #expect(result.report.effects >= 3, "one of the program's start, and those of two inputs, or of one and a timer")
             #expect(world.steps.store > 50 && world.steps.worker > 10)
         }
     }

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7])
-    func `the sum does not depend on the number of threads`(_ threads: Int) {
+    func `The sum does not depend on the number of threads`(_ threads: Int) {
         let outcome = Sweep(seeds: 1..<5, threads: threads).run { Simulation(seed: $0, minutes: 1).run() }
         var sum = Report()
         for seed in 1..<5 as Range<UInt64> { sum += Simulation(seed: seed, minutes: 1).run().report }
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7])
-    func `of the seeds that break a promise the first is told, and no further ones begin`(_ threads: Int) {
+    func `Of the seeds that break a promise the first is told, and no further ones begin`(_ threads: Int) {
         for _ in 0..<50 {
             let outcome = Sweep(seeds: 1..<100_000, threads: threads).run { Self.result($0, brokenAt: [20, 21, 25, 60_000]) }
             #expect(outcome.violation?.seed == 20)

@@ -14,7 +14,7 @@ import Testing
         ("あ", 2), ("Ａ", 2), ("ｱ", 1), ("😀", 2), ("👨‍👩‍👧‍👦", 2), ("🇩🇪", 2), ("👍🏽", 2), ("❤️", 2), ("𠀀", 2), ("ก", 1), ("א", 1), ("。", 2),
         ("\u{3000}", 2),
     ])
-    func `a character takes the columns of its East Asian width`(text: String, width: Int) {
+    func `A character takes the columns of its East Asian width`(text: String, width: Int) {
         #expect(glyphs(text).map(\.width) == [width])
         #expect(shown(text) == text)
     }
@@ -24,15 +24,15 @@ import Testing
         ("\u{202e}evil", "\\u{202e}evil"), ("\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"), ("\u{200b}", "\\u{200b}"),
         ("\u{feff}x", "\\u{feff}x"), ("\u{301}x", "\\u{301}x"), ("\u{e0041}", "\\u{e0041}"), ("\0", "\\u{0}"),
     ])
-    func `what controls a terminal or cannot be seen is shown as its number`(text: String, expected: String) {
+    func `What controls a terminal or cannot be seen is shown as its number`(text: String, expected: String) {
         #expect(shown(text) == expected)
     }
 
-    @Test func `a flood of accents is one replacement character`() {
+    @Test func `A flood of accents is one replacement character`() {
         #expect(shown("a" + String(repeating: "\u{301}", count: 10_000) + "b") == "\u{fffd}b")
     }
 
-    @Test func `no scalar whatever leads to a glyph that controls a terminal`() {
+    @Test func `No scalar whatever leads to a glyph that controls a terminal`() {
         let beyond = stride(from: UInt32(0x10000), through: 0x10_ffff, by: 7)
         for value in Array(0..<0x10000) + Array(beyond) {
             guard let scalar = Unicode.Scalar(value) else { continue }
@@ -42,14 +42,14 @@ import Testing
         }
     }
 
-    @Test func `a cut text ends with an ellipsis, and never in the middle of a wide glyph`() {
+    @Test func `A cut text ends with an ellipsis, and never in the middle of a wide glyph`() {
         #expect(glyphs("hello").cut(to: 4).map(\.text).joined() == "hel…")
         #expect(glyphs("世界人").cut(to: 4).map(\.text).joined() == "世…")
         #expect(glyphs("世").cut(to: 1).map(\.text).joined() == "…")
         #expect(glyphs("hello").cut(to: 0).isEmpty)
     }
 
-    @Test func `a text is wrapped at spaces, and a long word anywhere`() {
+    @Test func `A text is wrapped at spaces, and a long word anywhere`() {
         let lines = { (text: String, width: Int) in self.glyphs(text).wrapped(to: width).map { $0.map(\.text).joined() } }
         #expect(lines("the quick brown fox", 10) == ["the quick", "brown fox"])
         #expect(lines("abcdefgh ij", 4) == ["abcd", "efgh", "ij"])

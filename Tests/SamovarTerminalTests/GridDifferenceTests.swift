@@ -15,22 +15,22 @@ import Testing
 
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self).replacing("\u{1b}", with: "^") }
 
-    @Test func `at first everything that is not blank is written on an empty screen`() {
+    @Test func `At first everything that is not blank is written on an empty screen`() {
         #expect(text(grid(["ab", "", "c"]).bytes(from: nil, theme)) == "^[0m^[2J^[1;1Hab^[3;1Hc^[?25l")
     }
 
-    @Test func `an equal grid writes nothing`() {
+    @Test func `An equal grid writes nothing`() {
         let grid = grid(["ab", "世界"], cursor: Grid.Place(row: 0, column: 1))
         #expect(grid.bytes(from: grid, theme).isEmpty)
     }
 
-    @Test func `only the cells that differ are written`() {
+    @Test func `Only the cells that differ are written`() {
         let old = grid(["count 41 now", "same"])
         #expect(text(grid(["count 42 now", "same"]).bytes(from: old, theme)) == "^[1;8H^[0m2")
         #expect(text(grid(["count 4", "same"]).bytes(from: old, theme)) == "^[1;8H^[0m ^[1;10H   ")
     }
 
-    @Test func `styles are told when they change, and are plain at the end`() {
+    @Test func `Styles are told when they change, and are plain at the end`() {
         let old = grid(["ab"])
         #expect(text(grid(["ab"], style: .bad).bytes(from: old, theme)).hasPrefix("^[1;1H^[0;1;31mab"))
         #expect(text(grid(["ab"], style: .bad).bytes(from: old, theme)).hasSuffix("^[0m"))
@@ -38,12 +38,12 @@ import Testing
         #expect(parameters.allSatisfy { !$0.contains(";3") })
     }
 
-    @Test func `a grid of another size is drawn anew`() {
+    @Test func `A grid of another size is drawn anew`() {
         let old = grid(["ab"], columns: 10)
         #expect(text(grid(["ab"], columns: 12).bytes(from: old, theme)).hasPrefix("^[0m^[2J"))
     }
 
-    @Test func `the cursor is shown, moved and hidden`() {
+    @Test func `The cursor is shown, moved and hidden`() {
         let hidden = grid(["ab"])
         let shown = grid(["ab"], cursor: Grid.Place(row: 0, column: 2))
         let moved = grid(["ab"], cursor: Grid.Place(row: 0, column: 0))
@@ -54,7 +54,7 @@ import Testing
 
     /// Terminals that agree with us on every width, and others that take all that is not ASCII for narrow or wide.
     @Test(arguments: [1, 2, 3])
-    func `after any changes a terminal shows the last grid`(kind: Int) {
+    func `After any changes a terminal shows the last grid`(kind: Int) {
         let words = ["", "a", "ab cd", "世界", "a世b", "e\u{301}x", "👨‍👩‍👧‍👦 x", "❤️❤️", "│x│", "     ", "日本語日本語日"]
         var random = SystemRandomNumberGenerator()
         for _ in 0..<300 {

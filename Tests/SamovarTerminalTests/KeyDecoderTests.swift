@@ -18,13 +18,13 @@ import Testing
             ("\u{1b}[Z", .backTab), ("\u{1b}[H", .home), ("\u{1b}[4~", .end), ("\u{1b}[3~", .delete), ("\u{1b}[5~", .pageUp),
             ("\u{1b}[6~", .pageDown), ("\u{1b}[200~pasted\rq\u{1b}[201~", .paste("pasted\rq")),
         ] as [(String, Key)])
-    func `bytes become a key, wherever they are cut`(text: String, key: Key) {
+    func `Bytes become a key, wherever they are cut`(text: String, key: Key) {
         #expect(keys(text) == [key])
         var decoder = KeyDecoder()
         #expect(text.utf8.flatMap { decoder.keys(from: [$0]) } == [key])
     }
 
-    @Test func `a lone escape is a key only after a pause`() {
+    @Test func `A lone escape is a key only after a pause`() {
         var decoder = KeyDecoder()
         #expect(decoder.keys(from: [0x1b]) == [])
         #expect(decoder.awaitsPause)
@@ -35,14 +35,14 @@ import Testing
         #expect(keys("\u{1b}\u{1b}[A") == [.escape, .up])
     }
 
-    @Test func `unknown sequences and keys with Alt are passed over whole`() {
+    @Test func `Unknown sequences and keys with Alt are passed over whole`() {
         #expect(keys("\u{1b}[1;5Pa") == [.character("a")])
         #expect(keys("\u{1b}[?1;2ca") == [.character("a")])
         #expect(keys("\u{1b}qa") == [.character("a")])
         #expect(keys("\u{1b}[" + String(repeating: "1", count: 10_000) + "~a") == [.character("a")])
     }
 
-    @Test func `invalid UTF-8 and control characters of two bytes are dropped`() {
+    @Test func `Invalid UTF-8 and control characters of two bytes are dropped`() {
         #expect(
             keys([0xff, 0xc3, 0x61, 0xe4, 0xb8, 0xc0, 0x62, 0xed, 0xa0, 0x80, 0xc2, 0x9b, 0x63]).filter {
                 $0 != .character("\u{fffd}")
@@ -50,13 +50,13 @@ import Testing
                 == [.character("a"), .character("b"), .character("c")])
     }
 
-    @Test func `a paste is bounded, and its end is found all the same`() {
+    @Test func `A paste is bounded, and its end is found all the same`() {
         let found = keys("\u{1b}[200~" + String(repeating: "x", count: 10_000) + "\u{1b}[201~a")
         #expect(found == [.paste(String(repeating: "x", count: PanelLimits().pasteBytes)), .character("a")])
         #expect(keys("\u{1b}[200~\u{1b}[20\u{1b}[201~") == [.paste("\u{1b}[20")])
     }
 
-    @Test func `any bytes are taken without a trap`() {
+    @Test func `Any bytes are taken without a trap`() {
         var random = SystemRandomNumberGenerator()
         var decoder = KeyDecoder()
         for _ in 0..<20_000 {

@@ -5,7 +5,7 @@ import Testing
 @testable import SamovarTerminal
 
 @Suite struct LayoutTests {
-    @Test func `a panel is drawn from its title to its last node`() throws {
+    @Test func `A panel is drawn from its title to its last node`() throws {
         let panel = Panel<Order>(
             "Orchard",
             [
@@ -23,19 +23,19 @@ import Testing
             ])
     }
 
-    @Test func `columns that do not fit go below one another`() throws {
+    @Test func `Columns that do not fit go below one another`() throws {
         let node = PanelNode<Order>.columns([.text("aaaa"), .text("bbbb"), .text("cccc")])
         #expect(try draw(node, width: 16) == ["aaaa  bbbb  cccc"])
         #expect(try draw(node, width: 15) == ["aaaa  bbbb", "cccc"])
         #expect(try draw(node, width: 5) == ["aaaa", "bbbb", "cccc"])
     }
 
-    @Test func `columns of different heights stand side by side`() throws {
+    @Test func `Columns of different heights stand side by side`() throws {
         let node = PanelNode<Order>.columns([.rows(["a", "bb", "c"]), .section("s", ["x"])])
         #expect(try draw(node) == ["a   ╭─ s ─╮", "bb  │ x   │", "c   ╰─────╯"])
     }
 
-    @Test func `a table aligns its columns, and narrows the widest first`() throws {
+    @Test func `A table aligns its columns, and narrows the widest first`() throws {
         let node = PanelNode<Order>.table(
             ["name", PanelColumn("size", .right), ""],
             rows: [["ada", "7", .button("x", send: .increment)], ["grace hopper", "12345"], ["世界", "1"]])
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func `what is narrowed keeps its order and fills the room`() {
+    @Test func `What is narrowed keeps its order and fills the room`() {
         #expect(PanelLayout.narrowed([5, 20, 3], to: 40) == [5, 20, 3])
         #expect(PanelLayout.narrowed([5, 20, 3], to: 18) == [5, 10, 3])
         #expect(PanelLayout.narrowed([10, 10], to: 7) == [3, 4])
@@ -57,7 +57,7 @@ import Testing
         #expect(PanelLayout.narrowed([], to: 3) == [])
     }
 
-    @Test func `labels that stand below one another leave their values at one column`() throws {
+    @Test func `Labels that stand below one another leave their values at one column`() throws {
         let nodes: [PanelNode<Order>] = [
             .gauge("cpu", 0.5), .gauge("memory", 3, in: 0...4, unit: "GiB"), .progress("files", done: 1, of: 4),
         ]
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, -1, 2, 1e300, .leastNonzeroMagnitude])
-    func `a gauge stays within its bar, whatever its numbers are`(number: Double) throws {
+    func `A gauge stays within its bar, whatever its numbers are`(number: Double) throws {
         for gauge in [
             PanelGauge(label: "", value: number, from: 0, to: 1), PanelGauge(label: "", value: 1, from: number, to: 1),
             PanelGauge(label: "", value: 1, from: 0, to: number), PanelGauge(label: "", value: number, from: number, to: number),
@@ -78,14 +78,14 @@ import Testing
         }
     }
 
-    @Test func `progress without a total, or with a senseless one, has an empty bar`() throws {
+    @Test func `Progress without a total, or with a senseless one, has an empty bar`() throws {
         for (done, total) in [(3, nil), (3, 0), (3, -1), (-3, 4)] as [(Int, Int?)] {
             #expect(try draw(PanelNode<Order>.progress("", done: done, of: total)).first?.contains("█") == false)
         }
         #expect(try draw(PanelNode<Order>.progress("", done: .max, of: .max)).first?.contains("░") == false)
     }
 
-    @Test func `no line is wider than the screen, however narrow that is`() throws {
+    @Test func `No line is wider than the screen, however narrow that is`() throws {
         let panel = Panel<Order>(
             "A title that is long",
             [
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `the deepest and widest panel is drawn in bounded time and lines`() throws {
+    @Test func `The deepest and widest panel is drawn in bounded time and lines`() throws {
         var node = PanelNode<Order>.columns((0..<200).map { .text("\($0)") })
         for _ in 0..<14 { node = .columns([node, .section("s", ["x"])]) }
         #expect(draw(try read(Panel("", [node])), width: 20).count < PanelLimits().lines)

@@ -61,7 +61,7 @@ extension String {
 }
 
 @Suite struct PanelMachineTests {
-    @Test func `a person sees the panel, presses a button, and sees the receipt`() throws {
+    @Test func `A person sees the panel, presses a button, and sees the receipt`() throws {
         var person = Person()
         #expect(person.lines.first == "waiting for the first view …")
         try person.see([.text("count 0"), .button("+1", send: .increment)])
@@ -82,7 +82,7 @@ extension String {
         #expect(person.hasLeft)
     }
 
-    @Test func `digits press the first nine buttons`() throws {
+    @Test func `Digits press the first nine buttons`() throws {
         var person = Person(rows: 15)
         try person.see((1...11).map { .button("b\($0)", send: .remove(id: $0)) })
         #expect(person.lines[8] == "9 [b9]")
@@ -92,7 +92,7 @@ extension String {
         #expect(person.sent == [try value(.remove(id: 9))])
     }
 
-    @Test func `what is typed into a field is sent, and stays until it is applied`() throws {
+    @Test func `What is typed into a field is sent, and stays until it is applied`() throws {
         var person = Person()
         try person.see([.field("Name", holds: "ada") { .rename(to: $0) }, .button("x", send: .increment)])
         #expect(person.lines[0] == "Name  ada")
@@ -110,7 +110,7 @@ extension String {
         #expect(person.lines[0] == "Name  ada")
     }
 
-    @Test func `what was typed after sending is kept`() throws {
+    @Test func `What was typed after sending is kept`() throws {
         var person = Person()
         try person.see([.field("Name") { .rename(to: $0) }])
         person.type("\tab\rc")
@@ -118,7 +118,7 @@ extension String {
         #expect(person.lines[0] == "Name  abc")
     }
 
-    @Test func `a number field says what is no number, and sends nothing`() throws {
+    @Test func `A number field says what is no number, and sends nothing`() throws {
         var person = Person()
         try person.see([.integerField("Goal") { .add(count: $0) }])
         person.type("\t1x\r")
@@ -128,7 +128,7 @@ extension String {
         #expect(person.sent == [try value(.add(count: 12))])
     }
 
-    @Test func `a paste is typing in a field and nothing anywhere else`() throws {
+    @Test func `A paste is typing in a field and nothing anywhere else`() throws {
         var person = Person()
         try person.see([.field("Name") { .rename(to: $0) }, .button("x", send: .increment)])
         person.type("\u{1b}[200~q1\r\u{1b}[201~")
@@ -139,7 +139,7 @@ extension String {
         #expect(person.sent.isEmpty)
     }
 
-    @Test func `the focus stays with a button that moves`() throws {
+    @Test func `The focus stays with a button that moves`() throws {
         var person = Person()
         try person.see([.button("one", send: .remove(id: 1)), .button("two", send: .remove(id: 2))])
         person.type("\t\t")
@@ -148,7 +148,7 @@ extension String {
         #expect(person.sent == [try value(.remove(id: 2))])
     }
 
-    @Test func `a button that has just taken the place of another cannot be pressed for a moment`() throws {
+    @Test func `A button that has just taken the place of another cannot be pressed for a moment`() throws {
         var person = Person()
         let rows = { (ids: [Int]) in ids.map { PanelNode<Order>.button("remove", send: .remove(id: $0)) } }
         try person.see(rows([1, 2, 3]))
@@ -163,7 +163,7 @@ extension String {
         #expect(person.sent == [try value(.remove(id: 2))])
     }
 
-    @Test func `the digit of a button that has just moved presses nothing for a moment`() throws {
+    @Test func `The digit of a button that has just moved presses nothing for a moment`() throws {
         var person = Person()
         let rows = { (ids: [Int]) in ids.map { PanelNode<Order>.button("remove", send: .remove(id: $0)) } }
         try person.see(rows([1, 2, 3]))
@@ -177,7 +177,7 @@ extension String {
         #expect(person.sent == [try value(.remove(id: 2))])
     }
 
-    @Test func `equal buttons are told apart by their order`() throws {
+    @Test func `Equal buttons are told apart by their order`() throws {
         var person = Person()
         try person.see([.button("a", send: .increment), .button("a", send: .increment)])
         person.type("\t\t")
@@ -185,7 +185,7 @@ extension String {
         #expect(person.machine.focus?.index == 1)
     }
 
-    @Test func `tab and arrows go round, up and down go by what is seen`() throws {
+    @Test func `Tab and arrows go round, up and down go by what is seen`() throws {
         var person = Person()
         try person.see([
             .columns([.button("a", send: .remove(id: 1)), .button("b", send: .remove(id: 2))]),
@@ -204,7 +204,7 @@ extension String {
         #expect(focus("\t") == 0)
     }
 
-    @Test func `a long panel is scrolled by pages, and to the focus`() throws {
+    @Test func `A long panel is scrolled by pages, and to the focus`() throws {
         var person = Person(rows: 5)
         try person.see((1...20).map { .text("line \($0)") } + [.button("end", send: .increment)])
         #expect(person.lines.prefix(4) == ["line 1", "line 2", "line 3", "line 4"])
@@ -221,7 +221,7 @@ extension String {
         #expect(person.lines.first == "short")
     }
 
-    @Test func `escape clears a field, then leaves it`() throws {
+    @Test func `Escape clears a field, then leaves it`() throws {
         var person = Person()
         try person.see([.field("Name") { .rename(to: $0) }])
         person.type("\tab\u{1b}")
@@ -235,7 +235,7 @@ extension String {
         #expect(!person.terminal.isCursorShown)
     }
 
-    @Test func `q and digits are text in a field, and control-C leaves everywhere`() throws {
+    @Test func `Q and digits are text in a field, and control-C leaves everywhere`() throws {
         var person = Person()
         try person.see([.field("Name") { .rename(to: $0) }])
         person.type("\tq1")
@@ -245,7 +245,7 @@ extension String {
         #expect(person.hasLeft)
     }
 
-    @Test func `nothing more is sent while too much is unanswered`() throws {
+    @Test func `Nothing more is sent while too much is unanswered`() throws {
         var person = Person()
         try person.see([.button("x", send: .increment)])
         person.type("\t" + String(repeating: "\r", count: 20))
@@ -256,12 +256,12 @@ extension String {
         #expect(person.sent.count == PanelLimits().unanswered + 1)
     }
 
-    @Test func `an answer to nothing changes nothing`() throws {
+    @Test func `An answer to nothing changes nothing`() throws {
         var person = Person()
         #expect(person.machine.answered(99, .applied(turn: 1)) == [])
     }
 
-    @Test func `a store that is away is told of, over what was there before`() throws {
+    @Test func `A store that is away is told of, over what was there before`() throws {
         var person = Person()
         try person.see([.text("count 0")])
         person.perform(person.machine.stale())
@@ -270,7 +270,7 @@ extension String {
         #expect(!person.status.contains("no sign"))
     }
 
-    @Test func `a view that changes one digit writes a few bytes`() throws {
+    @Test func `A view that changes one digit writes a few bytes`() throws {
         var machine = PanelMachine(size: GridSize(columns: 80, rows: 24), theme: Theme(hasColours: true))
         _ = machine.redraw()
         let panel = { (count: Int) in
@@ -285,7 +285,7 @@ extension String {
         #expect(machine.shown(try panel(2), turn: 3, now: Timestamp(microseconds: 0)) == [])
     }
 
-    @Test func `hostile texts never leave their place`() throws {
+    @Test func `Hostile texts never leave their place`() throws {
         var person = Person(columns: 40, rows: 6)
         let hostile = "\u{1b}]0;x\u{7}\u{1b}[2J\r\n\u{202e}" + String(repeating: "\u{301}", count: 1_000) + "😀世"
         try person.see([
@@ -300,7 +300,7 @@ extension String {
     }
 
     @Test(arguments: [(1, 1), (2, 1), (1, 5), (3, 2), (500, 300), (0, 0), (-5, 9), (100_000, 100_000)])
-    func `any size of screen is drawn on`(columns: Int, rows: Int) throws {
+    func `Any size of screen is drawn on`(columns: Int, rows: Int) throws {
         var machine = PanelMachine(size: GridSize(columns: columns, rows: rows), theme: Theme(hasColours: false))
         _ = machine.redraw()
         let panel = try read(
@@ -312,7 +312,7 @@ extension String {
         #expect(machine.lines.allSatisfy { $0.count <= 20 })
     }
 
-    @Test func `a person who presses anything at any view never meets a trap`() throws {
+    @Test func `A person who presses anything at any view never meets a trap`() throws {
         var random = SystemRandomNumberGenerator()
         let keys = [
             "\t", "\r", " ", "\u{1b}[A", "\u{1b}[B", "\u{1b}[C", "\u{1b}[D", "\u{1b}[Z", "\u{1b}[5~", "\u{1b}[6~", "1", "5", "x",

@@ -5,7 +5,7 @@ import Testing
 @testable import SamovarTerminal
 
 @Suite struct PanelReaderTests {
-    @Test func `every kind of node is read as it was written, without knowing the program's types`() throws {
+    @Test func `Every kind of node is read as it was written, without knowing the program's types`() throws {
         let panel = Panel<Order>(
             "Orchard",
             [
@@ -38,7 +38,7 @@ import Testing
         .field(PanelField(label: label, kind: kind, holds: holds, first: try value(first), second: try value(second)))
     }
 
-    @Test func `a view is a panel, has one under the key panel, or has none`() {
+    @Test func `A view is a panel, has one under the key panel, or has none`() {
         let panel: MessagePackValue = ["panel": 1, "title": "t", "of": [["kind": "space"]]]
         let expected = AnyPanel("t", [.space])
         #expect(PanelReader.panel(in: panel) == expected)
@@ -49,7 +49,7 @@ import Testing
         for other in others { #expect(PanelReader.panel(in: other) == nil) }
     }
 
-    @Test func `a panel of another version is not guessed at`() {
+    @Test func `A panel of another version is not guessed at`() {
         #expect(
             PanelReader.panel(in: ["panel": 2, "of": []])
                 == AnyPanel("", [.text("a panel of version 2; this renderer draws version 1", .bad)]))
@@ -69,12 +69,12 @@ import Testing
                 "the inputs of the field n differ by more than the typed value"
             ),
         ] as [(MessagePackValue, String)])
-    func `a node that cannot be understood says why in its place`(node: MessagePackValue, reason: String) {
+    func `A node that cannot be understood says why in its place`(node: MessagePackValue, reason: String) {
         let panel = PanelReader.panel(in: ["panel": 1, "of": [node, ["kind": "text", "text": "after"]]])
         #expect(panel.map { draw($0, width: 100) } == [reason, "after"])
     }
 
-    @Test func `what exceeds the limits is left out, and a text says so`() throws {
+    @Test func `What exceeds the limits is left out, and a text says so`() throws {
         var limits = PanelLimits()
         limits.nodes = 3
         #expect(draw(try read(Panel("", ["1", "2", "3", "4", "5"]), limits)) == ["1", "2", "3", "… and more"])

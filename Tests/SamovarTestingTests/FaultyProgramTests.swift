@@ -3,7 +3,7 @@ import SamovarTesting
 import Synchronization
 import Testing
 
-/// Programs that would go wrong in production, found in a unit test. One after the other, for two share what is outside.
+/// Programs that would go wrong in production, found in a unit test. One after the other, because two share what is outside.
 @Suite(.serialized) struct FaultyProgramTests {
     private let reports = Reports()
 

@@ -2,7 +2,7 @@ import SamovarCore
 import SamovarTesting
 import Testing
 
-/// What passes: each of these tests would fail by itself, for its store reports to Swift Testing.
+/// What passes: each of these tests would fail by itself, because its store reports to Swift Testing.
 @Suite struct TestStoreTests {
     @Test func `An input is applied at once, and its change of the state is expected in place`() throws {
         let store = try TestStore(Kiosk.self)

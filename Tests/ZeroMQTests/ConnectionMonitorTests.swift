@@ -2,7 +2,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct ConnectionMonitorTests {
-    @Test func tellsThatThePeerLeft() throws {
+    @Test func `Tells that the peer left`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("tcp://127.0.0.1:*")
@@ -21,7 +21,7 @@ import ZeroMQ
         #expect(try !monitor.connectionBroke())
     }
 
-    @Test func tellsThatNobodyListens() throws {
+    @Test func `Tells that nobody listens`() throws {
         let context = try Context()
         var dealer = try Socket(context, .dealer, options: .client)
         var monitor = try ConnectionMonitor(dealer, in: context)
@@ -29,7 +29,7 @@ import ZeroMQ
         try eventually { try monitor.connectionBroke() }
     }
 
-    @Test func mayOutliveItsSocket() throws {
+    @Test func `May outlive its socket`() throws {
         let context = try Context()
         let dealer = try Socket(context, .dealer, options: .client)
         var monitor: ConnectionMonitor? = try ConnectionMonitor(dealer, in: context)

@@ -2,7 +2,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct ContextTests {
-    @Test func closesOnceItsSocketsAreClosed() throws {
+    @Test func `Closes once its sockets are closed`() throws {
         let context = try Context()
         let socket = try Socket(context, .pair, options: .front)
         let error = #expect(throws: ZeroMQError.self) { try context.close() }
@@ -13,14 +13,14 @@ import ZeroMQ
         try context.close()
     }
 
-    @Test func makesNoSocketAfterClose() throws {
+    @Test func `Makes no socket after close`() throws {
         let context = try Context()
         try context.close()
         let error = #expect(throws: ZeroMQError.self) { _ = try Socket(context, .router, options: .front) }
         #expect(error?.code == .terminated)
     }
 
-    @Test func callersOfASharedContextHaveTheSame() throws {
+    @Test func `Callers of a shared context have the same`() throws {
         let first = try Context.shared()
         let second = try Context.shared()
         // Only sockets of one context find each other so.
@@ -45,7 +45,7 @@ import ZeroMQ
         #expect(try third.next() == [[2]])
     }
 
-    @Test func aSharedContextBeginsAnewAfterItsLastHolder() throws {
+    @Test func `A shared context begins anew after its last holder`() throws {
         for _ in 1...20 {
             let context = try Context.shared()
             let socket = try Socket(context, .dealer, options: .client)
@@ -56,7 +56,7 @@ import ZeroMQ
         }
     }
 
-    @Test func limitsItsSockets() throws {
+    @Test func `Limits its sockets`() throws {
         let context = try Context(maximumSockets: 1)
         let first = try Socket(context, .dealer, options: .client)
         let error = #expect(throws: ZeroMQError.self) { _ = try Socket(context, .dealer, options: .client) }
@@ -64,12 +64,12 @@ import ZeroMQ
         first.close()
     }
 
-    @Test(arguments: [-1, Int.max]) func refusesSenselessLimits(_ limit: Int) {
+    @Test(arguments: [-1, Int.max]) func `Refuses senseless limits`(_ limit: Int) {
         let error = #expect(throws: ZeroMQError.self) { _ = try Context(ioThreads: limit) }
         #expect(error?.description == "set ZMQ_IO_THREADS to \(limit): Invalid argument")
     }
 
-    @Test func closesWithUnsentMessages() throws {
+    @Test func `Closes with unsent messages`() throws {
         let context = try Context()
         var sender = try Socket(context, .pair, options: .front)
         var receiver = try Socket(context, .pair, options: .front)
@@ -81,7 +81,7 @@ import ZeroMQ
         try context.close()
     }
 
-    @Test func raisesTheDescriptorLimit() throws {
+    @Test func `Raises the descriptor limit`() throws {
         let limit = try raiseDescriptorLimit()
         #expect(limit.soft == min(limit.hard, DescriptorLimit.ceiling))
         #expect(try raiseDescriptorLimit() == limit)

@@ -3,7 +3,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct EndpointTests {
-    @Test func bindConflictNamesTheEndpoint() throws {
+    @Test func `Bind conflict names the endpoint`() throws {
         let context = try Context()
         var first = try Socket(context, .router, options: .front)
         try first.bind("tcp://127.0.0.1:*")
@@ -15,7 +15,7 @@ import ZeroMQ
         #expect(error?.description == "bind \(endpoint): Address already in use")
     }
 
-    @Test func unbindFreesTheEndpoint() throws {
+    @Test func `Unbind frees the endpoint`() throws {
         let context = try Context()
         var first = try Socket(context, .router, options: .front)
         try first.bind("tcp://127.0.0.1:*")
@@ -31,7 +31,7 @@ import ZeroMQ
         #expect(throws: ZeroMQError.self) { try first.unbind(endpoint) }
     }
 
-    @Test func nonsenseIsRefused() throws {
+    @Test func `Nonsense is refused`() throws {
         let context = try Context()
         var dealer = try Socket(context, .dealer, options: .client)
         let error = #expect(throws: ZeroMQError.self) { try dealer.connect("samovar") }
@@ -39,7 +39,7 @@ import ZeroMQ
         #expect(try dealer.lastEndpoint == "")
     }
 
-    @Test func ipcPathHasALimit() throws {
+    @Test func `Ipc path has a limit`() throws {
         let directory = try RuntimeDirectory()
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
@@ -56,14 +56,14 @@ import ZeroMQ
         #expect(connected?.description == "connect " + refusal)
     }
 
-    @Test func abstractNamesAreRefused() throws {
+    @Test func `Abstract names are refused`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         let error = #expect(throws: ZeroMQError.self) { try router.bind("ipc://@samovar") }
         #expect(error?.code == .invalidEndpoint)
     }
 
-    @Test func ipcFileIsForTheSameUserOnly() throws {
+    @Test func `Ipc file is for the same user only`() throws {
         let directory = try RuntimeDirectory()
         let context = try Context()
         var router = try Socket(context, .router, options: .admin)

@@ -3,7 +3,7 @@ import ZeroMQ
 
 /// What peers must not achieve.
 @Suite struct HostilePeerTests {
-    @Test func tooManyFramesAreThrownAway() throws {
+    @Test func `Too many frames are thrown away`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("tcp://127.0.0.1:*")
@@ -24,7 +24,7 @@ import ZeroMQ
         #expect(try router.next()[1...] == [[1], [2]])
     }
 
-    @Test func tooLargeFrameDisconnectsOnlyItsSender() throws {
+    @Test func `Too large frame disconnects only its sender`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("tcp://127.0.0.1:*")
@@ -47,7 +47,7 @@ import ZeroMQ
         #expect(try honest.next() == [[2]])
     }
 
-    @Test func routingIDsCannotBeGuessed() throws {
+    @Test func `Routing IDs cannot be guessed`() throws {
         // Without a seed the first router of every process gives 006b8b4567.
         let ids = try (0..<2).map { _ in try firstRoutingID() }
         #expect(ids[0] != ids[1])

@@ -28,7 +28,7 @@ import Testing
         Preset(name: "worker", kind: .dealer, options: .worker, frameBytes: 5 << 20, connects: true),
     ]
 
-    @Test(arguments: presets) func presetIsWhatLibzmqHas(_ preset: Preset) throws {
+    @Test(arguments: presets) func `Preset is what libzmq has`(_ preset: Preset) throws {
         let context = try Context()
         let socket = try Socket(context, preset.kind, options: preset.options)
         let handle = socket.handle
@@ -57,7 +57,7 @@ import Testing
         try expect(ZMQ_CONNECT_TIMEOUT, preset.connects ? 5000 : 0)
     }
 
-    @Test func refusedValueNamesItsOption() throws {
+    @Test func `Refused value names its option`() throws {
         let context = try Context()
         var options = SocketOptions.front
         options.handshakeTimeout = -1
@@ -67,7 +67,7 @@ import Testing
         try context.close()
     }
 
-    @Test func valueThatIsNotTakenOverIsAnError() throws {
+    @Test func `Value that is not taken over is an error`() throws {
         let context = try Context()
         let socket = try Socket(context, .dealer, options: .client)
         // libzmq rounds this option to tenths of a second.

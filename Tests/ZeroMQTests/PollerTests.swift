@@ -3,7 +3,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct PollerTests {
-    @Test func wakesFromAnotherThread() throws {
+    @Test func `Wakes from another thread`() throws {
         let wakeup = try Wakeup()
         var poller = Poller()
         let slot = poller.add(wakeup)
@@ -17,7 +17,7 @@ import ZeroMQ
         #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
     }
 
-    @Test func manySignalsAreOneWakeUp() throws {
+    @Test func `Many signals are one wake up`() throws {
         let wakeup = try Wakeup()
         var poller = Poller()
         _ = poller.add(wakeup)
@@ -27,7 +27,7 @@ import ZeroMQ
         #expect(try poller.wait(timeoutMilliseconds: -1) == 0)
     }
 
-    @Test func waitsForOneSignalAndNoLongerThanItMay() throws {
+    @Test func `Waits for one signal and no longer than it may`() throws {
         let wakeup = try Wakeup()
         var start = ContinuousClock.now
         wakeup.wait(microseconds: 5_000)
@@ -42,7 +42,7 @@ import ZeroMQ
         #expect(try poller.wait(timeoutMilliseconds: 0) == 1)
     }
 
-    @Test func tellsSlotsApart() throws {
+    @Test func `Tells slots apart`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("inproc://slots")
@@ -72,7 +72,7 @@ import ZeroMQ
         expect(!poller.isReadable(wakeupSlot))
     }
 
-    @Test func skipsAClosedSocketUntilItIsReplaced() throws {
+    @Test func `Skips a closed socket until it is replaced`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("inproc://replaced")
@@ -89,7 +89,7 @@ import ZeroMQ
         expect(poller.isWritable(slot))
     }
 
-    @Test func waitsAsLongAsAsked() throws {
+    @Test func `Waits as long as asked`() throws {
         var poller = Poller()
         _ = poller.add(try Wakeup())
         let start = ContinuousClock.now

@@ -2,7 +2,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct PublishingTests {
-    @Test func subscriberGetsItsTopicOnly() throws {
+    @Test func `Subscriber gets its topic only`() throws {
         let context = try Context()
         var publisher = try Socket(context, .publisher, options: .view)
         try publisher.bind("tcp://127.0.0.1:*")
@@ -23,7 +23,7 @@ import ZeroMQ
         while let message = try subscriber.receive() { #expect(message.frames == [topic, [2]]) }
     }
 
-    @Test func `an extended publisher is told of each new topic and of each that is gone, once`() throws {
+    @Test func `An extended publisher is told of each new topic and of each that is gone, once`() throws {
         let context = try Context()
         var publisher = try Socket(context, .extendedPublisher, options: .view)
         try publisher.bind("tcp://127.0.0.1:*")
@@ -60,7 +60,7 @@ import ZeroMQ
     }
 
     /// The publisher never blocks, although its reports are left where they are.
-    @Test func `an extended publisher drops what a subscriber does not take`() throws {
+    @Test func `An extended publisher drops what a subscriber does not take`() throws {
         let context = try Context()
         var publisher = try Socket(context, .extendedPublisher, options: .view)
         try publisher.bind("tcp://127.0.0.1:*")
@@ -75,7 +75,7 @@ import ZeroMQ
         for _ in 0..<200 { #expect(try publisher.send([0], large) == .sent) }
     }
 
-    @Test func longestTopicArrives() throws {
+    @Test func `Longest topic arrives`() throws {
         let context = try Context()
         var publisher = try Socket(context, .publisher, options: .view)
         try publisher.bind("tcp://127.0.0.1:*")
@@ -95,7 +95,7 @@ import ZeroMQ
         ([1], "subscribe: the topic does not end in 0x00"),
         ([], "subscribe: the topic does not end in 0x00"),
     ])
-    func refusesTopic(_ topic: [UInt8], _ text: String) throws {
+    func `Refuses topic`(_ topic: [UInt8], _ text: String) throws {
         let context = try Context()
         var subscriber = try Socket(context, .subscriber, options: .subscriber)
         let error = #expect(throws: ZeroMQError.self) { try subscriber.subscribe(topic) }
@@ -103,7 +103,7 @@ import ZeroMQ
         #expect(error?.description == text)
     }
 
-    @Test func onlySubscribersSubscribe() throws {
+    @Test func `Only subscribers subscribe`() throws {
         let context = try Context()
         var dealer = try Socket(context, .dealer, options: .client)
         #expect(throws: ZeroMQError.self) { try dealer.subscribe([0]) }

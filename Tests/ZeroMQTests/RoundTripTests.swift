@@ -25,20 +25,25 @@ import ZeroMQ
         expect(nothing == nil)
     }
 
-    @Test func inproc() throws {
+    @Test func `Inproc`() throws {
         try exchange(over: "inproc://round-trip")
     }
 
-    @Test func ipc() throws {
+    @Test func `Ipc`() throws {
         let directory = try RuntimeDirectory()
         try exchange(over: "ipc://\(directory.path)/front")
     }
 
-    @Test func tcp() throws {
+    @Test func `Tcp`() throws {
         try exchange(over: "tcp://127.0.0.1:*")
     }
 
-    @Test func framesAreReadInPlace() throws {
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/net/if_inet6"), "this machine has no IPv6"))
+    func `tcp over IPv6`() throws {
+        try exchange(over: "tcp://[::1]:*")
+    }
+
+    @Test func `Frames are read in place`() throws {
         let context = try Context()
         var left = try Socket(context, .pair, options: .front)
         var right = try Socket(context, .pair, options: .front)

@@ -2,14 +2,14 @@ import Testing
 import ZeroMQ
 
 @Suite struct SendingTests {
-    @Test func routerKnowsNoStranger() throws {
+    @Test func `Router knows no stranger`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("tcp://127.0.0.1:*")
         #expect(try router.send([0, 1, 2, 3, 4], [1], [2]) == .unreachable)
     }
 
-    @Test func fullQueueWouldBlock() throws {
+    @Test func `Full queue would block`() throws {
         let context = try Context()
         var options = SocketOptions.front
         options.sendHighWaterMark = 2
@@ -32,7 +32,7 @@ import ZeroMQ
         #expect(try dealer.next() == [[42], [0]])
     }
 
-    @Test func nobodyConnectedWouldBlock() throws {
+    @Test func `Nobody connected would block`() throws {
         let context = try Context()
         var dealer = try Socket(context, .dealer, options: .client)
         // Port 1 of the loopback: nobody listens there.
@@ -40,7 +40,7 @@ import ZeroMQ
         #expect(try dealer.send([1], [2]) == .wouldBlock)
     }
 
-    @Test func peerThatLeftWouldBlock() throws {
+    @Test func `Peer that left would block`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("tcp://127.0.0.1:*")
@@ -59,7 +59,7 @@ import ZeroMQ
         #expect(try successor.send(peer, [1]) == .unreachable)
     }
 
-    @Test func clientThatLeftIsUnreachable() throws {
+    @Test func `Client that left is unreachable`() throws {
         let context = try Context()
         var router = try Socket(context, .router, options: .front)
         try router.bind("tcp://127.0.0.1:*")
@@ -72,7 +72,7 @@ import ZeroMQ
         try eventually { try router.send(peer, [1]) == .unreachable }
     }
 
-    @Test func subscriberCannotSend() throws {
+    @Test func `Subscriber cannot send`() throws {
         let context = try Context()
         var subscriber = try Socket(context, .subscriber, options: .subscriber)
         let error = #expect(throws: ZeroMQError.self) { _ = try subscriber.send([1]) }

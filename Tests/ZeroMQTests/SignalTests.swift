@@ -3,7 +3,7 @@ import ZeroMQ
 
 /// Serialized: the storms count the signals of the whole process.
 @Suite(.serialized) struct SignalTests {
-    @Test func signalsDoNotShortenAWait() throws {
+    @Test func `Signals do not shorten a wait`() throws {
         var poller = Poller()
         _ = poller.add(try Wakeup())
         let signals = try underSignalStorm { () throws in
@@ -16,7 +16,7 @@ import ZeroMQ
         #expect(signals > 10)
     }
 
-    @Test func signalsDoNotDisturbAnExchange() throws {
+    @Test func `Signals do not disturb an exchange`() throws {
         let signals = try underSignalStorm { () throws in
             for _ in 0..<10 {
                 let context = try Context()

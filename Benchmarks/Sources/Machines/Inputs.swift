@@ -32,7 +32,7 @@ struct Inputs: ~Copyable {
         _ = store.takeActions()
     }
 
-    private static func route(_ number: Int) -> Route { Route(door: .front, id: [1, UInt8(number)]) }
+    private static func route(_ number: Int) -> Route { Route(listener: .front, id: [1, UInt8(number)]) }
 
     /// Nanoseconds of the store for each input.
     mutating func run(total: Int) -> Double {

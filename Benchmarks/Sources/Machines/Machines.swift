@@ -63,7 +63,7 @@ struct Pair<Message: RoundTripMessage, Effect: NumberedEffect>: ~Copyable {
     private var worker: WorkerMachine
     private let effects = ValueCodec<Effect>(MessagePackEncoder(), MessagePackDecoder(lenient: true))
     private let messages = ValueCodec<Message>(MessagePackEncoder(), MessagePackDecoder())
-    private let route = Route(door: .work, id: [1])
+    private let route = Route(listener: .work, id: [1])
     private let total: Int
     private var answered = 0
     private var toStore: [[[UInt8]]] = []
@@ -145,7 +145,7 @@ struct Pair<Message: RoundTripMessage, Effect: NumberedEffect>: ~Copyable {
         for action in actions {
             switch action {
             case .send(let envelope): toStore.append(envelope.parts)
-            case .start(let task): jobs.append(task)
+            case .start(let task, _): jobs.append(task)
             case .note, .connect, .disconnect, .cancel, .acknowledged, .refused, .stop: break
             }
         }

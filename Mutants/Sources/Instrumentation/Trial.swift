@@ -1,6 +1,6 @@
-import Foundation
+public import Foundation
 
-/// What judges a change, the cheapest first.
+/// What judges a change.
 public struct Trial: Sendable {
     /// Who noticed a change, and how.
     public struct Notice: Sendable {
@@ -9,6 +9,11 @@ public struct Trial: Sendable {
         public let invariant: String?
         public let seed: Int?
 
+        /// No promise was broken, but worlds took another course than the one that a test of the simulator has recorded.
+        public static let courses = Notice("only another course")
+
+        public var isOnlyCourses: Bool { text == Self.courses.text }
+
         init(_ text: String, invariant: String? = nil, seed: Int? = nil) {
             self.text = text
             self.invariant = invariant
@@ -16,46 +21,78 @@ public struct Trial: Sendable {
         }
     }
 
-    private let workplace: Workplace
+    /// What came of some worlds: who noticed the change, or, if nobody did, a digest of the courses that they took.
+    public struct Outcome: Sendable {
+        public let notice: Notice?
+        public let courses: String
 
-    public init(_ workplace: Workplace) { self.workplace = workplace }
+        public init(notice: Notice? = nil, courses: String = "") {
+            self.notice = notice
+            self.courses = courses
+        }
+    }
+
+    private let workplace: Workplace
+    /// Where each process notes which places it reaches.
+    private let reached: URL?
+
+    /// - Parameter reached: a file with a byte for each number, in which those are set whose places are reached.
+    public init(_ workplace: Workplace, reached: URL? = nil) {
+        self.workplace = workplace
+        self.reached = reached
+    }
 
     /// Far more than any of them takes. A process that is behind others has the time of the processor, if not that of the clock.
     private static func limits(processorSeconds: Int) -> ChildProcess.Limits {
         ChildProcess.Limits(seconds: Double(processorSeconds) * 8, processorSeconds: processorSeconds, bytes: 6_000_000_000)
     }
 
-    /// Nil if no seed from 1 on shows it.
-    public func simulate(_ change: String, seeds: Int) throws -> Notice? {
-        try simulator(change, ["\(seeds)"], processorSeconds: 30 + seeds / 4)
+    private func environment(_ change: String) -> [String: String] {
+        var environment = ["SAMOVAR_MUTANT": change, "NO_COLOR": "1"]
+        if let reached { environment["SAMOVAR_REACHED"] = reached.path(percentEncoded: false) }
+        return environment
+    }
+
+    /// A notice if one of these seeds breaks a promise.
+    public func simulate(_ change: String, seeds: ClosedRange<Int>) throws -> Outcome {
+        try simulator(change, ["\(seeds.lowerBound)", "\(seeds.upperBound)"], processorSeconds: 30 + seeds.count / 4)
     }
 
     /// Nil if no crash in the small world shows it.
     public func simulateExhaustively(_ change: String) throws -> Notice? {
-        try simulator(change, ["exhaustive"], processorSeconds: 90)
+        try simulator(change, ["exhaustive"], processorSeconds: 90).notice
     }
 
-    private func simulator(_ change: String, _ arguments: [String], processorSeconds: Int) throws -> Notice? {
+    private func simulator(_ change: String, _ arguments: [String], processorSeconds: Int) throws -> Outcome {
         let run = try ChildProcess.run(
-            workplace.simulator, arguments, environment: ["SAMOVAR_MUTANT": change],
+            workplace.simulator, arguments, environment: environment(change),
             limits: Self.limits(processorSeconds: processorSeconds))
         let last = run.lastLine
         switch run.end {
-        case .exited(0): return nil
+        case .exited(0): return Outcome(courses: last)
         case .exited(70):
             let found = last.firstMatch(of: /^(I\d+) (?:seed (\d+))?/)
-            return Notice("simulator: \(last)", invariant: found.map { String($0.1) }, seed: found?.2.flatMap { Int($0) })
-        case .late: return Notice("simulator: takes too long")
-        case .exited, .signalled, .stopped: return Notice("simulator: crash: \(run.crash)")
+            return Outcome(notice: Notice("simulator: \(last)", invariant: found.map { String($0.1) }, seed: found?.2.flatMap { Int($0) }))
+        case .late: return Outcome(notice: Notice("simulator: takes too long"))
+        case .exited, .signalled, .stopped: return Outcome(notice: Notice("simulator: crash: \(run.crash)"))
         }
     }
 
-    /// The tests of the protocol; nil if all pass.
-    public func test(_ change: String) throws -> Notice? {
-        // The first issue is enough. What compares a document with the text of the sources sees how they were changed, not what they do.
+    /// The suites of tests, by name.
+    public func suites() throws -> [String] {
+        let run = try ChildProcess.run(workplace.tests, ["--testing-library", "swift-testing", "--list-tests"])
+        let lines = run.output.split(separator: "\n")
+        let names = lines.compactMap { $0.wholeMatch(of: /SamovarProtocolTests\.(\w+)\/.*/).map { String($0.1) } }
+        // What compares a document with the text of the sources sees how they were changed, not what they do.
+        return Set(names).subtracting(["TableTests"]).sorted()
+    }
+
+    /// Tests of the protocol; nil if all pass.
+    public func test(_ change: String, suites: [String]) throws -> Notice? {
+        let filter = "^SamovarProtocolTests\\.(\(suites.joined(separator: "|")))/"
+        // The first issue is enough.
         let run = try ChildProcess.run(
-            workplace.tests, ["--testing-library", "swift-testing", "--skip", "TableTests"],
-            environment: ["SAMOVAR_MUTANT": change, "NO_COLOR": "1"],
+            workplace.tests, ["--testing-library", "swift-testing", "--filter", filter], environment: environment(change),
             limits: Self.limits(processorSeconds: 120), stop: " recorded an issue ")
         switch run.end {
         case .exited(0): return nil

@@ -13,8 +13,11 @@ public enum Rules {
 
     public static func isChanged(_ file: String) -> Bool {
         guard let folder = file.split(separator: "/").first, folders.contains(String(folder)) else { return false }
-        return !files.contains(file) && !file.hasSuffix("Settings.swift")
+        return !files.contains(file) && !file.hasSuffix("\(settings).swift")
     }
+
+    /// The types, and the ends of the names of files, that hold sizes and times with their defaults.
+    static let settings = "Settings"
 
     /// Calls that are left alone, with everything in their arguments.
     static let calls: Set<String> = [

@@ -16,10 +16,12 @@ struct MutantsCommand: ParsableCommand {
     }
 
     @Option(name: .long, help: "How many mutants.") var count = 60
-    @Option(name: .long, help: "Which ones; drawn and printed if not given.") var seed: UInt64?
+    @Option(name: .long, help: "Which ones; drawn and printed if not given. Several have one build, and a tally each.") var seed:
+        [UInt64] = []
     @Option(name: .long, help: "Seeds of one virtual minute for each mutant, at most.") var worlds = 300
     @Option(name: .long, help: "How many run at once.") var jobs = ProcessInfo.processInfo.activeProcessorCount
     @Option(name: .long, help: "The checkout.") var root = "."
+    @Option(name: .long, help: "Only of files whose path begins so, such as Store/.") var below = ""
     @Flag(name: .long, help: "Print every mutant that there is, and run none.") var list = false
 
     func validate() throws {
@@ -30,45 +32,45 @@ struct MutantsCommand: ParsableCommand {
         let workplace = Workplace(root: URL(filePath: root).standardizedFileURL, name: "mutants")
         let sources = try Sources(in: workplace.root)
         let all = sources.mutants
+        let wanted = all.filter { $0.file.hasPrefix(below) }
         if list {
-            for mutant in all { say(mutant.line(of: nil)) }
-            return say("\(all.count) mutants")
+            for mutant in wanted { say(mutant.line(of: nil)) }
+            return say("\(wanted.count) mutants")
         }
         let judged = try JudgedMutants(in: workplace.root)
         for key in judged.keys(without: all) { complain("Mutants/judged.md: there is no “\(key)” any more") }
 
-        let seed = seed ?? UInt64.random(in: 1...999_999)
-        say("seed \(seed): \(min(count, all.count)) of \(all.count) mutants; \(jobs) at once")
-        var draw = Draw(seed: seed)
+        let seeds = seed.isEmpty ? [UInt64.random(in: 1...999_999)] : seed
         let start = ContinuousClock.now
-        let drawn = try Preparation(workplace, sources, jobs: jobs).build(draw.shuffled(all), count: count)
-        let trial = Trial(workplace)
-        // Of sources that nobody has changed, nothing may be noticed.
-        if let notice = try trial.all("0", worlds: worlds) { throw Failure("without any change: \(notice.text)") }
+        let orders = seeds.map { seed in
+            var draw = Draw(seed: seed)
+            return draw.shuffled(wanted)
+        }
+        let runs = try Preparation(workplace, sources, jobs: jobs).build(orders, count: count)
+        let largest = runs.joined().map(\.number).max() ?? 0
+        let askers = try Askers(in: workplace, count: largest, worlds: worlds, jobs: jobs)
         say("built and tried without a change in \(start.duration(to: .now).minutes)")
 
-        let tally = Tally(judged)
-        try inParallel(drawn, jobs: jobs) { [worlds] number, mutant in
-            try trial.all("\(number)", worlds: worlds)
-        } each: { entry, notice in
-            tally.enter(entry.mutant, number: entry.number, notice)
+        var hasUnjudged = false
+        for (seed, drawn) in zip(seeds, runs) {
+            say("\nseed \(seed): \(drawn.count) of \(wanted.count) mutants; \(jobs) at once")
+            let start = ContinuousClock.now
+            let tally = Tally(judged)
+            try inParallel(drawn, jobs: jobs) { number, _ in
+                try askers.judge(number)
+            } each: { entry, notice in
+                tally.enter(entry.mutant, number: entry.number, notice, isReached: askers.isReached(entry.number))
+            }
+            tally.summarise(after: start.duration(to: .now))
+            hasUnjudged = hasUnjudged || tally.hasUnjudged
         }
-        tally.summarise(after: start.duration(to: .now))
-        if tally.hasUnjudged { throw ExitCode(70) }
+        if hasUnjudged { throw ExitCode(70) }
     }
 }
 
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
-}
-
-extension Trial {
-    /// Most are noticed by the first worlds, and most of the others by the tests; nil if nobody notices.
-    func all(_ change: String, worlds: Int) throws -> Notice? {
-        try simulate(change, seeds: min(worlds, 20)) ?? test(change) ?? simulate(change, seeds: worlds)
-            ?? simulateExhaustively(change)
-    }
 }
 
 extension Duration {

@@ -16,31 +16,38 @@ struct Preparation {
         self.jobs = jobs
     }
 
-    /// Takes the first ones that compile, as many as are wanted; the number of a mutant is its place in the order, from 1 on.
-    func build(_ order: [Mutant], count: Int) throws -> [(number: Int, mutant: Mutant)] {
-        var taken = order.prefix(count).enumerated().map { (number: $0.offset + 1, mutant: $0.element) }
-        var next = taken.count
+    /// Of each order, takes the first ones that compile, as many as are wanted. Each has a number of its own, which says where it stands in
+    /// which order.
+    func build(_ orders: [[Mutant]], count: Int) throws -> [[(number: Int, mutant: Mutant)]] {
+        var runs = orders.indices.map { index in orders[index].indices.prefix(count).map { numbered($0, index, orders) } }
+        var next = runs.map(\.count)
         for _ in 1...Self.attempts {
-            let instrumented = sources.instrumented(taken)
+            let instrumented = sources.instrumented(runs.flatMap(\.self))
             try workplace.fill(replacing: instrumented.mapValues(\.text))
             let errors = try workplace.build(withTests: true, jobs: jobs)
-            if errors.isEmpty { return taken }
+            if errors.isEmpty { return runs }
             var reasons: [Int: String] = [:]
             for error in errors {
                 let suspects = instrumented[error.path]?.suspects(line: error.line, column: error.column) ?? []
                 for number in suspects { reasons[number] = error.text }
             }
             guard !reasons.isEmpty else { throw Failure("no mutant explains this: \(errors[0])") }
-            for (number, mutant) in taken {
-                if let reason = reasons[number] { say("\(mutant.line(of: number)): does not compile: \(reason)") }
-            }
-            taken.removeAll { reasons[$0.number] != nil }
-            while taken.count < count, next < order.count {
-                taken.append((next + 1, order[next]))
-                next += 1
+            for index in runs.indices {
+                for (number, mutant) in runs[index] {
+                    if let reason = reasons[number] { say("\(mutant.line(of: number)): does not compile: \(reason)") }
+                }
+                runs[index].removeAll { reasons[$0.number] != nil }
+                while runs[index].count < count, next[index] < orders[index].count {
+                    runs[index].append(numbered(next[index], index, orders))
+                    next[index] += 1
+                }
             }
         }
         throw Failure("after \(Self.attempts) builds there are still mutants that do not compile")
+    }
+
+    private func numbered(_ place: Int, _ index: Int, _ orders: [[Mutant]]) -> (number: Int, mutant: Mutant) {
+        (orders[..<index].reduce(1) { $0 + $1.count } + place, orders[index][place])
     }
 }
 

@@ -7,6 +7,8 @@ import Synchronization
 final class Tally: Sendable {
     private struct Counts {
         var noticed = 0
+        /// Of those, by their courses alone.
+        var byCourses = 0
         var survivors: [Mutant] = []
         var judged: [JudgedMutants.Verdict: [(mutant: Mutant, reason: String)]] = [:]
         /// Judged to survive, and noticed.
@@ -19,11 +21,12 @@ final class Tally: Sendable {
     init(_ judged: JudgedMutants) { self.judged = judged }
 
     /// Prints a line of it.
-    func enter(_ mutant: Mutant, number: Int, _ notice: Trial.Notice?) {
+    func enter(_ mutant: Mutant, number: Int, _ notice: Trial.Notice?, isReached: Bool) {
         let entry = judged[mutant]
         counts.withLock { counts in
-            if notice != nil {
+            if let notice {
                 counts.noticed += 1
+                if notice.isOnlyCourses { counts.byCourses += 1 }
                 if entry != nil { counts.refuted.append(mutant) }
             } else if let entry {
                 counts.judged[entry.verdict, default: []].append((mutant, entry.reason))
@@ -31,7 +34,8 @@ final class Tally: Sendable {
                 counts.survivors.append(mutant)
             }
         }
-        let end = notice.map { String($0.text.prefix(200)) } ?? entry.map { "SURVIVED (\($0.verdict.rawValue))" } ?? "SURVIVED"
+        let survived = isReached ? "SURVIVED" : "SURVIVED, for nobody comes there"
+        let end = notice.map { String($0.text.prefix(200)) } ?? entry.map { "\(survived) (\($0.verdict.rawValue))" } ?? survived
         say("\(mutant.line(of: number)) → \(end)")
     }
 
@@ -58,7 +62,7 @@ final class Tally: Sendable {
             say(
                 """
 
-                \(counts.noticed) noticed, \(others) survived, \(equivalent) equivalent; of those that are not equivalent \
+                \(counts.noticed) noticed, \(counts.byCourses) of them only by the course of worlds, \(others) survived, \(equivalent) equivalent; of those that are not equivalent \
                 \(share.formatted(.number.precision(.fractionLength(1)))) % were noticed; \(time.minutes)
                 """)
         }

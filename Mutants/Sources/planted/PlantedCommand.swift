@@ -40,7 +40,7 @@ struct PlantedCommand: ParsableCommand {
         let trial = Trial(workplace)
         let missed = Latch()
         try inParallel(bugs, jobs: jobs) { [seeds] bug in
-            try trial.simulate(bug.name, seeds: seeds)
+            try trial.simulate(bug.name, seeds: 1...seeds).notice
         } each: { [seeds] bug, notice in
             if notice == nil { missed.set() }
             let found = notice.map { $0.invariant ?? $0.text } ?? "–"

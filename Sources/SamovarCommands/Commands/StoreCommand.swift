@@ -83,11 +83,12 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
     func run() async throws {
         let settings = try options.settings(seed.flags)
         let logger = settings.logger("store")
-        let configuration = StoreConfiguration(
+        var configuration = StoreConfiguration(
             dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
             acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp, retain: settings.retain,
             settings: settings.store)
+        configuration.goodbye = settings.goodbye
         let store = try Store<App.Program>(configuration, logger: logger, engine: App.engine)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.

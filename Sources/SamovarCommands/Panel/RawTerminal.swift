@@ -4,7 +4,7 @@ import Synchronization
 /// Takes the terminal for a whole-screen picture, and gives it back as it was: at the end, when the process is stopped, and when it
 /// dies of anything but SIGKILL. One at a time.
 ///
-/// The settings that signal handlers need are globals, for a handler has no other way to them.
+/// The settings that signal handlers need are globals, because a handler has no other way to them.
 struct RawTerminal: ~Copyable {
     /// Whether both ends are a terminal: keys come from there, and a picture can go there.
     static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }

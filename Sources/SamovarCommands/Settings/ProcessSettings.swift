@@ -30,6 +30,8 @@ struct ProcessSettings: Equatable, Sendable {
     /// The newest turns that the journal keeps at least; nil keeps all.
     var retain: Int?
     var store = StoreSettings()
+    /// How long a store keeps the connections after GOODBYE.
+    var goodbye = Duration.seconds(1)
     /// What a person should know and what is no error, such as a misspelt variable.
     var warnings: [String] = []
 
@@ -62,6 +64,7 @@ struct ProcessSettings: Equatable, Sendable {
         settings.workers = try reader.integer("workers", in: 0...1_024)
         settings.retain = try reader.integer("retain", in: 1...1_000_000_000_000)
         try settings.store.read(from: &reader)
+        if let seconds = try reader.integer("store.goodbyeSeconds", in: 0...60) { settings.goodbye = .seconds(seconds) }
         settings.warnings = try reader.finish()
         return settings
     }

@@ -19,7 +19,7 @@ public func escapeForTerminal(_ text: String) -> String {
 
 /// An escaped text of at most `limit` Unicode scalars, the last one being “…” if something was cut.
 ///
-/// Scalars are counted, not characters, for one character may have any number of accents.
+/// Scalars are counted, not characters, because one character may have any number of accents.
 func shortened(_ text: String, to limit: Int) -> String {
     let escaped = escapeForTerminal(String(text.unicodeScalars.prefix(limit + 1)))
     guard escaped.unicodeScalars.count > limit else { return escaped }

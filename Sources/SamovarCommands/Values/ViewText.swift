@@ -4,7 +4,7 @@ import SamovarTerminal
 /// A view of any program as text for people.
 ///
 /// It knows nothing of the program's types: maps become rows, arrays bullets, a panel is drawn. Every text of the view is escaped with
-/// ``escapeForTerminal(_:)``, for a view shows what strangers have typed.
+/// ``escapeForTerminal(_:)``, because a view shows what strangers have typed.
 public enum ViewText {
     /// Elements of one array that are shown.
     static let maximumElements = 20

@@ -58,7 +58,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
 
     // MARK: One pass
 
-    /// In a process of its own, for a process has one hash seed. They run one after the other, since each locks the folder.
+    /// In a process of its own, because a process has one hash seed. They run one after the other, since each locks the folder.
     private static func report(
         _ executable: String, _ folder: String, _ plan: VerificationPlan
     ) async throws -> VerificationReport {

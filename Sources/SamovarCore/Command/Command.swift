@@ -27,7 +27,7 @@ public struct Command<P: Program>: Equatable, Sendable {
     }
 
     @usableFromInline package let orders: Orders
-    // Stands beside the orders, for it is asked of each command, and to look into an order would count its references.
+    // Kept beside the orders: to match on them would retain an order.
     /// Whether it orders an effect and nothing else.
     @usableFromInline package let isOneEffect: Bool
 

@@ -4,7 +4,7 @@ public enum PanelFormat {
     public static let version = 1
 }
 
-/// The encoded form is written out, not synthesised, for it is read by renderers and written by programs in other languages. Every
+/// The encoded form is written out, not synthesised, because it is read by renderers and written by programs in other languages. Every
 /// node is a map with its `kind`. See `docs/panel.md`.
 extension Panel: Codable where Input: Codable {
     private enum Key: String, CodingKey {

@@ -37,7 +37,7 @@ public struct AdminClient: Sendable {
             .request(AdminRequest(id: .random(in: 1 ... .max), verb: verb, arguments: arguments)), timeline: .zero)
         var wasSent = false
         while ContinuousClock.now < deadline {
-            // A new socket for each attempt, for none of ours reconnects by itself.
+            // A new socket for each attempt, because none of ours reconnects by itself.
             var poller = Poller()
             var socket = PeerSocket(context, options: .client, address: endpoint.admin)
             try socket.connect(&poller)

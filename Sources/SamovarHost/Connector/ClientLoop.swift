@@ -225,7 +225,10 @@ struct ClientLoop: ~Copyable {
             case .requestView(let turn, let timeline):
                 tell(.resyncing)
                 try perform(ask(for: turn, of: timeline, now), &front, &feed, &poller, now)
-            case .stale: tell(.stale)
+            case .stale:
+                // Nothing comes through it any more, and a store that ends waits until it is closed.
+                feed.disconnect(&poller)
+                tell(.stale)
             case .live: tell(.live)
             case .idle(let turn): tell(.idle(turn: turn))
             case .note(let text): client.logger.debug("\(text)")

@@ -14,7 +14,7 @@ import Darwin
 ///
 /// `FILE.lock` is locked while a process uses it, and stays: two processes with one session would take each other's answers.
 /// The file is written anew, as small as it can be, when it is opened and when it has grown; a crash leaves the old or the
-/// new one. A last write that was cut off is left out, for nobody was told of it; other damage is an error.
+/// new one. A last write that was cut off is left out, because nobody was told of it; other damage is an error.
 final class OutboxFile {
     let path: String
     private(set) var outbox: ClientOutbox

@@ -19,10 +19,7 @@ struct ViewSocket: ~Copyable {
     }
 
     mutating func connect(_ poller: inout Poller) throws {
-        if let slot { poller.remove(slot) }
-        if let monitorSlot { poller.remove(monitorSlot) }
-        monitor = nil
-        socket = nil
+        disconnect(&poller)
         var socket = try Socket(context, .subscriber, options: .subscriber)
         try socket.subscribe(viewTopic(of: instance))
         let monitor = try ConnectionMonitor(socket, in: context)
@@ -31,6 +28,13 @@ struct ViewSocket: ~Copyable {
         if let monitorSlot { poller.replace(monitorSlot, with: monitor) } else { monitorSlot = poller.add(monitor) }
         self.socket = consume socket
         self.monitor = consume monitor
+    }
+
+    mutating func disconnect(_ poller: inout Poller) {
+        if let slot { poller.remove(slot) }
+        if let monitorSlot { poller.remove(monitorSlot) }
+        monitor = nil
+        socket = nil
     }
 
     mutating func connectionBroke() throws(ZeroMQError) -> Bool {

@@ -14,7 +14,7 @@ enum JournalCopy {
     static func export(
         _ source: SQLiteJournal, through turn: Int, to folder: String, progress: (Int) throws(JournalError) -> Void
     ) throws {
-        let draft = try JournalDraft(at: folder, from: source, as: .same)
+        let draft = try JournalBuilder(at: folder, from: source, as: .same)
         do {
             for (name, value) in try source.facts() { try draft.record(value, as: name) }
             try copy(source, through: turn, into: draft, progress: progress)
@@ -32,7 +32,7 @@ enum JournalCopy {
         of source: SQLiteJournal, through turn: Int, and part: Batch?, in folder: DataFolder
     ) throws -> Timeline {
         let timeline = Timeline(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-        let draft = try JournalDraft(at: folder.replacement, from: source, as: .new)
+        let draft = try JournalBuilder(at: folder.replacement, from: source, as: .new)
         do {
             let old = try JournalSalvage.timeline(of: source)
             for (name, value) in try source.facts() { try draft.record(value, as: name) }
@@ -49,9 +49,36 @@ enum JournalCopy {
         return timeline
     }
 
+    /// Builds the replacement of a folder's journal from a snapshot and what follows it, as if the turns before had been trimmed.
+    ///
+    /// - Parameter isWhole: whether nothing is lost at its end. Then it is the same journal, and the same timeline: all that peers
+    ///   remember of it holds.
+    static func rest(
+        of source: SQLiteJournal, _ rest: JournalExamination.Rest, isWhole: Bool, in folder: DataFolder
+    ) throws -> Timeline {
+        let old = try JournalSalvage.timeline(of: source)
+        let timeline = isWhole ? old : Timeline(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+        let draft = try JournalBuilder(at: folder.replacement, from: source, as: isWhole ? .same : .new, behind: rest.snapshot)
+        do {
+            for (name, value) in try source.facts() { try draft.record(value, as: name) }
+            if !isWhole {
+                try draft.record(timeline.factBytes, as: OpenedJournal.Fact.timeline)
+                try draft.record(Array("turn \(rest.last) of timeline \(old)".utf8), as: OpenedJournal.Fact.ancestor)
+            }
+            try copy(source, behind: rest.snapshot, through: rest.last, into: draft) { _ in }
+            try copySnapshots(of: source, from: rest.snapshot, into: draft)
+            try draft.finish()
+        } catch {
+            try draft.discard()
+            throw error
+        }
+        return timeline
+    }
+
     /// Copies the whole batches up to a turn.
     static func copy(
-        _ source: SQLiteJournal, through turn: Int, into draft: JournalDraft, progress: (Int) throws(JournalError) -> Void
+        _ source: SQLiteJournal, behind begin: Int? = nil, through turn: Int, into draft: JournalBuilder,
+        progress: (Int) throws(JournalError) -> Void
     ) throws {
         struct Enough: Error {}
         var piece: [Batch] = []
@@ -64,7 +91,7 @@ enum JournalCopy {
         }
         do {
             // Read one by one: what comes after the last of them may be damaged.
-            let problem = try source.examine { batch in
+            let problem = try source.examine(behind: begin) { batch in
                 guard batch.last <= turn else { throw Enough() }
                 piece.append(batch)
                 size += batch.bytes.count
@@ -76,8 +103,8 @@ enum JournalCopy {
     }
 
     /// Damaged ones stay behind: a snapshot is a cache.
-    static func copySnapshots(of source: SQLiteJournal, into draft: JournalDraft) throws {
-        for turn in try source.snapshots() where turn <= draft.last {
+    static func copySnapshots(of source: SQLiteJournal, from begin: Int = 0, into draft: JournalBuilder) throws {
+        for turn in try source.snapshots() where turn >= begin && turn <= draft.last {
             do throws(JournalError) {
                 try draft.save(try source.snapshot(at: turn))
             } catch {

@@ -7,6 +7,16 @@ import SQLiteJournal
 ///
 /// That the program still does what the journal says is told by a replay.
 public struct JournalExamination: Sendable {
+    /// A sound snapshot behind the damage, and the sound batches after it.
+    public struct Rest: Sendable {
+        /// Of the snapshot.
+        public let snapshot: Int
+        /// The first turn of the batches that are kept with it.
+        public let first: Int
+        /// The last turn that can be kept.
+        public let last: Int
+    }
+
     /// What is to be said of one snapshot.
     public struct SnapshotFinding: Sendable {
         /// Whose state it is.
@@ -33,10 +43,15 @@ public struct JournalExamination: Sendable {
     public internal(set) var bytes = 0
     /// Newest first.
     public internal(set) var snapshots: [SnapshotFinding] = []
+    /// What is left behind the first bad batch; nil if there is no such batch, or nothing behind it is of use.
+    public internal(set) var rest: Rest?
     /// What makes a store refuse the journal, the first bad batch among it.
     public internal(set) var problems: [String] = []
     /// What is odd and does no harm.
     public internal(set) var warnings: [String] = []
+
+    /// Timeline and secret cannot be read: nobody can go on without them.
+    private var hasLostFacts = false
 
     /// Whether a store would take it.
     public var isSound: Bool { problems.isEmpty }
@@ -44,7 +59,8 @@ public struct JournalExamination: Sendable {
     /// The last turn that a salvage can keep; nil if it can keep nothing. A trimmed journal is of use only with a snapshot from
     /// which its batches go on.
     public var salvageable: Int? {
-        guard sound > 0 else { return nil }
+        if let rest { return rest.last }
+        guard sound > 0, !hasLostFacts else { return nil }
         guard first > 1 else { return sound }
         return snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= sound } ? sound : nil
     }
@@ -73,15 +89,45 @@ public struct JournalExamination: Sendable {
         try readFacts(journal)
         try readBatches(journal, body)
         try readSnapshots(journal)
+        if sound < journal.last, !hasLostFacts { rest = try readRest(journal) }
+    }
+
+    /// From the snapshot from which the most turns are left; of several, the oldest.
+    private func readRest(_ journal: SQLiteJournal) throws -> Rest? {
+        var best: Rest?
+        for snapshot in snapshots.reversed() where snapshot.problem == nil && snapshot.turn > sound {
+            if let rest = try rest(behind: snapshot.turn, journal), rest.last > best?.last ?? sound { best = rest }
+        }
+        return best
+    }
+
+    private func rest(behind snapshot: Int, _ journal: SQLiteJournal) throws -> Rest? {
+        var turns: (first: Int, last: Int)?
+        do {
+            _ = try journal.examine(behind: snapshot) { batch in
+                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
+                turns = (turns?.first ?? batch.first, batch.last)
+            }
+            // Without batches after it, a snapshot is of use if one ends with it.
+            let last = try turns?.last ?? journal.end(upTo: snapshot)
+            return last >= snapshot ? Rest(snapshot: snapshot, first: turns?.first ?? snapshot + 1, last: last) : nil
+        } catch is ReplayError {
+            // A batch as it was written, and not one of records: no accident did that.
+            return nil
+        } catch let error as JournalError where error.code == .damaged {
+            return nil
+        }
     }
 
     private mutating func readFacts(_ journal: SQLiteJournal) throws {
         do throws(JournalError) {
             timeline = try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(fact: $0) }
             program = try journal.fact(OpenedJournal.Fact.program).map { String(decoding: $0, as: UTF8.self) }
+            _ = try journal.fact(OpenedJournal.Fact.secret)
             ancestor = try journal.fact(OpenedJournal.Fact.ancestor).map { String(decoding: $0, as: UTF8.self) }
         } catch {
             guard error.code == .damaged else { throw error }
+            hasLostFacts = true
             problems.append(error.description)
         }
     }

@@ -16,6 +16,10 @@ public struct JournalSalvage: Sendable {
     public let problems: [String]
     /// Of the lost turns, those that can still be read.
     public let readable: LostTurns
+    /// What is kept, if it is not the beginning but a snapshot and what follows it.
+    public internal(set) var rest: JournalExamination.Rest?
+    /// Whether nothing is lost at the end, nor of the facts: then the timeline stays, because the peers know no turn that is not there.
+    public internal(set) var isWhole = false
     /// What was done, once it was.
     public internal(set) var result: Result?
 
@@ -128,6 +132,17 @@ private struct Plan {
             }
         }
         let kept = part?.last ?? whole
+        if let rest = examination.rest, rest.last <= limit, rest.last > kept {
+            self.whole = whole
+            self.part = nil
+            var salvage = JournalSalvage(
+                kept: rest.last, witnessed: examination.witnessed, problems: examination.problems,
+                readable: JournalSalvage.LostTurns(), result: nil)
+            salvage.rest = rest
+            salvage.isWhole = journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last
+            self.salvage = salvage
+            return
+        }
         guard examination.salvageable != nil, kept > 0, examination.hasSnapshot(upTo: kept) else {
             throw StoreError(
                 .damaged,
@@ -145,7 +160,12 @@ private struct Plan {
     }
 
     func carryOut(_ journal: SQLiteJournal, in folder: DataFolder) throws -> JournalSalvage {
-        let timeline = try JournalCopy.newTimeline(of: journal, through: whole, and: part, in: folder)
+        let timeline =
+            if let rest = salvage.rest {
+                try JournalCopy.rest(of: journal, rest, isWhole: salvage.isWhole, in: folder)
+            } else {
+                try JournalCopy.newTimeline(of: journal, through: whole, and: part, in: folder)
+            }
         try journal.close()
         let archive = try folder.installReplacement()
         var salvage = salvage

@@ -14,7 +14,7 @@ struct AgentLoop: ~Copyable {
     private let pace: Poller.Slot
     private var machine: AgentMachine
     private var link: CountedSocket
-    private var seats: [ClientSeat] = []
+    private var slotStates: [ClientSeat] = []
     private var subscribers: [SubscriberSeat] = []
     /// Clients first, and then the subscribers.
     private var admission = Admission(of: 0)
@@ -76,8 +76,8 @@ struct AgentLoop: ~Copyable {
         return first
     }
 
-    private var admittedSeats: ArraySlice<ClientSeat> { seats.prefix(admission.count) }
-    private var admittedSubscribers: ArraySlice<SubscriberSeat> { subscribers.prefix(max(0, admission.count - seats.count)) }
+    private var admittedSeats: ArraySlice<ClientSeat> { slotStates.prefix(admission.count) }
+    private var admittedSubscribers: ArraySlice<SubscriberSeat> { subscribers.prefix(max(0, admission.count - slotStates.count)) }
 
     // MARK: The coordinator
 
@@ -100,7 +100,7 @@ struct AgentLoop: ~Copyable {
             case .say(let message): try say(message)
             case .prepare(let share): try open(share)
             case .begin(let start): begin(at: start)
-            case .end(let time, let late): for seat in seats { seat.client.end(at: time, late: late) }
+            case .end(let time, let late): for seat in slotStates { seat.client.end(at: time, late: late) }
             case .tellProgress(let elapsed): try say(.progress(progress(elapsed)))
             case .report: try report()
             case .finish: isFinished = true
@@ -123,7 +123,7 @@ struct AgentLoop: ~Copyable {
         let endpoint = try agent.store ?? Endpoint(plan.endpoint, dataFolder: plan.dataFolder)
         let inputs = try plan.inputs.map { try InputTemplate(encoded: $0) }
         guard !inputs.isEmpty, share.clients > 0 else { throw LoadError("the coordinator's plan has nothing to send") }
-        seats = (0..<share.clients).map { number in
+        slotStates = (0..<share.clients).map { number in
             let client = LoadClient(
                 share.firstClient + number, of: plan, inputs: inputs, session: .random(), schema: agent.schema,
                 random: Random(seed: .random(in: .min ... .max)))
@@ -132,7 +132,7 @@ struct AgentLoop: ~Copyable {
         subscribers = (0..<share.subscribers).map { _ in
             SubscriberSeat(context, at: endpoint, random: Random(seed: .random(in: .min ... .max)))
         }
-        admission = Admission(of: seats.count + subscribers.count)
+        admission = Admission(of: slotStates.count + subscribers.count)
         interval =
             switch plan.pace {
             case .rate(let rate): .microseconds(Int64(1_000_000 * Double(plan.clients) / (rate * Double(share.clients))))
@@ -142,38 +142,38 @@ struct AgentLoop: ~Copyable {
     }
 
     private mutating func lookWhetherConnected(_ now: Timestamp) throws {
-        if let refusal = seats.lazy.compactMap({ $0.client.refusal }).first {
+        if let refusal = slotStates.lazy.compactMap({ $0.client.refusal }).first {
             throw LoadError("the store refuses this agent's clients: \(refusal)")
         }
-        guard connected == seats.count + subscribers.count, let timeline = seats.first?.client.timeline else { return }
+        guard connected == slotStates.count + subscribers.count, let timeline = slotStates.first?.client.timeline else { return }
         isConnecting = false
         try perform(machine.connected(timeline: "\(timeline)", now: now))
     }
 
-    private var connected: Int { seats.count { $0.client.isConnected } + subscribers.count { $0.machine.turn != nil } }
+    private var connected: Int { slotStates.count { $0.client.isConnected } + subscribers.count { $0.machine.turn != nil } }
 
     private func begin(at start: Timestamp) {
-        for seat in seats { seat.client.begin(at: start) }
+        for seat in slotStates { seat.client.begin(at: start) }
         pacemaker.run(from: ContinuousClock.now + (start - clock.now()), every: interval)
     }
 
     /// Subscribers, each with a client that asks in its place.
     private mutating func follow(_ now: Timestamp) throws {
-        guard !seats.isEmpty, !subscribers.isEmpty else { return }
-        for (index, seat) in seats.enumerated() {
+        guard !slotStates.isEmpty, !subscribers.isEmpty else { return }
+        for (index, seat) in slotStates.enumerated() {
             for view in seat.takeViews() {
-                for number in stride(from: index, to: subscribers.count, by: seats.count) {
+                for number in stride(from: index, to: subscribers.count, by: slotStates.count) {
                     try subscribers[number].answered(view, seat, &poller, now) { latencies.view.record($0) }
                 }
             }
         }
         for (index, subscriber) in admittedSubscribers.enumerated() {
-            try subscriber.work(seats[index % seats.count], &poller, now) { latencies.view.record($0) }
+            try subscriber.work(slotStates[index % slotStates.count], &poller, now) { latencies.view.record($0) }
         }
     }
 
     private mutating func take(_ now: Timestamp) {
-        for (index, seat) in seats.enumerated() {
+        for (index, seat) in slotStates.enumerated() {
             for sample in seat.client.takeSamples() {
                 switch sample {
                 case .applied(let latency, let turn, let due):
@@ -190,17 +190,17 @@ struct AgentLoop: ~Copyable {
         }
     }
 
-    private var answered: Int { seats.reduce(0) { $0 + $1.client.counts.answered } }
+    private var answered: Int { slotStates.reduce(0) { $0 + $1.client.counts.answered } }
 
     private func isIdle(_ now: Timestamp) -> Bool {
-        guard seats.allSatisfy({ $0.client.isIdle(now: now) }) else { return false }
+        guard slotStates.allSatisfy({ $0.client.isIdle(now: now) }) else { return false }
         return now >= lastApplied + Self.viewPatience || subscribers.allSatisfy { $0.tracker.waiting == 0 }
     }
 
     // MARK: What is told
 
     private func counts(_ now: Timestamp) -> ClientCounts {
-        seats.reduce(ClientCounts()) { sum, seat in
+        slotStates.reduce(ClientCounts()) { sum, seat in
             var counts = seat.client.counts
             counts.due = seat.client.due(by: now)
             return sum + counts
@@ -216,7 +216,7 @@ struct AgentLoop: ~Copyable {
 
     private mutating func report() throws {
         let now = clock.now()
-        for seat in seats {
+        for seat in slotStates {
             let text = "\(seat.client.session)"
             let bytes = seat.client.ledger.bytes
             var place = 0
@@ -228,12 +228,12 @@ struct AgentLoop: ~Copyable {
         }
         try say(.result(result(now)))
         // The sessions need not wait for their expiry.
-        for seat in seats { try seat.perform(seat.client.close(now: now), &poller) }
+        for seat in slotStates { try seat.perform(seat.client.close(now: now), &poller) }
     }
 
     private func result(_ now: Timestamp) -> AgentResult {
         var bytes = WireBytes()
-        for seat in seats {
+        for seat in slotStates {
             bytes.sent += seat.front.sentBytes
             bytes.received += seat.front.receivedBytes
         }
@@ -241,8 +241,8 @@ struct AgentLoop: ~Copyable {
         return AgentResult(
             counts: counts(now), latencies: latencies.map(\.distribution), bytes: bytes, views: views,
             withoutView: subscribers.reduce(0) { $0 + $1.tracker.waiting + $1.tracker.unmeasured },
-            problems: Set(seats.compactMap { $0.client.refusal }).sorted(),
-            rejection: seats.lazy.compactMap { $0.client.rejection }.first)
+            problems: Set(slotStates.compactMap { $0.client.refusal }).sorted(),
+            rejection: slotStates.lazy.compactMap { $0.client.rejection }.first)
     }
 }
 

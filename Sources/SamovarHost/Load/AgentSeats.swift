@@ -99,7 +99,9 @@ final class SubscriberSeat {
                 for latency in tracker.viewed(turn: turn, now: now) { record(latency) }
             case .requestView(let turn, let timeline):
                 try helper.perform(helper.client.requestView(atLeast: turn, in: timeline, now: now), &poller)
-            case .live, .stale, .idle, .note: break
+            // A store that ends waits for that.
+            case .stale: feed.disconnect(&poller)
+            case .live, .idle, .note: break
             }
         }
     }

@@ -81,7 +81,7 @@ struct CoordinatorLoop: ~Copyable {
     private var poller: Poller
     private var router: Socket
     private let doorbell: Poller.Slot
-    private let door: Poller.Slot
+    private let listener: Poller.Slot
     private var machine: CoordinatorMachine
     private var isFinished = false
 
@@ -99,7 +99,7 @@ struct CoordinatorLoop: ~Copyable {
         self.context = context
         poller = Poller()
         doorbell = poller.add(coordinator.mailbox.wakeup)
-        door = poller.add(router)
+        listener = poller.add(router)
         self.router = router
         machine = CoordinatorMachine(
             coordinator.plan, expected: coordinator.expected, kills: coordinator.kills, patience: coordinator.patience,

@@ -22,7 +22,7 @@ struct PathFacts: Equatable {
 /// Every folder from the root down must belong to the user or to root, and be writable by nobody else, unless it is sticky as `/tmp` is:
 /// there, others cannot touch what is ours. A symbolic link is followed if it lies where only the two can make one. Once such a path is
 /// trusted it stays so, since nobody else can change what was looked at: there is no race between this check and the use of the path.
-/// A name that is missing in a sticky folder is another matter, for anybody may make it next.
+/// A name that is missing in a sticky folder is another matter, because anybody may make it next.
 struct FolderTrust {
     let user: UInt32
 

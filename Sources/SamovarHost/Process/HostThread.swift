@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs blocking work on a thread of its own, for it must never stand on Swift's cooperative pool.
+/// Runs blocking work on a thread of its own, because it must never stand on Swift's cooperative pool.
 ///
 /// - Returns: when the body has ended; its error is passed on. Cancellation does not interrupt the body: tell it by its own means.
 package func onThread<Result: Sendable>(_ name: String, _ body: @escaping @Sendable () throws -> Result) async throws -> Result {

@@ -8,9 +8,9 @@ final class CallWatchThread: Sendable {
     private let ending = DispatchSemaphore(value: 0)
 
     /// Runs until `end`.
-    init(_ pulse: CallPulse, limit: Duration, logger: Logger) {
+    init(_ pulse: WatchdogPulse, limit: Duration, logger: Logger) {
         let thread = Thread { [ending] in
-            var watch = CallWatch(limit: limit)
+            var watch = Watchdog(limit: limit)
             let clock = HostClock()
             let interval = DispatchTimeInterval.milliseconds(Int(watch.interval.microseconds / 1_000))
             while ending.wait(timeout: .now() + interval) == .timedOut {

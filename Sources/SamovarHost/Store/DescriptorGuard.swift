@@ -8,31 +8,32 @@ import Glibc
 import SamovarCore
 import ZeroMQ
 
-/// How many doors of a store take further connections, by how many file descriptors are left.
+/// How many listeners of a store take further connections, by how many file descriptors are left.
 ///
-/// With none left, libzmq aborts at an `ipc` door and spins at a `tcp` one. So clients and subscribers are turned away before that,
-/// and workers last, for their work makes room. Who is connected stays.
+/// With none left, libzmq aborts at an `ipc` listener and spins at a `tcp` one. So clients and subscribers are turned away before that,
+/// and workers last, because their work makes room. A listener that closes closes
+/// the connections that came in there, too: libzmq ends them with the address, and peers come again when it is bound again.
 struct DescriptorPolicy: Equatable {
-    enum Doors: Equatable {
+    enum Listeners: Equatable {
         case open
         case workersOnly
         case closed
     }
 
     let limit: Int
-    private(set) var doors = Doors.open
+    private(set) var listeners = Listeners.open
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Closes at 80 and 90 %, opens at 70 %, so that one connection more or less does not turn the doors.
+    /// Closes at 80 and 90 %, opens at 70 %, so that one connection more or less does not turn the listeners.
     mutating func update(used: Int) {
         switch used * 100 / max(1, limit) {
-        case 90...: doors = .closed
-        case 80...: if doors == .open { doors = .workersOnly }
+        case 90...: listeners = .closed
+        case 80...: if listeners == .open { listeners = .workersOnly }
         case 70...: break
-        default: doors = .open
+        default: listeners = .open
         }
     }
 }
@@ -57,16 +58,16 @@ struct DescriptorGuard: ~Copyable {
         for descriptor in reserve { close(descriptor) }
     }
 
-    /// Looks if it is time to; returns what the doors shall be if that has changed.
-    mutating func look(_ clock: HostClock) -> DescriptorPolicy.Doors? {
+    /// Looks if it is time to; returns what the listeners shall be if that has changed.
+    mutating func look(_ clock: HostClock) -> DescriptorPolicy.Listeners? {
         let begun = clock.now()
         guard begun >= nextLook else { return nil }
-        let before = policy.doors
+        let before = policy.listeners
         if let used = Self.count() { policy.update(used: used - reserve.count) }
         nextLook = begun + max(Self.interval, (clock.now() - begun) * Self.costFactor)
-        guard policy.doors != before else { return nil }
-        if policy.doors == .open { fill() } else { empty() }
-        return policy.doors
+        guard policy.listeners != before else { return nil }
+        if policy.listeners == .open { fill() } else { empty() }
+        return policy.listeners
     }
 
     private mutating func fill() {

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The journal's own thread: commits batches in order, one at a time, while the loop computes the next.
 ///
-/// What it does, and which errors end the store, its ``JournalClerk`` knows. Never more than a few entries wait: the store
+/// What it does, and which errors end the store, its ``JournalWriter`` knows. Never more than a few entries wait: the store
 /// machine hands out a batch only when the one before it is on disk.
 final class JournalThread: Sendable {
     enum Work: Sendable {
@@ -15,7 +15,7 @@ final class JournalThread: Sendable {
     }
 
     enum News: Sendable {
-        case journal(JournalClerk.News)
+        case journal(JournalWriter.News)
         case ended
     }
 
@@ -26,7 +26,7 @@ final class JournalThread: Sendable {
 
     init(_ journal: any Journal & Sendable, report: @escaping @Sendable (News) -> Void) {
         self.report = report
-        let thread = Thread { [self] in run(JournalClerk(journal)) }
+        let thread = Thread { [self] in run(JournalWriter(journal)) }
         thread.name = "samovar-journal"
         thread.start()
     }
@@ -44,8 +44,8 @@ final class JournalThread: Sendable {
         post(.end)
     }
 
-    private func run(_ clerk: consuming JournalClerk) {
-        let pause = Double(JournalClerk.pause.components.seconds)
+    private func run(_ clerk: consuming JournalWriter) {
+        let pause = Double(JournalWriter.pause.components.seconds)
         while true {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
@@ -59,7 +59,7 @@ final class JournalThread: Sendable {
         }
     }
 
-    private func append(_ batch: Batch, with clerk: inout JournalClerk) -> Bool {
+    private func append(_ batch: Batch, with clerk: inout JournalWriter) -> Bool {
         CrashPoint.pass(.storeBeforeAppend)
         return clerk.append(batch, waiting: !stopping.load(ordering: .acquiring)) { news in
             if case .committed = news { CrashPoint.pass(.storeAfterAppend) }

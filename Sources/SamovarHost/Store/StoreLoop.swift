@@ -1,4 +1,5 @@
 import CrashPoints
+import Foundation
 import Journal
 import Logging
 import SamovarCore
@@ -12,7 +13,7 @@ import ZeroMQ
 final class StoreLoop: Sendable {
     enum News: Sendable {
         case journal(JournalThread.News)
-        case upkeep(UpkeepThread.News)
+        case upkeep(MaintenanceThread.News)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
     }
@@ -71,20 +72,25 @@ final class StoreLoop: Sendable {
         let clock = HostClock()
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
         defer { page.close() }
-        let pulse = CallPulse()
+        let pulse = WatchdogPulse()
         let watch = CallWatchThread(pulse, limit: configuration.settings.slowCall, logger: logger)
         defer { watch.end() }
         let marker = TrapMarker(page.memory, pulse: pulse)
         for warning in opened.journal.warnings { logger.warning("\(warning)") }
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
-        var machine = try opened.recover(accepting: &accepted) {
-            StoreMachine(
-                settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker,
-                durability: "\(opened.journal.durability)")
-        } note: {
-            logger.warning("\($0)")
+        var machine = try page.restoring {
+            try opened.recover(accepting: &accepted) {
+                StoreMachine(
+                    settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
+                    timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker,
+                    durability: "\(opened.journal.durability)")
+            } note: {
+                logger.warning("\($0)")
+            }
         }
+        // The journal is one that can be served: from here on the folder is written.
+        try opened.beginWriting(page)
+        defer { opened.journal.mark(in: nil) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
         try start(&machine, opened, seed: seed, accepting: accepted.fresh, now: clock.now())
 
@@ -96,7 +102,7 @@ final class StoreLoop: Sendable {
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
         let retain = machine.upkeepIsOff == nil ? configuration.retain : nil
-        let upkeep = UpkeepThread(opened, retain: retain, mark: UpkeepMark(page.memory)) { [configuration] in
+        let upkeep = MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
@@ -112,12 +118,14 @@ final class StoreLoop: Sendable {
         var descriptors = DescriptorGuard(limit)
         StartMemory.giveBack()
         let end = Result { try serve(&machine, journal, upkeep, &sockets, &descriptors, &poller, wakeup, clock) }
+        let ended = clock.now()
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
         let isQuiet = upkeep.end()
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
+        if case .success = end { part(&sockets, &machine.viewTopics, until: ended + configuration.goodbye, clock) }
         return (isQuiet, end)
     }
 
@@ -147,7 +155,7 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ upkeep: UpkeepThread, _ sockets: inout StoreSockets,
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ upkeep: MaintenanceThread, _ sockets: inout StoreSockets,
         _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
     ) throws {
         var mayHaveMore = false
@@ -159,7 +167,7 @@ final class StoreLoop: Sendable {
                 timeout = min(timeout ?? 20, 20)
             }
             try poller.wait(timeoutMilliseconds: timeout)
-            if let doors = descriptors.look(clock) { try shed(doors, descriptors.policy.limit, &sockets) }
+            if let listeners = descriptors.look(clock) { try shed(listeners, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             if poller.isReadable(wakeup) {
                 try takeNews(&machine, now)
@@ -196,9 +204,9 @@ final class StoreLoop: Sendable {
         }
     }
 
-    private func shed(_ doors: DescriptorPolicy.Doors, _ limit: Int, _ sockets: inout StoreSockets) throws {
-        try sockets.open(doors)
-        switch doors {
+    private func shed(_ listeners: DescriptorPolicy.Listeners, _ limit: Int, _ sockets: inout StoreSockets) throws {
+        try sockets.open(listeners)
+        switch listeners {
         case .open: logger.info("there are file descriptors again: all are taken")
         case .workersOnly: logger.warning("most of the \(limit) file descriptors are in use: no further clients until some leave")
         case .closed: logger.error("nearly all of the \(limit) file descriptors are in use: nobody else is taken until some leave")
@@ -224,7 +232,7 @@ final class StoreLoop: Sendable {
         }
     }
 
-    private func take(_ news: UpkeepThread.News, _ machine: inout StoreMachine) throws {
+    private func take(_ news: MaintenanceThread.News, _ machine: inout StoreMachine) throws {
         switch news {
         case .maintained(.saved(let bytes)): machine.snapshotSaved(bytes: bytes)
         case .maintained(.notSaved(let reason)):
@@ -237,13 +245,20 @@ final class StoreLoop: Sendable {
         case .notExported(let reason):
             logger.error("no backup: \(reason)")
             machine.exportEnded(reason)
+        case .checked(.sound(let turn)): logger.debug("the journal is sound up to turn \(turn)")
+        case .checked(.damaged(let reason)):
+            logger.error(
+                """
+                the journal is damaged behind a snapshot: \(reason) The state does not come from there, and the store goes on. `journal \
+                verify` tells what is left, and `journal salvage` goes on with the snapshot and what follows it
+                """)
         case .maintained(.failed(let error)): throw StoreError(error)
         }
     }
 
     /// False at the end.
     private func perform(
-        _ action: StoreAction, _ journal: JournalThread, _ upkeep: UpkeepThread, _ sockets: inout StoreSockets
+        _ action: StoreAction, _ journal: JournalThread, _ upkeep: MaintenanceThread, _ sockets: inout StoreSockets
     ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
@@ -267,7 +282,24 @@ final class StoreLoop: Sendable {
         return true
     }
 
-    /// The last frames leave meanwhile.
+    /// Keeps the connections until those to whom GOODBYE was said have closed theirs.
+    ///
+    /// When a connection breaks, libzmq throws away at the connecting side what has arrived and was not received. So a store that
+    /// closed first would take from its peers what it has just told them. Nor may it unbind before: libzmq closes with an address the
+    /// connections that came in there.
+    private func part(_ sockets: inout StoreSockets, _ topics: inout ViewTopics, until end: Timestamp, _ clock: HostClock) {
+        var pause = 0.005
+        while clock.now() < end {
+            Thread.sleep(forTimeInterval: pause)
+            pause = min(2 * pause, 0.1)
+            do {
+                if try sockets.part(&topics) { return }
+            } catch {
+                return logger.debug("\(error)")
+            }
+        }
+    }
+
     private func waitForEnd(of journal: JournalThread, _ poller: inout Poller) {
         while true {
             for news in mailbox.takeAll() {

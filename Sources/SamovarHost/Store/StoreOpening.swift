@@ -23,7 +23,9 @@ public struct StoreConfiguration: Sendable {
     public var allowsInsecureTCP: Bool
     /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
     public var retain: Int?
-    /// All limits and times.
+    /// How long the connections stay after GOODBYE for those who have not closed theirs.
+    public var goodbye = Duration.seconds(1)
+    /// All other limits and times.
     public var settings: StoreSettings
 
     /// A store of this data folder at this endpoint.
@@ -67,7 +69,7 @@ struct OpenedJournal: Sendable {
         try self.init(path, isFresh: false, creating: false, access: .readOnly, waiting: waiting)
     }
 
-    /// Opens or makes the folder and waits up to 5 s for its lock.
+    /// Opens or makes the folder and waits up to 5 s for its lock. A journal that is there is not changed before ``beginWriting(_:)``.
     init(at path: String, isFresh: Bool, waiting: (String) -> Void) throws(StoreError) {
         try self.init(path, isFresh: isFresh, creating: true, access: .readWrite, waiting: waiting)
     }
@@ -123,6 +125,15 @@ struct OpenedJournal: Sendable {
                 .configuration,
                 "\(found), and has no migration from version \(version): add one to `migrations`, or begin anew with --fresh")
         }
+    }
+
+    func beginWriting(_ page: TrapPage) throws(StoreError) {
+        do {
+            try journal.beginWriting()
+        } catch {
+            throw StoreError(error)
+        }
+        journal.mark(in: page.memory)
     }
 
     /// From here on the journal is one of this version, which an older one cannot read.

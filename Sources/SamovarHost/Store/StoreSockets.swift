@@ -22,8 +22,10 @@ struct StoreSockets: ~Copyable {
     private(set) var unroutable = 0
     private let endpoint: Endpoint
     private let context: Context
-    private var doors = DescriptorPolicy.Doors.open
+    private var listeners = DescriptorPolicy.Listeners.open
     private var hasPublished = false
+    /// To whom GOODBYE was said, as far as they may still be there.
+    private var goodbyes: [(Envelope, Route)] = []
     private var viewClosed = ContinuousClock.now
 
     /// Messages taken from one socket before the others are looked at again.
@@ -46,18 +48,18 @@ struct StoreSockets: ~Copyable {
         self.context = context
     }
 
-    /// Takes further connections at these doors only; those that there are stay.
-    mutating func open(_ doors: DescriptorPolicy.Doors) throws(ZeroMQError) {
-        defer { self.doors = doors }
-        if doors == .open, self.doors != .open {
+    /// Takes connections at these listeners only. libzmq ends those that came in at an address that is given up.
+    mutating func open(_ listeners: DescriptorPolicy.Listeners) throws(ZeroMQError) {
+        defer { self.listeners = listeners }
+        if listeners == .open, self.listeners != .open {
             try front.bind(endpoint.front)
             try view?.bind(endpoint.view)
-        } else if doors != .open, self.doors == .open {
+        } else if listeners != .open, self.listeners == .open {
             try front.unbind(endpoint.front)
             try view?.unbind(endpoint.view)
         }
-        if doors != .closed, self.doors == .closed { try work.bind(endpoint.work) }
-        if doors == .closed, self.doors != .closed { try work.unbind(endpoint.work) }
+        if listeners != .closed, self.listeners == .closed { try work.bind(endpoint.work) }
+        if listeners == .closed, self.listeners != .closed { try work.unbind(endpoint.work) }
     }
 
     private static func bound(
@@ -81,26 +83,41 @@ struct StoreSockets: ~Copyable {
     }
 
     private static func receive(
-        from socket: inout Socket, _ door: Door, _ body: (Route, [[UInt8]], Bool) -> Void
+        from socket: inout Socket, _ listener: Listener, _ body: (Route, [[UInt8]], Bool) -> Void
     ) throws(ZeroMQError) -> Bool {
         for _ in 0..<messagesPerTurn {
             guard let message = try socket.receive() else { return false }
             let frames = message.frames
-            body(Route(door: door, id: frames[0]), Array(frames.dropFirst()), message.isTruncated)
+            body(Route(listener: listener, id: frames[0]), Array(frames.dropFirst()), message.isTruncated)
         }
         return true
     }
 
     /// A peer that is gone or too slow loses the frame; its own resending or the next view repairs that.
     mutating func send(_ envelope: Envelope, to route: Route) throws(ZeroMQError) {
+        if envelope.kind == .goodbye { goodbyes.append((envelope, route)) }
+        if try deliver(envelope, to: route) != .sent { unroutable += 1 }
+    }
+
+    private mutating func deliver(_ envelope: Envelope, to route: Route) throws(ZeroMQError) -> SendResult {
         let frames = [route.id] + envelope.parts
-        let result =
-            switch route.door {
-            case .front: try front.send(frames)
-            case .work: try work.send(frames)
-            case .admin: try admin.send(frames)
-            }
-        if result != .sent { unroutable += 1 }
+        return switch route.listener {
+        case .front: try front.send(frames)
+        case .work: try work.send(frames)
+        case .admin: try admin.send(frames)
+        }
+    }
+
+    /// Says GOODBYE again to those who were told it and are still there; there is no other way to see whether they are.
+    ///
+    /// - Returns: whether nobody is there any more, subscribers included.
+    mutating func part(_ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
+        var left: [(Envelope, Route)] = []
+        for (goodbye, route) in goodbyes where try deliver(goodbye, to: route) != .unreachable { left.append((goodbye, route)) }
+        goodbyes = left
+        hasPublished = true
+        _ = try count(&topics)
+        return goodbyes.isEmpty && topics.count == 0
     }
 
     mutating func publish(_ envelope: Envelope, of instance: Instance) throws(ZeroMQError) {
@@ -119,7 +136,7 @@ struct StoreSockets: ~Copyable {
         for _ in 0..<Self.messagesPerTurn {
             guard let report = try view?.receive() else { return false }
             guard topics.received(report[0]) else { continue }
-            if doors == .open { try view?.unbind(endpoint.view) }
+            if listeners == .open { try view?.unbind(endpoint.view) }
             view = nil
             viewClosed = .now
             return true
@@ -141,9 +158,9 @@ struct StoreSockets: ~Copyable {
     /// Opens the view socket again once its address is free.
     mutating func openView() throws(ZeroMQError) {
         let mayWait = .now - viewClosed < Self.maximumClosing
-        guard view == nil, !(doors == .open && isViewFileThere && mayWait) else { return }
+        guard view == nil, !(listeners == .open && isViewFileThere && mayWait) else { return }
         var socket = try Socket(context, .extendedPublisher, options: .view)
-        if doors == .open {
+        if listeners == .open {
             do throws(ZeroMQError) {
                 try socket.bind(endpoint.view)
             } catch {

@@ -17,10 +17,14 @@ final class TrapPage {
     let memory: UnsafeMutableRawPointer
     private let isMapped: Bool
     private var isKept = false
+    private let file: String
+    /// What the file held; nil if there was none.
+    private let former: [UInt8]?
 
     init(in folder: DataFolder, warn: (String) -> Void) {
-        let file = folder.path + "/marker"
-        if let memory = Self.map(file) {
+        file = folder.path + "/marker"
+        var former: [UInt8]?
+        if let memory = Self.map(file, &former) {
             self.memory = memory
             isMapped = true
             TrapSignals.watch(memory)
@@ -30,6 +34,29 @@ final class TrapPage {
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
             isMapped = false
         }
+        self.former = former
+    }
+
+    /// Runs what may find that the store cannot serve: then the file is left as it was found, like all others of the folder. Only a
+    /// death of the program is remembered, which is what the file is there for.
+    func restoring<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as StoreError where error.code != .program {
+            restore()
+            throw error
+        }
+    }
+
+    private func restore() {
+        guard isMapped else { return }
+        guard let former else {
+            unlink(file)
+            return
+        }
+        // The file has the length of a page since it was mapped; what was longer has kept its end.
+        memory.copyMemory(from: former, byteCount: min(former.count, TrapMarker.byteCount))
+        if former.count < TrapMarker.byteCount { truncate(file, off_t(former.count)) }
     }
 
     /// Another thread still writes to the page: it stays until the process ends.
@@ -46,13 +73,16 @@ final class TrapPage {
         }
     }
 
-    private static func map(_ file: String) -> UnsafeMutableRawPointer? {
+    private static func map(_ file: String, _ former: inout [UInt8]?) -> UnsafeMutableRawPointer? {
+        let isThere = access(file, F_OK) == 0
         let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
         defer { _ = systemClose(descriptor) }
         var bytes = [UInt8](repeating: 0, count: TrapMarker.byteCount)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        if isThere { former = Array(bytes.prefix(max(0, count))) }
         // A file of another length is not ours, or was cut off.
-        if pread(descriptor, &bytes, bytes.count, 0) != bytes.count { bytes = [UInt8](repeating: 0, count: bytes.count) }
+        if count != bytes.count { bytes = [UInt8](repeating: 0, count: bytes.count) }
         guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { return nil }
         let memory = mmap(nil, bytes.count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
         return memory == MAP_FAILED ? nil : memory
@@ -162,7 +192,7 @@ private func noteTrap(_ signal: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, 
         if pthread_equal(pthread_self(), watched.pointee.thread) != 0 {
             TrapMarker.note(signal: signal, in: watched.pointee.memory)
         } else {
-            UpkeepMark(watched.pointee.memory).note(signal: signal, thread: TrapSignals.thread)
+            MaintenanceMark(watched.pointee.memory).note(signal: signal, thread: TrapSignals.thread)
         }
     }
     sigaction(signal, watched.pointee.former + Int(signal), nil)

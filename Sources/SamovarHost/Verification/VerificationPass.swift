@@ -26,7 +26,7 @@ public struct VerificationPlan: Codable, Equatable, Sendable {
 public struct VerificationReport: Codable, Equatable, Sendable {
     /// Tells two hash seeds apart: the hash of a constant.
     public var hashSeed: Int
-    /// The identity of the journal, for it may be exchanged between two passes.
+    /// The identity of the journal, because it may be exchanged between two passes.
     public var timeline: String
     /// As the plan asked for them.
     public var digests: [Digest] = []

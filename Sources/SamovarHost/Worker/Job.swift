@@ -5,26 +5,26 @@ import SamovarProtocol
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
-    public var key: String { "\(desk.job.timeline)/\(desk.job.task.effect)" }
+    public var key: String { "\(context.job.timeline)/\(context.job.task.effect)" }
     /// From 1.
-    public var attempt: Int { desk.job.task.attempt }
+    public var attempt: Int { context.job.task.attempt }
     /// Of the program that ordered it.
-    public var instance: Instance { desk.job.task.instance }
+    public var instance: Instance { context.job.task.instance }
     /// The queue in which it was ordered.
-    public var queue: Queue { desk.job.task.queue }
+    public var queue: Queue { context.job.task.queue }
     /// How long this attempt may take; its task is cancelled then.
-    public var timeout: Duration? { desk.job.task.timeout }
+    public var timeout: Duration? { context.job.task.timeout }
     /// When this attempt is cancelled; nil if it may take as long as it likes.
-    public var deadline: ContinuousClock.Instant? { desk.limit?.deadline }
+    public var deadline: ContinuousClock.Instant? { context.limit?.deadline }
     /// How far earlier attempts came with `stream`; nil if none has streamed anything.
-    public var resume: Resume? { desk.job.task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
+    public var resume: Resume? { context.job.task.resume.map { Resume(index: $0.index, bytes: $0.checkpoint) } }
     /// Keeps all that the job is, so that a copy of a job is a reference.
-    @usableFromInline let desk: JobDesk
+    @usableFromInline let context: JobContext
     @usableFromInline let encode: @Sendable (P.Message) throws -> [UInt8]
 
     @inlinable
-    init(_ desk: JobDesk) {
-        self.desk = desk
+    init(_ context: JobContext) {
+        self.context = context
         encode = { try MessagePackEncoder().encode($0) }
     }
 
@@ -36,7 +36,7 @@ public struct Job<P: Program>: Sendable {
     }
 
     private init<Parent: Program>(of job: Job<Parent>, encode: @escaping @Sendable (P.Message) throws -> [UInt8]) {
-        desk = job.desk
+        context = job.context
         self.encode = encode
     }
 
@@ -45,7 +45,7 @@ public struct Job<P: Program>: Sendable {
     ///
     /// - Throws: what the message's own encoding throws.
     public func send(_ message: P.Message) throws {
-        desk.collect(try encode(message))
+        context.collect(try encode(message))
     }
 
     /// Sends a message at once. It is applied once and in order, even if this attempt dies later: the next one finds in
@@ -56,18 +56,18 @@ public struct Job<P: Program>: Sendable {
     ///
     /// - Throws: `StreamError`; `CancellationError` if nobody wants the messages any more; what the message's own encoding throws.
     public func stream(_ message: P.Message) async throws {
-        try await desk.stream(try encode(message), checkpoint: nil)
+        try await context.stream(try encode(message), checkpoint: nil)
     }
 
     /// Sends a message at once, and with it the place at which another attempt shall go on. Both are on disk, or neither.
     ///
     /// A checkpoint is progress: failed attempts before it do not count any more, and a worker that drains stops the job
-    /// there, for nothing of it is lost.
+    /// there, because nothing of it is lost.
     ///
     /// - Parameter checkpoint: at most 64 KiB. It replaces the one before.
     /// - Throws: as `stream(_:)`, and what the checkpoint's own encoding throws.
     public func stream(_ message: P.Message, checkpoint: some Encodable & Sendable) async throws {
-        try await desk.stream(try encode(message), checkpoint: try MessagePackEncoder().encode(checkpoint))
+        try await context.stream(try encode(message), checkpoint: try MessagePackEncoder().encode(checkpoint))
     }
 
     /// Tells people how far the job is: in `effects`, `status` and nowhere else. It is told now and then, kept by nobody and
@@ -77,7 +77,7 @@ public struct Job<P: Program>: Sendable {
     ///   - fraction: 0 to 1.
     ///   - text: at most 200 characters.
     public func progress(_ fraction: Double? = nil, _ text: String? = nil) {
-        desk.progress(JobProgress(fraction: fraction, text: text))
+        context.progress(JobProgress(fraction: fraction, text: text))
     }
 
     /// - Throws: `CancellationError` if nobody wants the answer any more: the effect was cancelled or ran out of time, or this

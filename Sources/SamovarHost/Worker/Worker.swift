@@ -27,13 +27,13 @@ public struct Worker<P: Program>: Sendable {
     @usableFromInline
     struct Prepared: Sendable {
         @usableFromInline let handle: Handle
-        @usableFromInline let work: Slot.Work
+        @usableFromInline let work: JobRunner.Work
         @usableFromInline let tearDown: @Sendable () async -> Void
 
         /// Inlined where a worker is made, so that what it does with each job is compiled together with its program.
         @inlinable
         init(_ handle: @escaping Handle, tearDown: @escaping @Sendable () async -> Void = {}) {
-            let answering = Answering<P>()
+            let answering = JobLoop<P>()
             self.handle = handle
             self.tearDown = tearDown
             work = { await answering.work(in: $0, handle) }

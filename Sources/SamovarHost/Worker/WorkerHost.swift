@@ -41,8 +41,8 @@ public struct WorkerHost<P: Program>: Service {
     private let worker: Worker<P>
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    private let desk: WorkerDesk
-    private let slots: [Slot]
+    private let coordinator: WorkerCoordinator
+    private let slots: [JobRunner]
 
     /// Threads for handlers; more slots share them.
     private static var maximumThreads: Int { 64 }
@@ -58,13 +58,13 @@ public struct WorkerHost<P: Program>: Service {
         self.logger = logger
         let slots = max(1, configuration.slots)
         let offer = WorkerOffer(id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits)
-        let desk = try WorkerDesk(
+        let coordinator = try WorkerCoordinator(
             WorkerMachine(
                 offer, schema: P.schema, readAhead: configuration.readAhead,
                 settings: WorkerMachine.Settings(drain: Self.drain), random: Random(seed: .random(in: .min ... .max))),
             slots: slots)
-        self.desk = desk
-        self.slots = (0..<slots).map { Slot($0, of: desk) }
+        self.coordinator = coordinator
+        self.slots = (0..<slots).map { JobRunner($0, of: coordinator) }
     }
 
     /// Connects, makes the environment, and takes jobs until the end.
@@ -81,7 +81,7 @@ public struct WorkerHost<P: Program>: Service {
         await prepared.tearDown()
     }
 
-    private func run(_ work: @escaping Slot.Work) async throws {
+    private func run(_ work: @escaping JobRunner.Work) async throws {
         let executors = (0..<min(slots.count, Self.maximumThreads)).map { SlotExecutor($0) }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -93,8 +93,8 @@ public struct WorkerHost<P: Program>: Service {
                     for slot in slots { slot.close() }
                     group.cancelAll()
                 }
-                try await onThread("samovar-loop") { [configuration, logger, desk, slots] in
-                    var loop = WorkerLoop(configuration.endpoint, desk, slots, logger: logger)
+                try await onThread("samovar-loop") { [configuration, logger, coordinator, slots] in
+                    var loop = WorkerLoop(configuration.endpoint, coordinator, slots, logger: logger)
                     try loop.run()
                 }
             }
@@ -105,7 +105,7 @@ public struct WorkerHost<P: Program>: Service {
 
     /// Takes no more jobs, finishes or gives back those it has, and ends.
     public func drain() {
-        desk.drain()
+        coordinator.drain()
     }
 }
 

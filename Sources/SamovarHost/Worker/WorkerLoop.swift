@@ -7,14 +7,14 @@ import ZeroMQ
 /// The loop of a worker: hands frames and time to the machine, and carries out what it says.
 struct WorkerLoop: ~Copyable {
     private let endpoint: Endpoint
-    private let desk: WorkerDesk
-    private let slots: [Slot]
+    private let coordinator: WorkerCoordinator
+    private let slots: [JobRunner]
     private let logger: Logger
     private var isStopping = false
 
-    init(_ endpoint: Endpoint, _ desk: WorkerDesk, _ slots: [Slot], logger: Logger) {
+    init(_ endpoint: Endpoint, _ coordinator: WorkerCoordinator, _ slots: [JobRunner], logger: Logger) {
         self.endpoint = endpoint
-        self.desk = desk
+        self.coordinator = coordinator
         self.slots = slots
         self.logger = logger
     }
@@ -23,26 +23,26 @@ struct WorkerLoop: ~Copyable {
         let context = try Context.shared()
         var socket = PeerSocket(context, options: .worker, address: endpoint.work)
         var poller = Poller()
-        let wakeup = poller.add(desk.wakeup)
+        let wakeup = poller.add(coordinator.wakeup)
         while !isStopping {
             socket.prepare(&poller)
-            try poller.wait(timeoutMilliseconds: desk.rest())
-            if poller.isReadable(wakeup) { desk.wakeup.drain() }
-            let now = desk.now()
+            try poller.wait(timeoutMilliseconds: coordinator.rest())
+            if poller.isReadable(wakeup) { coordinator.wakeup.drain() }
+            let now = coordinator.now()
             try socket.sendWaiting()
             if socket.hasMessages(poller) {
                 _ = try socket.receive { envelope in
                     CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
-                    desk.enter { $0.received(envelope, now: now) }
+                    coordinator.enter { $0.received(envelope, now: now) }
                 }
             }
             let isBroken = socket.hasNews(poller) ? try socket.connectionBroke() : false
             var hasAnswered = false
-            for action in desk.look(now: now, isBroken: isBroken) {
+            for action in coordinator.look(now: now, isBroken: isBroken) {
                 if case .send(let envelope) = action, envelope.kind == .result { hasAnswered = true }
                 try perform(action, &socket, &poller)
             }
-            if hasAnswered { desk.gather() }
+            if hasAnswered { coordinator.gather() }
         }
     }
 
@@ -55,12 +55,12 @@ struct WorkerLoop: ~Copyable {
         case .send(let envelope):
             CrashPoint.pass(.workerBeforeResult, if: envelope.kind == .result)
             try socket.send(envelope)
-        case .start(let task):
-            guard let (slot, timeline) = desk.assign(task) else { return logger.error("no slot is free for job \(task.effect)") }
+        case .start(let task, let timeline):
+            guard let slot = coordinator.assign(task) else { return logger.error("no slot is free for job \(task.effect)") }
             slots[slot].give(task, in: timeline)
         case .cancel(let lease):
-            if let slot = desk.slot(of: lease) { slots[slot].cancel(lease) }
-        case .acknowledged(let mark): desk.acknowledged(mark)
+            if let slot = coordinator.slot(of: lease) { slots[slot].cancel(lease) }
+        case .acknowledged(let mark): coordinator.acknowledged(mark)
         case .refused(let error): throw WorkerError(description: "the store refuses this worker: \(error)")
         case .stop:
             // LINGER is 0: what was sent a moment ago still has to leave.
@@ -68,7 +68,7 @@ struct WorkerLoop: ~Copyable {
             isStopping = true
         case .note(let text):
             // Until the store has answered for the first time, its absence is no news: it may only be starting.
-            logger.log(level: desk.timeline == .zero ? .debug : .info, "\(text)")
+            logger.log(level: coordinator.timeline == .zero ? .debug : .info, "\(text)")
         }
     }
 }

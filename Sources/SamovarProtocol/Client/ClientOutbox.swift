@@ -35,7 +35,7 @@ public struct ClientOutbox: Equatable, Sendable {
     public var inputs: [Submission] { kept.filter { !$0.isSeen }.map(\.input) }
     public var isEmpty: Bool { kept.isEmpty }
 
-    /// For the next process: the same session if there is something left, else another one, for the old one may be over.
+    /// For the next process: the same session if there is something left, else another one, because the old one may be over.
     public func reopened(as fresh: SessionID) -> ClientOutbox {
         guard !isEmpty else { return ClientOutbox(session: fresh) }
         var outbox = self

@@ -4,7 +4,7 @@ public import SamovarCore
 ///
 /// The idea: views are whole and newest wins, so a lost one needs no repair unless none follows it. The tick of each second
 /// tells which view is the newest; only a subscriber that is behind it for a while asks, through the front socket. Rejected:
-/// asking for a view after every new subscription that already has one, for then a restart of the store is answered by a
+/// asking for a view after every new subscription that already has one, because then a restart of the store is answered by a
 /// thousand identical views.
 ///
 /// | | idle | subscribing | live | lost |
@@ -31,7 +31,7 @@ public struct SubscriberMachine: ~Copyable {
 
         public init(
             silence: Duration = .seconds(3), patience: Duration = .milliseconds(200), between: Duration = .seconds(1),
-            firstPause: Duration = .milliseconds(100), longestPause: Duration = .seconds(3)
+            firstPause: Duration = .milliseconds(20), longestPause: Duration = .seconds(3)
         ) {
             self.silence = silence
             self.patience = patience

@@ -7,14 +7,14 @@ public struct ConnectionSettings: Equatable, Sendable {
     public var pingAfter: Duration
     /// Silence after which the store is taken for dead, until WELCOME names another.
     public var silence: Duration
-    /// The ceiling of the first pause between two attempts; it doubles with each.
+    /// The ceiling of the first pause between two attempts; see `Backoff` for how it rises.
     public var firstPause: Duration
     /// The highest ceiling of a pause.
     public var longestPause: Duration
 
     public init(
         greeting: Duration = .seconds(1), pingAfter: Duration = .seconds(1), silence: Duration = .seconds(6),
-        firstPause: Duration = .milliseconds(100), longestPause: Duration
+        firstPause: Duration = .milliseconds(20), longestPause: Duration
     ) {
         self.greeting = greeting
         self.pingAfter = pingAfter

@@ -2,7 +2,7 @@ public import SamovarCore
 
 /// The command of a turn as a replay has computed it again, beside what the journal says of the one that was carried out.
 ///
-/// The journal keeps a hash of each command and not the command, for its effects would take more room than its messages.
+/// The journal keeps a hash of each command and not the command, because its effects would take more room than its messages.
 public struct Divergence: Equatable, Sendable {
     public enum Order: Equatable, Sendable {
         case run(OpenEffect)

@@ -67,7 +67,7 @@ final class GroupSink<P: Program> {
         }
     }
 
-    /// The newest command in full. Encoded again, for nearly every command of a replay is the recorded one and of no interest.
+    /// The newest command in full. Encoded again, because nearly every command of a replay is the recorded one and of no interest.
     func divergence(_ command: Command<P>, of turn: Turn, message: [UInt8], recorded: UInt64?) -> Divergence {
         let orders = command.enumerated().map { ordinal, order -> Divergence.Order in
             switch order {

@@ -6,7 +6,7 @@ public import SamovarCore
 /// calls anything that could reach it again; so they are not checked for that each time.
 public final class TurnLog {
     @exclusivity(unchecked) public var batch: RecordBatch
-    /// What turns ordered, behind it places for more. They stay, for to empty an array takes longer than a turn has for it.
+    /// What turns ordered, and behind it unused entries. Entries are used again: to empty the array for each turn is too slow.
     @exclusivity(unchecked) private(set) var orders: [LoggedOrder?] = []
     @exclusivity(unchecked) private var orderCount = 0
     /// Whether records are written to the batch. Those of a replay are in the journal already.

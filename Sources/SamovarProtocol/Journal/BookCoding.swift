@@ -2,7 +2,7 @@ import MessagePack
 import SamovarCore
 
 /// Subscriptions, outputs and cancelled effects in a snapshot.
-extension SubscriptionBook.Activation {
+extension SubscriptionTable.Activation {
     func write(to writer: inout MessagePackWriter) {
         writer.writeArrayHeader(6)
         writer.write(id)

@@ -2,7 +2,7 @@ import MessagePack
 public import SamovarCore
 
 /// Records are MessagePack arrays, one after the other. The turn is not written: a batch knows its first number, and there are
-/// no holes. The time is written as the difference to the record before, for most turns of a batch share one.
+/// no holes. The time is written as the difference to the record before, because most turns of a batch share one.
 extension Record {
     func write(to writer: inout MessagePackWriter, after previous: Timestamp) {
         let delay = time.microseconds &- previous.microseconds

@@ -96,7 +96,7 @@ extension StoreState {
             if try !reader.readNil() { missing[id] = Timestamp(microseconds: try reader.readInt64()) }
         }
         ledger.restore(cancelled: try reader.readList { try EffectLedger.Cancelled(from: &$0) })
-        subscriptions.restore(try reader.readList { try SubscriptionBook.Activation(from: &$0) })
+        subscriptions.restore(try reader.readList { try SubscriptionTable.Activation(from: &$0) })
         let kept = try reader.readList { try EmittedOutput(from: &$0) }
         outputs.restore(kept, forgotten: try reader.readOptionalEffect())
         let expired = try EndedSessions(from: &reader)

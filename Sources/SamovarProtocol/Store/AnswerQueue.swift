@@ -6,7 +6,7 @@ import SamovarCore
 /// They stay in the frames that brought them, so that one is copied only once, when its turn comes.
 struct AnswerQueue {
     private struct Frame {
-        let worker: Dispatcher.WorkerDesk
+        let worker: Dispatcher.WorkerState
         /// Never empty.
         let results: JobResults
     }
@@ -23,9 +23,9 @@ struct AnswerQueue {
     /// Of the first frame, how many have been taken.
     private var taken = 0
     /// Whose the newest answer was that has been taken.
-    private(set) var worker: Dispatcher.WorkerDesk?
+    private(set) var worker: Dispatcher.WorkerState?
     // Both are held by what stands above and need not be counted for each answer.
-    private var uncountedWorker: Unmanaged<Dispatcher.WorkerDesk>?
+    private var uncountedWorker: Unmanaged<Dispatcher.WorkerState>?
     /// The bytes in which the newest answer stands, as long as what it says can be asked for.
     private(set) var bytes: Unmanaged<JobResults.Bytes>
 
@@ -47,7 +47,7 @@ struct AnswerQueue {
         return first + frames.lazy.filter { $0.worker.id == worker }.flatMap(\.results)
     }
 
-    mutating func append(_ results: JobResults, of worker: Dispatcher.WorkerDesk) {
+    mutating func append(_ results: JobResults, of worker: Dispatcher.WorkerState) {
         guard !results.isEmpty else { return }
         frames.append(Frame(worker: worker, results: results))
         waiting += results.rows.count
@@ -100,7 +100,7 @@ struct AnswerQueue {
     }
 
     /// Notes that the answer that was just taken has to be acknowledged. Its worker, if it is the first in this round.
-    func acknowledge(_ lease: Lease) -> Dispatcher.WorkerDesk? {
+    func acknowledge(_ lease: Lease) -> Dispatcher.WorkerState? {
         let isFirst = uncountedWorker?._withUnsafeGuaranteedRef { worker in
             defer { worker.acknowledged.append(lease) }
             return worker.acknowledged.isEmpty

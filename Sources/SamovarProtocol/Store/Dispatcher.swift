@@ -9,20 +9,20 @@ import SamovarCore
 struct Dispatcher {
     struct Assignment {
         let lease: Lease
-        let desk: WorkerDesk
+        let workerState: WorkerState
 
-        var worker: WorkerID { desk.id }
+        var worker: WorkerID { workerState.id }
     }
 
-    /// What is known of a worker. A class, for each job changes it twice, and its assignment leads to it. Part of one value that one
+    /// What is known of a worker. A class, because each job changes it twice, and its assignment leads to it. Part of one value that one
     /// thread has, so nothing overlaps that would have to be checked each time.
-    final class WorkerDesk {
+    final class WorkerState {
         let id: WorkerID
         @exclusivity(unchecked) var route: Route
         @exclusivity(unchecked) var slots = 0
         @exclusivity(unchecked) var queues: [Queue] = []
         /// What waits in them.
-        @exclusivity(unchecked) fileprivate var lines: [WaitingLine] = []
+        @exclusivity(unchecked) fileprivate var lines: [PriorityQueue] = []
         /// Tasks that it is handed in this round.
         @exclusivity(unchecked) fileprivate var handed = TaskBatch()
         /// Tasks that it may have been sent since its HELLO.
@@ -85,13 +85,13 @@ struct Dispatcher {
         static func < (a: Expiry, b: Expiry) -> Bool { (a.time, a.lease) < (b.time, b.lease) }
     }
 
-    private(set) var workers: [WorkerID: WorkerDesk] = [:]
-    /// What is in a line or among the suspects, and does not wait here, is stale.
-    private var places = EffectPlaces()
+    private(set) var workers: [WorkerID: WorkerState] = [:]
+    /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
+    private var places = AssignmentTable()
     private var waitingCount = 0
-    private var lines: [Queue: WaitingLine] = [:]
+    private var lines: [Queue: PriorityQueue] = [:]
     /// The newest line that was asked for: the next effect is likely to wait there, too.
-    private var lastLine: WaitingLine?
+    private var lastLine: PriorityQueue?
     private var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
@@ -102,7 +102,7 @@ struct Dispatcher {
     /// Tasks with a timeout that wait for the disk: their time begins when they leave.
     private var atGate: Deque<(floor: Int, effect: EffectID, lease: Lease, limit: Duration)> = []
     /// The order in which workers are served next.
-    private var rotation = Rotation<WorkerID>()
+    private var rotation = RoundRobin<WorkerID>()
     private let start: Int
     private var leases = 0
     private let suspectDeaths: Int
@@ -150,7 +150,7 @@ struct Dispatcher {
             suspects.append(effect.id)
         } else {
             if lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
-            lastLine?.append(WaitingLine.Entry(effect: effect.id, place: number), priority: effect.options.priority)
+            lastLine?.append(PriorityQueue.Entry(effect: effect.id, place: number), priority: effect.options.priority)
         }
     }
 
@@ -159,22 +159,22 @@ struct Dispatcher {
         guard let number = places.insert(id, since: now) else { return }
         waitingCount += 1
         if lastLine?.isDefault != true { lastLine = line(of: .default) }
-        lastLine?.append(WaitingLine.Entry(effect: id, place: number), priority: 0)
+        lastLine?.append(PriorityQueue.Entry(effect: id, place: number), priority: 0)
     }
 
-    private mutating func line(of queue: Queue) -> WaitingLine {
-        let line = lines[queue] ?? WaitingLine(queue)
+    private mutating func line(of queue: Queue) -> PriorityQueue {
+        let line = lines[queue] ?? PriorityQueue(queue)
         lines[queue] = line
         return line
     }
 
     /// A worker serves these queues from now on, and no others. It may name any queue, so lines in which nothing waits and that nobody
     /// serves are forgotten.
-    private mutating func serve(_ queues: [Queue], _ desk: WorkerDesk) {
-        let former = desk.lines
-        desk.queues = queues
-        desk.lines = queues.map { line(of: $0) }
-        for line in desk.lines { line.servers += 1 }
+    private mutating func serve(_ queues: [Queue], _ workerState: WorkerState) {
+        let former = workerState.lines
+        workerState.queues = queues
+        workerState.lines = queues.map { line(of: $0) }
+        for line in workerState.lines { line.servers += 1 }
         for line in former { line.servers -= 1 }
         for line in former where line.servers == 0 && line.isEmpty { forget(line) }
     }
@@ -266,13 +266,13 @@ struct Dispatcher {
         }
     }
 
-    private mutating func forget(_ line: WaitingLine) {
+    private mutating func forget(_ line: PriorityQueue) {
         lines[line.queue] = nil
         if lastLine === line { lastLine = nil }
     }
 
     /// Whether one of the effects in a line still waits there.
-    private func hasWaiting(_ line: WaitingLine) -> Bool {
+    private func hasWaiting(_ line: PriorityQueue) -> Bool {
         line.first { places.isWaiting($0.effect, at: $0.place) } != nil
     }
 
@@ -281,21 +281,21 @@ struct Dispatcher {
     mutating func join(_ offer: WorkerOffer, route: Route, now: Timestamp) {
         let id = offer.id
         if workers[id] == nil { rotation.add(id) }
-        let desk = workers[id] ?? WorkerDesk(id, route: route, heard: now)
-        workers[id] = desk
-        desk.route = route
-        desk.slots = offer.slots
-        serve(offer.queues, desk)
-        desk.limits = offer.limits
-        desk.held = offer.limits.isEmpty ? [:] : held(by: desk)
-        desk.credit = 0
-        desk.sent = 0
-        desk.heard = now
-        desk.isLeaving = false
+        let workerState = workers[id] ?? WorkerState(id, route: route, heard: now)
+        workers[id] = workerState
+        workerState.route = route
+        workerState.slots = offer.slots
+        serve(offer.queues, workerState)
+        workerState.limits = offer.limits
+        workerState.held = offer.limits.isEmpty ? [:] : held(by: workerState)
+        workerState.credit = 0
+        workerState.sent = 0
+        workerState.heard = now
+        workerState.isLeaving = false
     }
 
-    private func held(by desk: WorkerDesk) -> [Queue: Int] {
-        places.effects(of: desk).reduce(into: [:]) { held, job in
+    private func held(by workerState: WorkerState) -> [Queue: Int] {
+        places.effects(of: workerState).reduce(into: [:]) { held, job in
             if let number = places.number(of: job) { held[places[number].queue, default: 0] += 1 }
         }
     }
@@ -305,7 +305,7 @@ struct Dispatcher {
 
     /// Notes what a job tells of itself, if this worker runs it.
     mutating func note(_ report: ProgressReport, of worker: WorkerID) {
-        guard let job = assignment(of: report.effect), job.desk.id == worker, job.lease == report.lease else { return }
+        guard let job = assignment(of: report.effect), job.workerState.id == worker, job.lease == report.lease else { return }
         told[report.effect] = report.progress
     }
 
@@ -318,10 +318,10 @@ struct Dispatcher {
     ) -> Bool {
         let held = assignment(of: effect.id)
         if let held, held.lease > lease { return false }
-        guard let desk = workers[worker] else { return false }
+        guard let workerState = workers[worker] else { return false }
         forget(effect.id)
         guard let place = places.insert(effect.id, since: now) else { return false }
-        assign(effect, at: place, to: desk, lease: lease, token: token)
+        assign(effect, at: place, to: workerState, lease: lease, token: token)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout { limit(effect.id, lease, to: now + timeout + grace) }
         return true
@@ -329,23 +329,23 @@ struct Dispatcher {
 
     /// Removes a worker; returns its jobs in the order in which it was given them.
     mutating func leave(_ id: WorkerID) -> [EffectID] {
-        guard let desk = workers[id] else { return [] }
-        serve([], desk)
+        guard let workerState = workers[id] else { return [] }
+        serve([], workerState)
         rotation.remove(id)
-        let jobs = places.effects(of: desk)
+        let jobs = places.effects(of: workerState)
         for job in jobs {
             _ = places.remove(job)
             told[job] = nil
         }
-        // Now that no row refers to its desk any more.
+        // Now that no row refers to its workerState any more.
         workers[id] = nil
         return jobs
     }
 
     mutating func heard(_ id: WorkerID, credit: Int?, now: Timestamp) {
-        guard let desk = workers[id] else { return }
-        desk.heard = now
-        if let credit { desk.credit = max(desk.credit, credit) }
+        guard let workerState = workers[id] else { return }
+        workerState.heard = now
+        if let credit { workerState.credit = max(workerState.credit, credit) }
     }
 
     mutating func setLeaving(_ id: WorkerID) {
@@ -393,7 +393,7 @@ struct Dispatcher {
     // MARK: Assigning
 
     /// What the tasks of one round have in common.
-    struct Handout {
+    struct AssignmentContext {
         /// The turn that they wait for at the gate.
         let floor: Int
         /// What a job has beyond its timeout.
@@ -406,28 +406,31 @@ struct Dispatcher {
     /// Hands waiting effects to workers with room.
     ///
     /// - Returns: the tasks of each worker that gets some, in the order in which workers got their first.
-    mutating func assign(from ledger: EffectLedger, _ handout: Handout) -> [(worker: WorkerDesk, frames: [TaskBatch.Frame])] {
+    mutating func assign(from ledger: EffectLedger, _ handout: AssignmentContext) -> [(
+        worker: WorkerState, frames: [TaskBatch.Frame]
+    )] {
         guard hasWaiting else { return [] }
-        var served: [WorkerDesk] = []
+        var served: [WorkerState] = []
         isolateSuspects(ledger, handout, &served)
         // Who is alone is given all at once.
         let share = rotation.count == 1 ? Int.max : 1
         var passes = rotation.count
         while passes > 0, let id = rotation.next() {
             passes -= 1
-            guard let desk = workers[id], desk.id != reserved else { continue }
-            if fill(desk, atMost: share, from: ledger, handout, &served) { passes = rotation.count }
+            guard let workerState = workers[id], workerState.id != reserved else { continue }
+            if fill(workerState, atMost: share, from: ledger, handout, &served) { passes = rotation.count }
         }
         return served.map { ($0, $0.handed.takeFrames()) }
     }
 
-    private mutating func isolateSuspects(_ ledger: EffectLedger, _ handout: Handout, _ served: inout [WorkerDesk]) {
+    private mutating func isolateSuspects(_ ledger: EffectLedger, _ handout: AssignmentContext, _ served: inout [WorkerState]) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
             guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
             let empty = rotation.first { worker in
-                guard let desk = workers[worker] else { return false }
-                return desk.running == 0 && hasRoom(desk) && desk.queues.contains(effect.queue) && desk.hasRoom(for: effect.queue)
+                guard let workerState = workers[worker] else { return false }
+                return workerState.running == 0 && hasRoom(workerState) && workerState.queues.contains(effect.queue)
+                    && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
                 give(effect, at: place, to: empty, handout, &served)
@@ -442,21 +445,22 @@ struct Dispatcher {
         }
     }
 
-    private func hasRoom(_ desk: WorkerDesk) -> Bool {
-        desk.sent < desk.credit && !desk.isLeaving && !desk.isIsolated
+    private func hasRoom(_ workerState: WorkerState) -> Bool {
+        workerState.sent < workerState.credit && !workerState.isLeaving && !workerState.isIsolated
     }
 
     /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
     private mutating func fill(
-        _ desk: WorkerDesk, atMost limit: Int, from ledger: EffectLedger, _ handout: Handout, _ served: inout [WorkerDesk]
+        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, _ handout: AssignmentContext,
+        _ served: inout [WorkerState]
     ) -> Bool {
         var given = 0
-        for line in desk.lines {
-            while given < limit, hasRoom(desk), desk.hasRoom(for: line.queue), let first = line.popFirst() {
+        for line in workerState.lines {
+            while given < limit, hasRoom(workerState), workerState.hasRoom(for: line.queue), let first = line.popFirst() {
                 guard places.isWaiting(first.effect, at: first.place) else { continue }
                 let isGiven = ledger.open.withEffect(first.effect) { effect in
                     if isSuspect(effect) { return false }
-                    give(effect, at: first.place, to: desk, handout, &served)
+                    give(effect, at: first.place, to: workerState, handout, &served)
                     return true
                 }
                 if isGiven == true { given += 1 }
@@ -466,7 +470,7 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, at place: Int, to worker: WorkerDesk, _ handout: Handout, _ served: inout [WorkerDesk]
+        _ effect: OpenEffect, at place: Int, to worker: WorkerState, _ handout: AssignmentContext, _ served: inout [WorkerState]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
@@ -479,10 +483,10 @@ struct Dispatcher {
         worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: handout.frameBytes)
     }
 
-    private mutating func assign(_ effect: OpenEffect, at place: Int, to desk: WorkerDesk, lease: Lease, token: UInt64) {
-        places.give(effect, at: place, to: desk, lease: lease, token: token)
-        desk.take(of: effect.queue)
-        if isSuspect(effect) { desk.isIsolated = true }
+    private mutating func assign(_ effect: OpenEffect, at place: Int, to workerState: WorkerState, lease: Lease, token: UInt64) {
+        places.give(effect, at: place, to: workerState, lease: lease, token: token)
+        workerState.take(of: effect.queue)
+        if isSuspect(effect) { workerState.isIsolated = true }
     }
 
     private mutating func limit(_ effect: EffectID, _ lease: Lease, to time: Timestamp) {

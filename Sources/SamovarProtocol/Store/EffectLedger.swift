@@ -36,12 +36,12 @@ struct EffectLedger: Equatable, Sendable {
     /// Effects of a root that are told one by one.
     static let reportLimit = 100
 
-    private(set) var open: EffectTable<OpenEffect> = EffectTable()
+    private(set) var open: EffectMap<OpenEffect> = EffectMap()
     private(set) var dead: [EffectID: Dead] = [:]
     private(set) var cancelled: [Cancelled] = []
     /// How many effects are open under each root; a root without any is settled. A root stands for itself as the identity of its
     /// first order, whose hash is cheap.
-    private var openByRoot = EffectTable<Int>()
+    private var openByRoot = EffectMap<Int>()
     private var labels = OpenLabels()
     private(set) var changes = Changes()
 
@@ -144,7 +144,7 @@ struct EffectLedger: Equatable, Sendable {
         dead[id] = nil
     }
 
-    /// - Parameter lease: that of the attempt; nil if its worker died, for then it may still come back and answer.
+    /// - Parameter lease: that of the attempt; nil if its worker died, because then it may still come back and answer.
     mutating func attemptFailed(_ id: EffectID, _ reason: Failure.Reason, lease: Lease?, notBefore: Timestamp) {
         guard let effect = open[id] else { return }
         var history = effect.history

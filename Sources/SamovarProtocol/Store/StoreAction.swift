@@ -1,7 +1,7 @@
 public import SamovarCore
 
 /// The sockets through which peers reach the store. Today the socket decides the role of a peer.
-public enum Door: Int, Hashable, Sendable, CaseIterable {
+public enum Listener: Int, Hashable, Sendable, CaseIterable {
     case front
     case work
     case admin
@@ -9,17 +9,17 @@ public enum Door: Int, Hashable, Sendable, CaseIterable {
 
 /// The way back to one connection of one peer. It dies with the connection, and is never an identity.
 public struct Route: Hashable, Comparable, Sendable {
-    public let door: Door
+    public let listener: Listener
     /// The routing id that the ROUTER socket gave.
     public let id: [UInt8]
 
-    public init(door: Door, id: [UInt8]) {
-        self.door = door
+    public init(listener: Listener, id: [UInt8]) {
+        self.listener = listener
         self.id = id
     }
 
     public static func < (a: Route, b: Route) -> Bool {
-        a.door == b.door ? a.id.lexicographicallyPrecedes(b.id) : a.door.rawValue < b.door.rawValue
+        a.listener == b.listener ? a.id.lexicographicallyPrecedes(b.id) : a.listener.rawValue < b.listener.rawValue
     }
 }
 

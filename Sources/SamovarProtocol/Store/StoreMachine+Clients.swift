@@ -9,46 +9,46 @@ extension StoreMachine {
         if hasLostTail(hello, of: seen, what: "a client") { return }
         if isJournalFull {
             // A client that is sent away is not silent: its session must be there when it comes again.
-            desks[session]?.heard = now
+            clients[session]?.heard = now
             // A WELCOME would wait at the gate for the disk, and the peer in silence.
             return refuse(route, "the disk of the store is full")
         }
         if let end = state.sessions.end(of: session, witness: seen == timeline ? hello.witness : 0) {
             return send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(head))
         }
-        if desks[session] == nil, desks.count >= settings.sessions { expireIdlest(now: now) }
-        if desks[session] == nil, desks.count >= settings.sessions {
+        if clients[session] == nil, clients.count >= settings.sessions { expireIdlest(now: now) }
+        if clients[session] == nil, clients.count >= settings.sessions {
             return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
         }
-        guard isNewest(hello.attempt, of: session, at: route, desks[session]?.route) else { return }
-        if let old = desks[session]?.route, old != route {
+        guard isNewest(hello.attempt, of: session, at: route, clients[session]?.route) else { return }
+        if let old = clients[session]?.route, old != route {
             send(.error(PeerError(.superseded, "another connection uses this session")), to: old, floor: .none)
             forget(old)
         }
         if let other = peers[route], other != .client(session) { forget(route) }
         clearInbox(of: session)
         let last = state.sessions.last(of: session)
-        let desk = desks[session] ?? Desk(session, route: route, received: last, heard: now)
-        desk.route = route
-        desk.received = last
-        desk.fingerprints.drop(after: last)
-        desk.heard = now
-        desk.isDurable = hello.isDurable
-        desk.takesProofs = hello.takesProofs
-        desks[session] = desk
+        let client = clients[session] ?? ClientSession(session, route: route, received: last, heard: now)
+        client.route = route
+        client.received = last
+        client.fingerprints.drop(after: last)
+        client.heard = now
+        client.isDurable = hello.isDurable
+        client.takesProofs = hello.takesProofs
+        clients[session] = client
         peers[route] = .client(session)
         let welcome = Welcome(
-            schema: state.engine.schema, expected: last + 1, credit: credit(of: desk), head: gate.durable,
+            schema: state.engine.schema, expected: last + 1, credit: credit(of: client), head: gate.durable,
             silence: settings.silence)
-        send(.welcome(welcome), isProven: desk.takesProofs, to: route, floor: .turn(head))
+        send(.welcome(welcome), isProven: client.takesProofs, to: route, floor: .turn(head))
     }
 
     mutating func clientSent(_ frame: Frame, _ session: SessionID, at route: Route, now: Timestamp) {
         switch frame {
         case .ping(let confirmed):
             confirm(confirmed, of: session)
-            let desk = desks[session]
-            send(.pong(desk.map { credit(of: $0) } ?? 0), isProven: desk?.takesProofs ?? false, to: route, floor: .none)
+            let client = clients[session]
+            send(.pong(client.map { credit(of: $0) } ?? 0), isProven: client?.takesProofs ?? false, to: route, floor: .none)
         case .send(let submissions, let confirmed):
             confirm(confirmed, of: session)
             take(submissions, of: session, at: route)
@@ -72,7 +72,7 @@ extension StoreMachine {
         case .goodbye:
             forget(route)
             clearInbox(of: session)
-            desks[session] = nil
+            clients[session] = nil
             attempts[session] = nil
             // The origin tells that its client ended it. A session without a record is nothing to remember.
             let last = state.sessions.last(of: session)
@@ -82,73 +82,71 @@ extension StoreMachine {
     }
 
     /// Tells a client at the end of the round what became of an input, if it is there.
-    mutating func answer(_ desk: Desk, _ outcome: Outcome) {
-        guard desk.route != nil else { return }
-        if desk.outcomes.isEmpty { answered.append(desk) }
-        desk.outcomes.append(outcome)
+    mutating func answer(_ client: ClientSession, _ outcome: Outcome) {
+        guard client.route != nil else { return }
+        if client.outcomes.isEmpty { answered.append(client) }
+        client.outcomes.append(outcome)
     }
 
     mutating func sendReceipts() {
-        for desk in answered {
+        for client in answered {
             // It may have gone meanwhile.
-            guard let route = desk.route, !desk.outcomes.isEmpty else { continue }
-            let frame = Frame.receipt(desk.outcomes, credit: credit(of: desk))
-            send(frame, isProven: desk.takesProofs, to: route, floor: .turn(head))
-            desk.outcomes = []
+            guard let route = client.route, !client.outcomes.isEmpty else { continue }
+            let frame = Frame.receipt(client.outcomes, credit: credit(of: client))
+            send(frame, isProven: client.takesProofs, to: route, floor: .turn(head))
+            client.outcomes = []
         }
         answered.removeAll(keepingCapacity: true)
     }
 
     /// The number up to which a client may send: a window beyond what it has confirmed.
-    func credit(of desk: Desk) -> Int {
+    func credit(of client: ClientSession) -> Int {
         // Before the first confirmation after a restart, the client's own numbers tell how far it was.
-        let confirmed = max(desk.confirmed, state.sessions.last(of: desk.session) - settings.window)
+        let confirmed = max(client.confirmed, state.sessions.last(of: client.session) - settings.window)
         return confirmed + settings.window
     }
 
     private mutating func confirm(_ sequence: Int, of session: SessionID) {
         let confirmed = min(sequence, state.sessions.last(of: session))
-        guard let desk = desks[session], confirmed > desk.confirmed else { return }
-        desks[session]?.confirmed = confirmed
+        guard let client = clients[session], confirmed > client.confirmed else { return }
+        clients[session]?.confirmed = confirmed
         state.sessions.confirm(confirmed, in: session)
     }
 
     private mutating func take(_ submissions: [Submission], of session: SessionID, at route: Route) {
-        guard let desk = desks[session] else { return }
+        guard let client = clients[session] else { return }
         let last = state.sessions.last(of: session)
-        let credit = credit(of: desk)
+        let credit = credit(of: client)
         for submission in submissions {
             guard submission.sequence > 0 else {
                 let text = "there is no input \(submission.sequence): the inputs of a session are numbered from 1"
                 return misuse(text, route)
             }
-            let received = desk.received
-            if submission.sequence <= received, desk.fingerprints.differs(submission) {
+            let received = client.received
+            if submission.sequence <= received, client.fingerprints.differs(submission) {
                 let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
                 return send(.error(PeerError(.misuse, text)), to: route, floor: .turn(head))
             }
             if submission.sequence <= last {
                 // Sent again: the same answer again, when the turn that it tells of is on disk.
-                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) { answer(desk, outcome) }
+                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) { answer(client, outcome) }
             } else if submission.sequence > received {
                 guard submission.sequence == received + 1 else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
                     return send(.error(error), to: route, floor: .none)
                 }
                 if let reason = reasonToRefuse(submission, credit: credit) { return refuse(route, reason) }
-                enqueue(submission, at: desk)
+                enqueue(submission, at: client)
             }
         }
     }
 
-    /// Refused at the door, nothing is lost: the client keeps it and comes again. What is in the inbox is taken for certain.
+    /// Refused at the listener, nothing is lost: the client keeps it and comes again. What is in the inbox is taken for certain.
     private func reasonToRefuse(_ submission: Submission, credit: Int) -> String? {
         if phase != .serving { return "the store is about to stop" }
         if isJournalFull { return "the disk of the store is full" }
         if submission.sequence > credit { return "the session's window is full" }
-        if inboxCount >= settings.inbox || inboxBytes + submission.input.count > settings.inboxBytes {
-            return "the store's inbox is full"
-        }
+        if !inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }
         if state.ledger.open.count >= settings.openEffectsAtDoor {
             return "\(state.ledger.open.count) effects are open; inputs are taken again when fewer are"
         }
@@ -164,13 +162,10 @@ extension StoreMachine {
         state.ledger.open.count >= settings.openEffectsAtDoor || state.ledger.dead.count >= settings.deadEffects
     }
 
-    private mutating func enqueue(_ submission: Submission, at desk: Desk) {
-        if desk.inbox.isEmpty { rotation.append(desk) }
-        desk.received = submission.sequence
-        desk.inbox.append(submission)
-        desk.fingerprints.append(submission, limit: fingerprintLimit)
-        inboxCount += 1
-        inboxBytes += submission.input.count
+    private mutating func enqueue(_ submission: Submission, at client: ClientSession) {
+        client.received = submission.sequence
+        client.fingerprints.append(submission, limit: fingerprintLimit)
+        inbox.append(submission, of: client)
     }
 
     mutating func refuse(_ route: Route, _ reason: String) {
@@ -178,11 +173,7 @@ extension StoreMachine {
     }
 
     private mutating func clearInbox(of session: SessionID) {
-        guard let desk = desks[session], !desk.inbox.isEmpty else { return }
-        inboxCount -= desk.inbox.count
-        inboxBytes -= desk.inbox.reduce(0) { $0 + $1.input.count }
-        desk.inbox.removeAll()
-        rotation.removeAll { $0 === desk }
+        if let client = clients[session] { inbox.remove(client) }
     }
 
     private mutating func settle(_ turn: Int, for route: Route) {
@@ -199,11 +190,11 @@ extension StoreMachine {
     mutating func forget(_ route: Route) {
         switch peers.removeValue(forKey: route) {
         case .client(let session):
-            guard let desk = desks[session], desk.route == route else { break }
-            desk.route = nil
-            desk.outcomes = []
+            guard let client = clients[session], client.route == route else { break }
+            client.route = nil
+            client.outcomes = []
         case .worker, nil:
-            for desk in acknowledged where desk.route == route { desk.acknowledged = [] }
+            for workerState in acknowledged where workerState.route == route { workerState.acknowledged = [] }
         }
         waiters.forget(route)
         feed.leave(route)

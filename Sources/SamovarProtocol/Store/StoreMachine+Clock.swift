@@ -26,22 +26,24 @@ extension StoreMachine {
 
     private mutating func forgiveSilence(now: Timestamp) {
         for id in dispatcher.workers.keys { dispatcher.heard(id, credit: nil, now: now) }
-        for session in desks.keys { desks[session]?.heard = now }
+        for session in clients.keys { clients[session]?.heard = now }
     }
 
     private mutating func buryTheSilent(now: Timestamp) {
         if silent.isEmpty { silent = Deque(dispatcher.workers.filter { isSilent($0.value, now: now) }.keys.sorted()) }
-        for (session, desk) in desks where now - desk.heard > settings.silence {
-            if let route = desk.route { forget(route) }
+        for (session, client) in clients where now - client.heard > settings.silence {
+            if let route = client.route { forget(route) }
             // A session without a record is nothing to keep.
-            if state.sessions.last(of: session) == 0, desk.inbox.isEmpty {
-                desks[session] = nil
+            if state.sessions.last(of: session) == 0, client.inbox.isEmpty {
+                clients[session] = nil
                 attempts[session] = nil
             }
         }
     }
 
-    private func isSilent(_ desk: Dispatcher.WorkerDesk, now: Timestamp) -> Bool { now - desk.heard > settings.silence }
+    private func isSilent(_ workerState: Dispatcher.WorkerState, now: Timestamp) -> Bool {
+        now - workerState.heard > settings.silence
+    }
 
     // MARK: What is overdue
 
@@ -56,10 +58,10 @@ extension StoreMachine {
     /// Whether something has taken too long.
     func hasOverdue(now: Timestamp) -> Bool { !silent.isEmpty || nextOverdue.map { $0 <= now } ?? false }
 
-    /// Takes one of those that have taken too long: an item like any other, for it may be a turn, and thousands may come at once.
+    /// Takes one of those that have taken too long: an item like any other, because it may be a turn, and thousands may come at once.
     mutating func takeOverdue(now: Timestamp) {
         if let id = silent.popFirst() {
-            if let desk = dispatcher.workers[id], isSilent(desk, now: now) { workerLost(id, now: now) }
+            if let workerState = dispatcher.workers[id], isSilent(workerState, now: now) { workerLost(id, now: now) }
         } else if let id = dispatcher.popExpired(now: now) {
             expire(id, now: now)
         } else if let (id, limit) = deadlines.popDue(now: now) {
@@ -84,30 +86,30 @@ extension StoreMachine {
 
     /// Each session keeps as many hashes as all of them leave for it.
     private mutating func limitFingerprints() {
-        fingerprintLimit = min(settings.window, max(1, settings.fingerprints / max(1, desks.count)))
+        fingerprintLimit = min(settings.window, max(1, settings.fingerprints / max(1, clients.count)))
         guard fingerprintLimit < settings.window else { return }
-        for desk in desks.values { desk.fingerprints.keep(newest: fingerprintLimit) }
+        for client in clients.values { client.fingerprints.keep(newest: fingerprintLimit) }
     }
 
     private mutating func expireSessions(now: Timestamp) {
         guard canTakeTurns else { return }
-        let expired = desks.filter { _, desk in
-            let idle = desk.isDurable ? settings.durableSessionIdle : settings.sessionIdle
-            return desk.inbox.isEmpty && now - desk.heard > idle
+        let expired = clients.filter { _, client in
+            let idle = client.isDurable ? settings.durableSessionIdle : settings.sessionIdle
+            return client.inbox.isEmpty && now - client.heard > idle
         }
         // Each may be a record; the others are still expired at the next tick.
         for session in expired.keys.sorted().prefix(settings.turnsPerRound) { expire(session, now: now) }
     }
 
     private mutating func expire(_ session: SessionID, now: Timestamp) {
-        desks[session] = nil
+        clients[session] = nil
         attempts[session] = nil
         if state.sessions.last(of: session) > 0 { write(.sessionExpired(session), now: now) }
     }
 
     /// Makes room for another session, at the cost of the one that nobody was connected to for the longest time.
     mutating func expireIdlest(now: Timestamp) {
-        let left = desks.filter { $0.value.route == nil && $0.value.inbox.isEmpty && now - $0.value.heard > settings.silence }
+        let left = clients.filter { $0.value.route == nil && $0.value.inbox.isEmpty && now - $0.value.heard > settings.silence }
         guard let idlest = left.min(by: { ($0.value.heard, $0.key) < ($1.value.heard, $1.key) }) else { return }
         note(.warning, "there are \(settings.sessions) sessions: the one that was silent for longest has expired")
         expire(idlest.key, now: now)
@@ -145,12 +147,14 @@ extension StoreMachine {
         tell(.draining, now: now)
         phase = .draining(until: now + limit)
         note(.info, "draining: \(count(dispatcher.running, "job")) running")
-        for (_, desk) in dispatcher.workers.sorted(by: { $0.key < $1.key }) { send(.drain, to: desk.route, floor: .none) }
+        for (_, workerState) in dispatcher.workers.sorted(by: { $0.key < $1.key }) {
+            send(.drain, to: workerState.route, floor: .none)
+        }
     }
 
     mutating func finishDrain(now: Timestamp) {
         guard case .draining(let end) = phase else { return }
-        let isQuiet = answers.isEmpty && moments.isEmpty && dispatcher.running == 0 && awaited.isEmpty
+        let isQuiet = answers.isEmpty && lifecycleEvents.isEmpty && dispatcher.running == 0 && hold.awaited.isEmpty
         guard (isQuiet && !isJournalFull) || now >= end else { return }
         if isQuiet {
             write(.drained, now: now)

@@ -21,7 +21,7 @@ extension StoreMachine {
 
     /// Lets an open effect wait for a worker, if it is its turn.
     mutating func offer(_ effect: OpenEffect, now: Timestamp) {
-        if effect.isCrowded { return crowded.append(effect.id) }
+        if effect.isCrowded { return overLimit.append(effect.id) }
         guard !state.ledger.isBehindAnother(effect) else { return }
         dispatcher.enqueue(effect, now: now)
         guard let limit = effect.options.limits.waiting, dispatcher.waits(effect.id) != nil else { return }

@@ -1,6 +1,6 @@
 public import SamovarCore
 
-/// What arrives: decoding, and who may say what at which door.
+/// What arrives: decoding, and who may say what at which listener.
 extension StoreMachine {
     /// A message on one of the bound sockets, without the routing id. Whatever it holds, it cannot do more than be counted.
     public mutating func received(_ parts: [[UInt8]], from route: Route, now: Timestamp) {
@@ -12,7 +12,7 @@ extension StoreMachine {
             return drop("\(error)", from: route)
         }
         let now = time(now)
-        switch route.door {
+        switch route.listener {
         case .front: receivedAtFront(envelope, from: route, now: now)
         case .work: receivedAtWork(envelope, from: route, now: now)
         case .admin: receivedAtAdmin(envelope, from: route, now: now)
@@ -28,7 +28,7 @@ extension StoreMachine {
         counters.droppedFrames += 1
         // The first of them, and then fewer and fewer: a flood of noise must not become a flood of log lines.
         if counters.droppedFrames.nonzeroBitCount == 1 {
-            note(.warning, "dropped a message at \(route.door): \(what) (\(counters.droppedFrames) so far)")
+            note(.warning, "dropped a message at \(route.listener): \(what) (\(counters.droppedFrames) so far)")
         }
     }
 
@@ -41,7 +41,7 @@ extension StoreMachine {
             send(.error(PeerError(.unknownPeer, "say HELLO first")), to: route, floor: .none)
         case (let frame, .client(let session)):
             guard envelope.timeline == timeline else { return wrongTimeline(route) }
-            desks[session]?.heard = now
+            clients[session]?.heard = now
             clientSent(frame, session, at: route, now: now)
         }
     }

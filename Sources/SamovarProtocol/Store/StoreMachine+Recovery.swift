@@ -12,8 +12,7 @@ extension StoreMachine {
         marker.begin(.restore, isAlone: true, after: head)
         defer { marker.end() }
         try state.restore(snapshot)
-        lastSnapshotBytes = snapshot.count
-        lastSnapshotTurn = head
+        snapshots.restored(at: head, bytes: snapshot.count)
         log = TurnLog(after: head)
     }
 
@@ -29,7 +28,7 @@ extension StoreMachine {
     /// - Throws: `ReplayError`, naming the turn.
     public mutating func replay(first: Int, last: Int, bytes: [UInt8], through limit: Int = .max) throws {
         precondition(phase == .recovering, "batches are replayed before the start")
-        journalBytes += bytes.count
+        snapshots.journalGrew(by: bytes.count)
         let known = head
         let orders = TurnLog(ofReplayAfter: known)
         try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
@@ -81,8 +80,7 @@ extension StoreMachine {
         startTime = now
         gate = Gate(durable: head)
         durableFacts = facts
-        awaited = state.joined
-        held = awaited.isEmpty ? [] : state.ledger.open.keys.sorted()
+        hold = RestartHold(awaiting: state.joined, effects: state.ledger.open.keys.sorted())
         dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
 
         let isNew = head == 0
@@ -98,12 +96,12 @@ extension StoreMachine {
         if isNew {
             try begin(seed: seed, now: now)
             openLogged(now: now)
-        } else if awaited.isEmpty {
+        } else if hold.awaited.isEmpty {
             for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, now: now) }
         }
         if !isNew { resume(now: now) }
         for id in state.sessions.sessions.keys {
-            desks[id] = Desk(id, route: nil, received: state.sessions.last(of: id), heard: now)
+            clients[id] = ClientSession(id, route: nil, received: state.sessions.last(of: id), heard: now)
         }
         phase = .serving
         nextTick = now
@@ -129,21 +127,20 @@ extension StoreMachine {
 
     /// Lets the effects of before go, once nobody can be running them unseen.
     mutating func releaseHeld(now: Timestamp) {
-        guard !held.isEmpty || !awaited.isEmpty, awaited.isEmpty || now >= heldUntil else { return }
-        for id in awaited.sorted() {
+        guard !hold.isEmpty, hold.awaited.isEmpty || now >= heldUntil else { return }
+        let (missing, effects) = hold.release()
+        for id in missing {
             note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
             write(.workerLeft(id), now: now)
         }
-        awaited.removeAll()
-        for id in held {
+        for id in effects {
             if let effect = state.ledger.open[id] { offer(effect, now: now) }
         }
-        held.removeAll()
     }
 
     /// A worker of before has spoken, or is known to be gone.
     mutating func noLongerAwaited(_ id: WorkerID, now: Timestamp) {
-        guard awaited.remove(id) != nil else { return }
+        guard hold.heard(id) else { return }
         releaseHeld(now: now)
     }
 }

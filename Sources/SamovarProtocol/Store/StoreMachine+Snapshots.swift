@@ -17,16 +17,15 @@ extension StoreMachine {
     // MARK: Snapshots
 
     /// Called between two batches: the open one is empty, so the state is that of its last turn.
-    ///
-    /// To encode a large state would keep the engine from its turns for longer than anybody should wait. How large it is, the
-    /// last snapshot tells; before the first one nobody knows.
     mutating func snapshotIfDue() {
-        guard !isSnapshotting, journalBytes > 2 * lastSnapshotBytes else { return }
-        guard journalBytes > settings.snapshotBytes || head - lastSnapshotTurn > settings.snapshotTurns else { return }
-        if lastSnapshotBytes > 0, lastSnapshotBytes <= settings.snapshotInlineBytes { return saveSnapshot() }
-        guard upkeepIsOff == nil, maySnapshot() else { return }
-        isSnapshotting = true
-        emit(.snapshot(through: head), floor: .turn(head))
+        switch snapshots.due(at: head, settings) {
+        case .no: return
+        case .atOnce: saveSnapshot()
+        case .fromJournal:
+            guard upkeepIsOff == nil, maySnapshot() else { return }
+            snapshots.begins()
+            emit(.snapshot(through: head), floor: .turn(head))
+        }
     }
 
     /// Called between two batches.
@@ -35,7 +34,7 @@ extension StoreMachine {
         begin(.state)
         do {
             let bytes = try state.snapshot()
-            lastSnapshotBytes = bytes.count
+            snapshots.made(bytes: bytes.count)
             emit(.save(turn: head, bytes: bytes), floor: .turn(head))
         } catch {
             note(.error, "no snapshot is taken, the state cannot be encoded: \(error)")
@@ -45,8 +44,7 @@ extension StoreMachine {
 
     /// Whether the program is to be trusted with encoding its state. If not, the next try is as far away as the next snapshot.
     private mutating func maySnapshot() -> Bool {
-        journalBytes = 0
-        lastSnapshotTurn = head
+        snapshots.asked(at: head)
         guard let why = suspects.verdict(on: .state) else { return true }
         note(.error, "no snapshot is taken: \(why)")
         return false
@@ -56,13 +54,12 @@ extension StoreMachine {
     ///
     /// - Parameter bytes: its size; nil if there is none, and then the next one is due when the journal has grown again.
     public mutating func snapshotSaved(bytes: Int?) {
-        isSnapshotting = false
+        snapshots.ended(bytes: bytes)
         // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
         if suspects.contains(.upkeep) {
             suspects.forgiveKills(.upkeep)
             marker.write(suspects.list)
         }
-        if let bytes { lastSnapshotBytes = bytes }
     }
 
     // MARK: Backups

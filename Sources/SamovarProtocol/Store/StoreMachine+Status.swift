@@ -34,7 +34,7 @@ extension StoreMachine {
             MessagePackPair("uptimeSeconds", number(Int((now - startTime).components.seconds))),
             MessagePackPair("clients", number(peers.values.count { if case .client = $0 { true } else { false } })),
             MessagePackPair("sessions", number(facts.sessions)),
-            MessagePackPair("inbox", number(inboxCount)),
+            MessagePackPair("inbox", number(inbox.count)),
             MessagePackPair("openEffects", number(facts.openEffects)),
             MessagePackPair("maximumOpenEffects", number(settings.openEffects)),
             MessagePackPair("deadEffects", number(facts.deadEffects)),
@@ -55,7 +55,7 @@ extension StoreMachine {
             "snapshots": .string((upkeepIsOff ?? suspects.verdict(on: .state)).map { "off: \($0)" } ?? "on"),
             "suspects": number(suspects.list.count),
             "workers": .array(dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
-            "awaitedWorkers": number(awaited.count),
+            "awaitedWorkers": number(hold.awaited.count),
             "queues": .array(queues(waiting)),
             "viewTopics": [
                 "count": number(viewTopics.count), "foreign": number(viewTopics.foreign), "overruns": number(viewTopics.overruns),
@@ -86,20 +86,20 @@ extension StoreMachine {
         }
     }
 
-    private func worker(_ id: WorkerID, _ desk: Dispatcher.WorkerDesk, now: Timestamp) -> MessagePackValue {
+    private func worker(_ id: WorkerID, _ workerState: Dispatcher.WorkerState, now: Timestamp) -> MessagePackValue {
         [
             "id": .string("\(id)"),
-            "slots": number(desk.slots),
-            "running": number(desk.running),
-            "queues": .array(desk.queues.map { .string($0.name.bounded()) }),
-            "progress": .array(progress(of: desk)),
-            "silentMilliseconds": number(Int((now - desk.heard).microseconds / 1_000)),
+            "slots": number(workerState.slots),
+            "running": number(workerState.running),
+            "queues": .array(workerState.queues.map { .string($0.name.bounded()) }),
+            "progress": .array(progress(of: workerState)),
+            "silentMilliseconds": number(Int((now - workerState.heard).microseconds / 1_000)),
         ]
     }
 
     /// What the jobs of a worker tell of themselves: at most 16, the oldest first.
-    private func progress(of desk: Dispatcher.WorkerDesk) -> [MessagePackValue] {
-        dispatcher.jobs(of: desk.id).filter { dispatcher.progress(of: $0) != nil }.sorted().prefix(16).map { id in
+    private func progress(of workerState: Dispatcher.WorkerState) -> [MessagePackValue] {
+        dispatcher.jobs(of: workerState.id).filter { dispatcher.progress(of: $0) != nil }.sorted().prefix(16).map { id in
             ["effect": .string("\(id)"), "progress": dispatcher.progress(of: id)?.shown ?? .nil]
         }
     }

@@ -15,11 +15,11 @@ extension StoreMachine {
             streamMarks.note(StreamMark(lease: lease, index: index), for: route)
             counters.lateResults += 1
             guard let effect = state.ledger.open[id] else { return }
-            // Applied before, and told again for want of an acknowledgement: nothing of this attempt is missing.
+            // A duplicate: it was applied, and its acknowledgement was lost. Nothing of this attempt is missing.
             if index <= effect.place?.index ?? 0, !effect.hasFailed(under: lease) { return }
             // It leaves before the acknowledgement: a worker that has not heard of it tells all of it again.
             cancellations.append(lease, for: route)
-            unheard[id] = max(lease, unheard[id] ?? lease)
+            rejectedStreams.reject(id, lease)
             return
         }
         let last = effect.place?.index ?? 0
@@ -48,61 +48,17 @@ extension StoreMachine {
         }
     }
 
-    /// Whether an answer comes after messages of its attempt that were not applied.
-    func lacksMessages(_ effect: EffectID, _ lease: Lease) -> Bool { unheard[effect].map { lease <= $0 } ?? false }
-
-    /// Acknowledges what was streamed; but not while too many effects are open, for streams would open more. Jobs that wait for
-    /// an acknowledgement stream no more than their window.
-    ///
-    /// Yet such a job holds a slot that the open effects may be waiting for. So where no job has ended from one tick to the next,
-    /// those that have an end may go on for another window; sources have none, and wait.
+    /// Acknowledges what was streamed.
     mutating func sendStreamMarks() {
-        let isCrowded = hasTooManyEffects
-        guard !streamMarks.isEmpty, !isCrowded || noJobEnds else { return }
-        noJobEnds = false
-        resultsAtTick = nil
-        for (route, marks) in streamMarks.takeAll(withSources: !isCrowded) {
+        guard !streamMarks.isEmpty else { return }
+        for (route, marks) in streamMarks.takeDue(isOverLimit: hasTooManyEffects) {
             send(.streamed(marks), to: route, floor: .turn(head))
         }
     }
 
     /// Called each tick.
     mutating func watchStreams() {
-        noJobEnds = !streamMarks.isEmpty && resultsAtTick == counters.results
-        resultsAtTick = streamMarks.isEmpty ? nil : counters.results
-        if !unheard.isEmpty { unheard = unheard.filter { state.ledger.open[$0.key] != nil } }
-    }
-}
-
-/// The newest acknowledgement of each job, gathered during a round.
-struct StreamMarks {
-    private var marks: [Route: [Lease: Int]] = [:]
-    private var ofSources: Set<Lease> = []
-
-    var isEmpty: Bool { marks.isEmpty }
-
-    mutating func note(_ mark: StreamMark, isOfSource: Bool = false, for route: Route) {
-        if isOfSource { ofSources.insert(mark.lease) }
-        let known = marks[route]?[mark.lease] ?? 0
-        marks[route, default: [:]][mark.lease] = max(known, mark.index)
-    }
-
-    mutating func remove(_ route: Route) {
-        marks[route] = nil
-    }
-
-    /// In a fixed order: the same events always give the same frames.
-    mutating func takeAll(withSources: Bool) -> [(route: Route, marks: [StreamMark])] {
-        var taken = marks
-        if withSources || ofSources.isEmpty {
-            marks.removeAll(keepingCapacity: true)
-            ofSources.removeAll(keepingCapacity: true)
-        } else {
-            taken = marks.mapValues { $0.filter { !ofSources.contains($0.key) } }.filter { !$0.value.isEmpty }
-            marks = marks.mapValues { $0.filter { ofSources.contains($0.key) } }.filter { !$0.value.isEmpty }
-        }
-        return taken.sorted { $0.key < $1.key }.map { route, leases in
-            (route, leases.sorted { $0.key < $1.key }.map { StreamMark(lease: $0.key, index: $0.value) })
-        }
+        streamMarks.tick(results: counters.results)
+        rejectedStreams.forget { state.ledger.open[$0] == nil }
     }
 }

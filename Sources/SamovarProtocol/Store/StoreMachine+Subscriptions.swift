@@ -13,17 +13,17 @@ extension StoreMachine {
     /// What is to be sent next: moments in the life of the store first, then the timer that is due longest. While too many effects
     /// are open, timers wait as inputs do.
     mutating func nextFiring(now: Timestamp) -> Firing? {
-        while let moment = moments.first {
+        while let moment = lifecycleEvents.first {
             // An answer that was taken since may have ended its subscription.
             if state.subscriptions.isWanted(moment.id) { return moment }
-            moments.removeFirst()
+            lifecycleEvents.removeFirst()
         }
         guard phase == .serving, !hasTooManyEffects else { return nil }
         return state.subscriptions.firing(now: now)
     }
 
     mutating func take(_ firing: Firing, now: Timestamp) {
-        if moments.first == firing { moments.removeFirst() }
+        if lifecycleEvents.first == firing { lifecycleEvents.removeFirst() }
         let call = ProgramCall.firing(firing.id)
         let origin = Origin.subscription(firing.id, nominal: firing.nominal)
         // Nobody waits for an answer: this one is passed over, and the next one is tried.
@@ -45,7 +45,7 @@ extension StoreMachine {
     /// Lets those who want to know of a moment in the life of the store know of it.
     mutating func tell(_ moment: Lifecycle, now: Timestamp) {
         for subscription in state.subscriptions.subscriptions(to: moment) {
-            moments.append(Firing(id: subscription.id, nominal: now, message: subscription.message))
+            lifecycleEvents.append(Firing(id: subscription.id, nominal: now, message: subscription.message))
         }
     }
 

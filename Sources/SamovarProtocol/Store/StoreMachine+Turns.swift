@@ -37,7 +37,7 @@ extension StoreMachine {
                 guard suspects.isEmpty || mayTake(.answer(effect)) else { break }
                 guard let row = answers.popFirst() else { break }
                 take(row, now: now)
-            } else if let id = crowded.popFirst() {
+            } else if let id = overLimit.popFirst() {
                 failCrowded(id, now: now)
             } else if let failed = postponed.first {
                 guard mayTake(.failure(failed.effect)) else { break }
@@ -46,10 +46,10 @@ extension StoreMachine {
             } else if let firing = nextFiring(now: now) {
                 guard mayTake(.firing(firing.id)) else { break }
                 take(firing, now: now)
-            } else if phase == .serving, let desk = rotation.first {
-                guard suspects.isEmpty || mayTakeInput(at: desk) else { break }
-                rotation.removeFirst()
-                takeInput(at: desk, now: now)
+            } else if phase == .serving, inbox.count > 0 {
+                guard suspects.isEmpty || mayTakeNextInput() else { break }
+                guard let (client, submission) = inbox.popFirst() else { break }
+                take(submission, of: client, now: now)
             } else {
                 break
             }
@@ -57,17 +57,13 @@ extension StoreMachine {
         answers.letGo()
     }
 
-    private mutating func mayTakeInput(at desk: Desk) -> Bool {
-        guard let next = desk.inbox.first else { return true }
-        return mayTake(.input(desk.session, sequence: next.sequence))
+    private mutating func mayTakeNextInput() -> Bool {
+        guard let (client, submission) = inbox.first else { return true }
+        return mayTake(.input(client.session, sequence: submission.sequence))
     }
 
-    private mutating func takeInput(at desk: Desk, now: Timestamp) {
-        guard let submission = desk.inbox.popFirst() else { return }
-        let id = desk.session
-        inboxCount -= 1
-        inboxBytes -= submission.input.count
-        if !desk.inbox.isEmpty { rotation.append(desk) }
+    private mutating func take(_ submission: Submission, of client: ClientSession, now: Timestamp) {
+        let id = client.session
         let turn = head + 1
         let origin = Origin.client(session: id, sequence: submission.sequence)
         guard let verdict = verdict(on: submission, of: id, origin, now: now) else { return }
@@ -76,7 +72,7 @@ extension StoreMachine {
         state.sessions.answer(id, outcome)
         if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
         openLogged(now: now)
-        answer(desk, outcome)
+        answer(client, outcome)
     }
 
     /// Nil if the input has ended the store.
@@ -122,13 +118,13 @@ extension StoreMachine {
         guard phase == .serving, dispatcher.hasWaiting else { return }
         let handed = dispatcher.assign(
             from: state.ledger,
-            Dispatcher.Handout(
+            Dispatcher.AssignmentContext(
                 floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: JobProof(timeline, secret)))
-        for (desk, frames) in handed {
-            guard case .worker? = peers[desk.route] else { continue }
+        for (workerState, frames) in handed {
+            guard case .worker? = peers[workerState.route] else { continue }
             for frame in frames {
                 let envelope = Envelope(written: .task, number: frame.number, body: frame.body, timeline: timeline)
-                emit(.send(envelope, to: desk.route), floor: .turn(head))
+                emit(.send(envelope, to: workerState.route), floor: .turn(head))
             }
         }
         dispatcher.left(through: gate.durable, now: now)
@@ -140,7 +136,7 @@ extension StoreMachine {
         log.batch = RecordBatch(after: batch.last)
         isCommitting = true
         counters.batches += 1
-        journalBytes += batch.byteCount
+        snapshots.journalGrew(by: batch.byteCount)
         committingFacts = facts
         emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
         snapshotIfDue()
@@ -170,7 +166,7 @@ extension StoreMachine {
 
     // MARK: Views
 
-    /// Whether `publishView` shall be called now. The host times that call and tells the cost, for the machine has no clock.
+    /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
     public func viewIsDue(now: Timestamp) -> Bool {
         phase != .stopped && phase != .recovering && viewsOff == nil
             && views.isDue(head: head, now: time(now), settings: settings)
@@ -227,29 +223,19 @@ extension StoreMachine {
 
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
     var isIdle: Bool {
-        state.ledger.open.isEmpty && inboxCount == 0 && answers.isEmpty && state.subscriptions.isIdle
+        state.ledger.open.isEmpty && inbox.count == 0 && answers.isEmpty && state.subscriptions.isIdle
     }
 
-    /// Tells subscribers soon that nothing is left, and not with the tick of the next second. But only if that lasts, and not again and
-    /// again: a store that gets one input after the other comes to rest behind each view, and a tick would hold up the view's delivery.
+    /// Idle, and subscribers have the newest view.
+    private var isAtRest: Bool { isIdle && (viewsOff != nil || views.isCurrent(head: head)) }
+
     private mutating func announceIdle(now: Timestamp) {
-        guard isIdle && (viewsOff != nil || views.isCurrent(head: head)) else {
-            idleTickDue = nil
-            wasIdle = false
-            return
-        }
-        guard !wasIdle else { return }
-        let due = idleTickDue ?? max(now + settings.idlePause, idleToldAt.map { $0 + settings.idleInterval } ?? now)
-        guard due <= now else { return idleTickDue = due }
-        publishTick()
-        idleTickDue = nil
-        idleToldAt = now
-        wasIdle = true
+        guard isAtRest else { return idleNotice.busy() }
+        if idleNotice.idle(now: now, pause: settings.idlePause, interval: settings.idleInterval) { publishTick() }
     }
 
     mutating func publishTick() {
-        let idle = isIdle && (viewsOff != nil || views.isCurrent(head: head))
-        let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: idle)
+        let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: isAtRest)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
     }
 

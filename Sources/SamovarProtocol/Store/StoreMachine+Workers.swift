@@ -49,7 +49,7 @@ extension StoreMachine {
             if hasLostTail(provenBy: claim.effect.turn, what: "worker \(id)") { return [] }
             let holder = dispatcher.assignment(of: claim.effect)
             guard let effect = state.ledger.open[claim.effect], !effect.hasFailed(under: claim.lease),
-                !lacksMessages(effect.id, claim.lease),
+                !rejectedStreams.lacksMessages(effect.id, claim.lease),
                 dispatcher.adopt(
                     effect, lease: claim.lease, token: claim.token, worker: id, now: now, grace: settings.timeoutGrace)
             else {
@@ -82,13 +82,13 @@ extension StoreMachine {
         switch frame {
         case .ping(let credit):
             dispatcher.heard(id, credit: credit, now: now)
-            let desk = dispatcher.workers[id]
-            send(.pong(desk?.sent ?? 0), isProven: desk?.takesProofs ?? false, to: route, floor: .none)
+            let workerState = dispatcher.workers[id]
+            send(.pong(workerState?.sent ?? 0), isProven: workerState?.takesProofs ?? false, to: route, floor: .none)
         case .credit(let credit): dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
             dispatcher.heard(id, credit: credit, now: now)
-            guard let desk = dispatcher.workers[id] else { return }
-            receive(results, of: desk)
+            guard let workerState = dispatcher.workers[id] else { return }
+            receive(results, of: workerState)
         case .progress(let reports):
             dispatcher.heard(id, credit: nil, now: now)
             for report in reports { dispatcher.note(report, of: id) }
@@ -106,7 +106,7 @@ extension StoreMachine {
         }
     }
 
-    private mutating func receive(_ results: JobResults, of worker: Dispatcher.WorkerDesk) {
+    private mutating func receive(_ results: JobResults, of worker: Dispatcher.WorkerState) {
         var invalid: Set<Int> = []
         for (number, row) in results.rows.enumerated() {
             if !isGenuine(row.effect, row.lease, row.token) {
@@ -152,7 +152,7 @@ extension StoreMachine {
         }
         if case .message(let place) = row.answer {
             // Asked only where it may be: the compiler moves the whole machine for that call.
-            if !unheard.isEmpty, lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
+            if !rejectedStreams.isEmpty, rejectedStreams.lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
             let bytes = answers.bytes
             return complete(id, root: root, lease: lease, now: now) { engine, log throws in
                 try bytes._withUnsafeGuaranteedRef {
@@ -162,7 +162,7 @@ extension StoreMachine {
         }
         switch answers.answer(of: row) {
         case .done(let messages):
-            if lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
+            if rejectedStreams.lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
             if messages.isEmpty {
                 close(id, answered: lease)
                 return write(.done(id), root: root, now: now)
@@ -345,14 +345,14 @@ extension StoreMachine {
         of id: WorkerID, _ what: String, now: Timestamp
     ) -> (started: [EffectID], rest: [EffectID])? {
         if state.joined.contains(id) { write(.workerLeft(id), now: now) }
-        guard let desk = dispatcher.workers[id] else { return nil }
+        guard let workerState = dispatcher.workers[id] else { return nil }
         counters.deadWorkers += 1
-        note(.warning, "worker \(id) \(what); \(count(desk.running, "job")) taken back")
+        note(.warning, "worker \(id) \(what); \(count(workerState.running, "job")) taken back")
         let answered = answered(by: id)
         let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
         attempts[id] = nil
-        forget(desk.route)
+        forget(workerState.route)
         // Only what it had started can have killed it, and it starts its jobs in order.
-        return (Array(jobs.prefix(desk.slots)), Array(jobs.dropFirst(desk.slots)))
+        return (Array(jobs.prefix(workerState.slots)), Array(jobs.dropFirst(workerState.slots)))
     }
 }

@@ -32,9 +32,9 @@ public struct StoreMachine: ~Copyable {
         case worker(WorkerID)
     }
 
-    /// A client's session as far as it is only in memory. A class, for each input changes it several times. Part of one value that one
+    /// A client's session as far as it is only in memory. A class, because each input changes it several times. Part of one value that one
     /// thread has, so nothing overlaps that would have to be checked each time.
-    final class Desk {
+    final class ClientSession {
         let session: SessionID
         @exclusivity(unchecked) var route: Route?
         /// The newest number taken into the inbox.
@@ -108,46 +108,36 @@ public struct StoreMachine: ~Copyable {
     var viewsOff: String?
 
     var peers: [Route: Peer] = [:]
-    var desks: [SessionID: Desk] = [:]
+    var clients: [SessionID: ClientSession] = [:]
     /// The newest connection of each session and worker, by the count in its HELLO.
     var attempts: [UniqueID: Int] = [:]
     /// Inputs of a session that are known by their hash.
     var fingerprintLimit: Int
-    /// Sessions with something in their inbox, in the order in which they are served.
-    var rotation: Deque<Desk> = []
-    var inboxCount = 0
-    var inboxBytes = 0
+    var inbox = Inbox()
     var answers = AnswerQueue()
     /// Messages to those who want to know of a moment in the life of the store.
-    var moments: Deque<Firing> = []
+    var lifecycleEvents: Deque<Firing> = []
     /// Effects that fail without an attempt, since too many with their label are open.
-    var crowded: Deque<EffectID> = []
+    var overLimit: Deque<EffectID> = []
     var deadlines = Deadlines()
     /// Workers that were silent for too long, and are still to be taken for dead.
     var silent: Deque<WorkerID> = []
     /// Some of what time has brought still waits for its turn.
     var isOverdue = false
-    /// Workers of earlier starts that may still hold jobs; until they have spoken, open effects of before wait.
-    var awaited: Set<WorkerID> = []
-    var held: [EffectID] = []
-    /// When the last of them has been missing for as long as silence may last.
+    var hold = RestartHold()
+    /// When the last worker of before has been missing for as long as silence may last.
     var heldUntil: Timestamp {
-        (awaited.compactMap { state.missing[$0] }.max() ?? startTime) + settings.silence
+        (hold.awaited.compactMap { state.missing[$0] }.max() ?? startTime) + settings.silence
     }
 
     // What one round of turns gave, sent together at its end.
     /// Sessions with outcomes of this round, in the order in which they got their first.
-    var answered: [Desk] = []
+    var answered: [ClientSession] = []
     /// Workers whose answers were taken in this round, in the order of their first.
-    var acknowledged: [Dispatcher.WorkerDesk] = []
+    var acknowledged: [Dispatcher.WorkerState] = []
     var cancellations = RouteBatches<Lease>()
     var streamMarks = StreamMarks()
-    /// The newest attempt of each open effect of which a streamed message came when it was not believed any more.
-    var unheard: [EffectID: Lease] = [:]
-    /// Streams wait for their acknowledgement since the tick before the last one, and no job has ended since.
-    var noJobEnds = false
-    /// Answers of jobs at the last tick; nil if no stream waited then.
-    var resultsAtTick: Int?
+    var rejectedStreams = RejectedStreams()
 
     var adminReplies = AdminReplies()
     var views = ViewPublisher()
@@ -155,22 +145,11 @@ public struct StoreMachine: ~Copyable {
     public var viewTopics: ViewTopics
     var waiters = Waiters()
     var waitReports = WaitReports()
-    var feed = ViewFeed()
-    var journalBytes = 0
-    /// 0 until there is one.
-    var lastSnapshotBytes = 0
-    /// The turn of the newest snapshot that was asked for.
-    var lastSnapshotTurn = 0
-    /// The host makes one from the journal.
-    var isSnapshotting = false
+    var feed = ViewHistory()
+    var snapshots = SnapshotSchedule()
     var export: Export?
     var nextTick = Timestamp(microseconds: 0)
-    /// Subscribers were told that nothing is left.
-    var wasIdle = false
-    /// When they were told so last, of themselves and not by the tick of a second.
-    var idleToldAt: Timestamp?
-    /// When they are to be told so, if it lasts.
-    var idleTickDue: Timestamp?
+    var idleNotice = IdleNotice()
     var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
     var counters = StoreCounters()
     var startTime = Timestamp(microseconds: 0)
@@ -232,8 +211,8 @@ public struct StoreMachine: ~Copyable {
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
         phase != .stopped && canTakeTurns
-            && (!answers.isEmpty || isOverdue || !crowded.isEmpty || !postponed.isEmpty || !moments.isEmpty
-                || (phase == .serving && inboxCount > 0))
+            && (!answers.isEmpty || isOverdue || !overLimit.isEmpty || !postponed.isEmpty || !lifecycleEvents.isEmpty
+                || (phase == .serving && inbox.count > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.
@@ -249,9 +228,9 @@ public struct StoreMachine: ~Copyable {
             time = min(time, due)
         }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
-        if !held.isEmpty || !awaited.isEmpty { time = min(time, heldUntil) }
+        if !hold.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }
-        if let idle = idleTickDue { time = min(time, idle) }
+        if let idle = idleNotice.due { time = min(time, idle) }
         return host + max(.zero, time - now)
     }
 

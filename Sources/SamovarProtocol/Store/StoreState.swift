@@ -16,9 +16,9 @@ struct StoreState {
     /// The time of the newest record; no later record has an earlier one.
     var time = Timestamp(microseconds: 0)
     var ledger = EffectLedger()
-    var subscriptions = SubscriptionBook()
-    var outputs = OutputBook()
-    var sessions: SessionBook
+    var subscriptions = SubscriptionTable()
+    var outputs = OutputLog()
+    var sessions: SessionTable
     /// Workers that joined and have not left: they may hold jobs.
     var joined: Set<WorkerID> = []
     /// Joined workers that have not spoken since a start, and when the first such start was: a store that is restarted again
@@ -29,7 +29,7 @@ struct StoreState {
         self.engine = engine
         holder = EngineHolder(engine)
         uncountedEngine = UncountedEngine(holder)
-        sessions = SessionBook(window: window)
+        sessions = SessionTable(window: window)
     }
 
     var head: Int { engine.head }

@@ -47,7 +47,7 @@ public struct Suspicion: Equatable, Sendable {
 
 /// The calls that processes before this one have died in, and what that says of them.
 ///
-/// A trap tells which item was under way, for the marker names it. Yet it is believed only when the item was alone, so that
+/// A trap tells which item was under way, because the marker names it. Yet it is believed only when the item was alone, so that
 /// nothing else can have been the cause; and only after a few times, so that a machine that fails once costs nobody an input.
 /// A SIGKILL leaves the same marker without a proof. Ten of them in a row, each inside the same call, mean that the
 /// store cannot get past it, as when it takes more memory than there is; one that returns even once is cleared.

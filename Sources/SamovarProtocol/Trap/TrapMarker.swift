@@ -4,21 +4,21 @@ import Synchronization
 /// One page of memory that says which call into the program is under way.
 ///
 /// Swift cannot catch a trap. So the store writes down what it is about to do, in memory that is mapped from a file of the data
-/// folder, and the next process reads it. It costs a few stores for each call; no system call and no sync, for a trap kills a
+/// folder, and the next process reads it. It costs a few stores for each call; no system call and no sync, because a trap kills a
 /// process and not the machine. After a power failure the page may be anything, and is then no more than a hint: what it
 /// names is taken alone.
 ///
 /// Used by one thread, a signal handler on it included. The page belongs to one timeline and one build: under another, what it
-/// says is forgotten, for another build may have mended what was wrong.
+/// says is forgotten, because another build may have mended what was wrong.
 public final class TrapMarker {
     public static let byteCount = 4_096
 
     private let memory: UnsafeMutableRawPointer
-    /// All of the page but its two atomic places: `state`, and what is the `UpkeepMark`'s.
+    /// All of the page but its two atomic places: `state`, and what is the `MaintenanceMark`'s.
     private let words: UnsafeMutablePointer<UInt64>
     private let isOwned: Bool
     /// The same for another thread of this process.
-    private let pulse: CallPulse?
+    private let pulse: WatchdogPulse?
     /// What the process before has left, once it is read.
     private var taken: Suspicion?
 
@@ -38,26 +38,26 @@ public final class TrapMarker {
     private static let isMarked: UInt64 = 1
     private static let isMarkedAlone: UInt64 = 2
 
-    /// Suspects for which there is room, before the words of the `UpkeepMark`.
-    static let capacity = (UpkeepMark.place - suspects) / suspectWords
+    /// Suspects for which there is room, before the words of the `MaintenanceMark`.
+    static let capacity = (MaintenanceMark.place - suspects) / suspectWords
 
     /// - Parameters:
     ///   - memory: `byteCount` bytes, aligned to 8, that outlive this marker.
     ///   - pulse: tells another thread of each call, too.
-    public convenience init(_ memory: UnsafeMutableRawPointer, pulse: CallPulse? = nil) {
+    public convenience init(_ memory: UnsafeMutableRawPointer, pulse: WatchdogPulse? = nil) {
         self.init(memory, isOwned: false, pulse)
     }
 
     /// A page that no other process will ever see.
-    public convenience init(pulse: CallPulse? = nil) {
+    public convenience init(pulse: WatchdogPulse? = nil) {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount, alignment: MemoryLayout<UInt64>.alignment)
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.byteCount)
         self.init(memory, isOwned: true, pulse)
     }
 
-    private init(_ memory: UnsafeMutableRawPointer, isOwned: Bool, _ pulse: CallPulse?) {
+    private init(_ memory: UnsafeMutableRawPointer, isOwned: Bool, _ pulse: WatchdogPulse?) {
         self.memory = memory
-        words = memory.bindMemory(to: UInt64.self, capacity: UpkeepMark.place)
+        words = memory.bindMemory(to: UInt64.self, capacity: MaintenanceMark.place)
         (memory + Self.state * MemoryLayout<UInt64>.stride).bindMemory(to: Atomic<UInt64>.self, capacity: 1)
         self.isOwned = isOwned
         self.pulse = pulse
@@ -141,7 +141,7 @@ public final class TrapMarker {
     func take(timeline: Timeline, build: UInt64) -> Suspicion {
         if let taken { return taken }
         var suspicion = Suspicion()
-        let upkeep = UpkeepMark(memory).take()
+        let upkeep = MaintenanceMark(memory).take()
         if words[Self.magic] == Self.format, words[Self.build] == build {
             let isSame = words[Self.timeline] == timeline.high && words[Self.timeline + 1] == timeline.low
             let beside = isSame ? upkeep.map { Suspicion.Death(.upkeep, wasAlone: true, evidence: $0) } : nil

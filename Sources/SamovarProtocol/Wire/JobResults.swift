@@ -20,7 +20,7 @@ public struct JobResults: Equatable, Sendable {
         let answer: Answer
     }
 
-    /// The bytes of a frame. A class, for whoever takes one answer after the other refers to it without counting.
+    /// The bytes of a frame. A class, because whoever takes one answer after the other refers to it without counting.
     final class Bytes: Sendable {
         let all: [UInt8]
 

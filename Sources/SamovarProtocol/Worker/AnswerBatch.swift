@@ -6,7 +6,7 @@ import SamovarCore
 /// An answer is written where its handler has ended, and is bytes from then on: to send it is to copy them with those beside it, and to
 /// forget it is a step. Kept as values, each answer would cost allocations that one thread makes and another frees.
 ///
-/// A class, for its arrays grow and shrink where they are. It belongs to the outbox alone.
+/// A class, because its arrays grow and shrink where they are. It belongs to the outbox alone.
 final class AnswerBatch {
     struct Entry {
         let claim: JobClaim

@@ -65,13 +65,20 @@ struct HeldJobs: Equatable {
 
     /// The next task, if a slot is free for it; it then has that slot. The time is asked for only if the task has not all of it.
     mutating func startNext(now: () -> Timestamp) -> (task: JobTask, hasTimeout: Bool)? {
-        guard running.count < slots, let task = waiting.popFirst() else { return nil }
+        guard running.count < slots, let task = takeNext() else { return nil }
         let until = task.timeout.map { now() + $0 }
         if let until { earliestTimeout = min(until, earliestTimeout ?? until) }
         let job = Running(claim: JobClaim(task), until: until)
         let place = firstPlace(notBefore: task.lease)
         if place == running.count { running.append(job) } else { running.insert(job, at: place) }
         return (task, until != nil)
+    }
+
+    /// Passes by those whose lease is still that of a job with a slot, from a timeline that was left: a lease names one job at a time.
+    private mutating func takeNext() -> JobTask? {
+        guard let first = waiting.first else { return nil }
+        if !hasSlot(first.lease) { return waiting.removeFirst() }
+        return waiting.firstIndex { !hasSlot($0.lease) }.map { waiting.remove(at: $0) }
     }
 
     /// A handler ended. Its claim, if its answer is still wanted.
@@ -103,8 +110,8 @@ struct HeldJobs: Equatable {
         var stopped: [Lease] = []
         var others: Set<Lease> = []
         for lease in leases {
-            if let place = place(of: lease) {
-                if !running[place].isStopping { stopped.append(lease) }
+            if let place = place(of: lease), !running[place].isStopping {
+                stopped.append(lease)
                 running[place].isStopping = true
             } else {
                 others.insert(lease)

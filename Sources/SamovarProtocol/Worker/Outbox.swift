@@ -3,7 +3,7 @@ import SamovarCore
 
 /// The answers of a worker that the store has not acknowledged, and before each of them what its job has streamed.
 ///
-/// A result stays until its acknowledgement, for the store may die between taking it and writing it down. How many there are
+/// A result stays until its acknowledgement, because the store may die between taking it and writing it down. How many there are
 /// is bounded by the worker's credit, which stops growing at the outbox's limits, and by the window of each stream.
 struct Outbox {
     /// Answers that were sent, in the order in which they were: a batch for each frame, none of them empty.

@@ -41,8 +41,9 @@ extension WorkerMachine {
         /// Close the socket at once; what it has not sent is dropped.
         case disconnect
         case send(Envelope)
-        /// Run the handler in a slot of its own, and say `finished` when it has really ended.
-        case start(JobTask)
+        /// Run the handler in a slot of its own, and say `finished` when it has really ended. The timeline is that of the task: the
+        /// machine may be in another by the time that it starts.
+        case start(JobTask, in: Timeline)
         /// Tell the handler to stop. It keeps its slot until it is `finished`.
         case cancel(Lease)
         /// What the handler of this job has streamed is on disk up to a number: there is room for more.

@@ -137,11 +137,10 @@ extension WorkerMachine {
         var actions: [Action] = []
         keep(answer, of: lease)
         let next = startNext(now: { now }, &actions)
-        return (next.map { [.start($0.task)] } ?? []) + actions
+        return (next.map { [.start($0.task, in: timeline)] } ?? []) + actions
     }
 
-    /// The same, with the actions behind those that are there, but for a start: the task that has the slot now, if there is one, begins in
-    /// place of the job that ended.
+    /// The same, but appends to `actions`, and puts the next task of the slot into `job` instead of an action that starts it.
     ///
     /// - Parameters:
     ///   - now: asked only if it matters what time it is; to read the clock takes as long as the rest of this.
@@ -317,11 +316,10 @@ extension WorkerMachine {
         startWaiting(now, &actions)
     }
 
-    /// Neither held nor answered.
+    /// Neither held nor answered. A handler of a timeline that was left may still have its slot, under a lease that comes anew.
     private func isNew(_ lease: Lease) -> Bool {
-        if held.hasSlot(lease) { return false }
         guard let newest, lease <= newest else { return true }
-        return !held.isWaiting(lease) && !outbox.holds(lease)
+        return !held.hasSlot(lease) && !held.isWaiting(lease) && !outbox.holds(lease)
     }
 
     private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
@@ -378,7 +376,7 @@ extension WorkerMachine {
     }
 
     private mutating func startWaiting(_ now: Timestamp, _ actions: inout [Action]) {
-        while let (task, _) = held.startNext(now: { now }) { actions.append(.start(task)) }
+        while let (task, _) = held.startNext(now: { now }) { actions.append(.start(task, in: timeline)) }
     }
 
     private mutating func answerOverdue(_ now: Timestamp, _ actions: inout [Action]) {

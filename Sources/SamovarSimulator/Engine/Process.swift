@@ -46,12 +46,12 @@ class Process {
     private var wakeAt = Instant.max
     /// It computes until then.
     private var busyUntil: Instant = 0
-    var dice: Dice
+    var random: SeededRandom
 
     init(_ world: World, _ name: String, _ number: Int) {
         self.world = world
         self.name = name
-        dice = Dice(seed: world.seed, "process", number)
+        random = SeededRandom(seed: world.seed, "process", number)
     }
 
     var localNow: Timestamp { clock.now(world.now) }
@@ -77,7 +77,7 @@ class Process {
     func roundIsDue() throws(Violation) {
         guard isUp, !isPaused, world.now >= wakeAt else { return }
         wakeAt = .max
-        busyUntil = world.now + dice.about(world.swarm.roundCost)
+        busyUntil = world.now + random.about(world.swarm.roundCost)
         try round()
     }
 
@@ -116,6 +116,6 @@ class Process {
         world.note("\(name) goes on")
         isPaused = false
         wakeAt = .max
-        wake(at: world.now + dice.time(1...2 * milliseconds))
+        wake(at: world.now + random.time(1...2 * milliseconds))
     }
 }

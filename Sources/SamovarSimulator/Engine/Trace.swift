@@ -21,11 +21,15 @@ struct Trace {
         self.keeping = keeping
     }
 
-    mutating func note(_ time: Instant, _ a: Int, _ b: Int = 0, _ text: () -> String) {
+    mutating func note(_ time: Instant, _ a: Int, _ b: Int = 0, content: [[UInt8]] = [], _ text: () -> String) {
         count += 1
         hash.combine(UInt64(bitPattern: time))
         hash.combine(a)
         hash.combine(b)
+        for bytes in content {
+            hash.combine(bytes.count)
+            hash.combine(bytes)
+        }
         guard keeping != .nothing else { return }
         lines.append("\(describe(time))  \(text())")
         if case .last(let limit) = keeping, lines.count >= 2 * limit { lines.removeFirst(lines.count - limit) }

@@ -41,9 +41,9 @@ struct Swarm {
     /// Inputs that one client lets wait for their outcome.
     var unanswered: Int
     var works: [Work]
-    /// Those that end workers. They are few, for each death costs other jobs an attempt, too.
+    /// Those that end workers. They are few, because each death costs other jobs an attempt, too.
     var deadly: [Work]
-    var sackBytes: Int
+    var viewBytes: Int
     /// What the program does beside its daily work.
     var traits: Set<Trait>
 
@@ -51,20 +51,20 @@ struct Swarm {
     var script: [Scripted] = []
 
     enum Scripted {
-        case hang(Bell)
-        case lay(Work, Stone)
+        case arm(TimerSpec)
+        case runLabelled(Work, LabelSpec)
     }
 
     /// Parts of the program that a world has or has not.
     enum Trait: CaseIterable {
         /// Timers and moments of the store's life.
-        case bells
+        case timers
         /// Labels, policies and cancellations.
-        case stones
+        case labels
         /// Effects that stream.
-        case pouring
+        case streaming
         /// Outputs for other programs.
-        case shouts
+        case outputs
     }
 
     var store = StoreSettings()
@@ -74,44 +74,44 @@ struct Swarm {
     func has(_ fault: Fault) -> Bool { faults.contains(fault) }
 
     init(seed: UInt64) {
-        var dice = Dice(seed: seed, "swarm")
-        clients = dice.number(1...4)
-        workers = dice.number(1...3)
-        let isHarsh = dice.chance(0.2)
+        var random = SeededRandom(seed: seed, "swarm")
+        clients = random.number(1...4)
+        workers = random.number(1...3)
+        let isHarsh = random.chance(0.2)
         self.isHarsh = isHarsh
-        let faults = Set(Fault.allCases.filter { _ in dice.chance(0.5) }.filter { isHarsh || !$0.isHarsh })
+        let faults = Set(Fault.allCases.filter { _ in random.chance(0.5) }.filter { isHarsh || !$0.isHarsh })
         self.faults = faults
-        pace = dice.pick([0.5, 1, 1, 2, 5])
-        delay = dice.pick([100, milliseconds, milliseconds, 5 * milliseconds, 30 * milliseconds, 100 * milliseconds])
-        publisherLoss = dice.pick([0.02, 0.1, 0.3])
-        highWater = dice.pick([30, 100, 1_000])
+        pace = random.pick([0.5, 1, 1, 2, 5])
+        delay = random.pick([100, milliseconds, milliseconds, 5 * milliseconds, 30 * milliseconds, 100 * milliseconds])
+        publisherLoss = random.pick([0.02, 0.1, 0.3])
+        highWater = random.pick([30, 100, 1_000])
         if isHarsh {
-            loss = faults.contains(.loss) ? dice.pick([0.005, 0.05]) : 0
-            duplication = faults.contains(.duplication) ? dice.pick([0.01, 0.1]) : 0
-            reordering = faults.contains(.reordering) ? dice.pick([0.01, 0.1]) : 0
+            loss = faults.contains(.loss) ? random.pick([0.005, 0.05]) : 0
+            duplication = faults.contains(.duplication) ? random.pick([0.01, 0.1]) : 0
+            reordering = faults.contains(.reordering) ? random.pick([0.01, 0.1]) : 0
         }
-        syncTime = dice.pick([100, 500, 2 * milliseconds, 10 * milliseconds, 50 * milliseconds])
-        roundCost = dice.pick([10, 50, 500])
-        slots = dice.number(1...4)
-        readAhead = dice.pick([0, 0, 1, 4])
-        reports = dice.pick([0, 0.5, 1])
-        pause = dice.pick([300, 1_000, 2_000, 5_000]) * milliseconds
+        syncTime = random.pick([100, 500, 2 * milliseconds, 10 * milliseconds, 50 * milliseconds])
+        roundCost = random.pick([10, 50, 500])
+        slots = random.number(1...4)
+        readAhead = random.pick([0, 0, 1, 4])
+        reports = random.pick([0, 0.5, 1])
+        pause = random.pick([300, 1_000, 2_000, 5_000]) * milliseconds
         unanswered = 20
-        var other = Dice(seed: seed, "traits")
+        var other = SeededRandom(seed: seed, "traits")
         traits = Set(Trait.allCases.filter { _ in other.chance(0.5) })
-        works = Work.plain.filter { _ in dice.chance(0.5) } + [.quick]
-        if traits.contains(.pouring) { works += [.pouring, .pouring] }
-        deadly = Work.allCases.filter(\.isDeadly).filter { _ in dice.chance(0.5) }
-        sackBytes = dice.pick([0, 100, 2_000])
-        var maintenance = Dice(seed: seed, "maintenance")
+        works = Work.plain.filter { _ in random.chance(0.5) } + [.quick]
+        if traits.contains(.streaming) { works += [.streaming, .streaming] }
+        deadly = Work.allCases.filter(\.isDeadly).filter { _ in random.chance(0.5) }
+        viewBytes = random.pick([0, 100, 2_000])
+        var maintenance = SeededRandom(seed: seed, "maintenance")
         retain = maintenance.pick([nil, nil, 1, 20, 200])
-        narrow(&dice)
+        narrow(&random)
     }
 
     /// Makes some limits so small that they are met all the time.
-    private mutating func narrow(_ dice: inout Dice) {
+    private mutating func narrow(_ random: inout SeededRandom) {
         func rarely<Value>(_ value: inout Value, _ choices: [Value]) {
-            if dice.chance(0.3) { value = dice.pick(choices) }
+            if random.chance(0.3) { value = random.pick(choices) }
         }
         rarely(&store.batchTurns, [1, 3, 20])
         rarely(&store.batchBytes, [1, 300])
@@ -124,16 +124,16 @@ struct Swarm {
         rarely(&store.silence, [.seconds(3), .seconds(10)])
         rarely(&store.waiters, [1, 4])
         rarely(&store.viewInterval, [.milliseconds(1), .milliseconds(500)])
-        store.snapshotBytes = dice.pick([500, 4_000, 20_000, 64 << 20])
-        store.snapshotInlineBytes = dice.pick([0, 1_000, 1 << 20])
-        store.drain = .seconds(dice.pick([1, 5]))
+        store.snapshotBytes = random.pick([500, 4_000, 20_000, 64 << 20])
+        store.snapshotInlineBytes = random.pick([0, 1_000, 1 << 20])
+        store.drain = .seconds(random.pick([1, 5]))
         rarely(&client.window, [1, 4])
         rarely(&client.frameBytes, [1, 200])
         rarely(&client.requests, [1, 3])
         rarely(&worker.unacknowledged, [1, 3])
         rarely(&worker.frameBytes, [1, 200])
         rarely(&worker.drain, [.milliseconds(10), .seconds(3)])
-        // Refused at the door, a client comes again after a second: so few go in each second then.
+        // Refused at the listener, a client comes again after a second: so few go in each second then.
         if store.inbox < 50 { unanswered = store.inbox * 4 }
     }
 }

@@ -28,23 +28,23 @@ enum Work: String, Portable, CaseIterable {
     /// Answers what is no message.
     case babbling
     /// Streams its messages, one after the other.
-    case pouring
-    /// Answers with an order for the stone on which it lies.
+    case streaming
+    /// Answers with an order that has its own label.
     case relay
 
-    /// What every world may have; of the others, those with streams or stones.
-    static let plain = allCases.filter { !$0.isDeadly && $0 != .pouring && $0 != .relay }
+    /// What every world may have; of the others, those with streams or labels.
+    static let plain = allCases.filter { !$0.isDeadly && $0 != .streaming && $0 != .relay }
 
     var isDeadly: Bool { self == .lethal || self == .dangerous }
 
     /// It needs a slot for a moment only.
-    var isShort: Bool { ![.slow, .stuck, .lethal, .dangerous, .pouring].contains(self) }
+    var isShort: Bool { ![.slow, .stuck, .lethal, .dangerous, .streaming].contains(self) }
 
     var queue: Queue { self == .slow || self == .flaky ? "heavy" : .default }
 
     var retry: Retry {
         switch self {
-        case .flaky, .failing, .stuck, .pouring: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
+        case .flaky, .failing, .stuck, .streaming: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
         default: .never
         }
     }
@@ -60,9 +60,9 @@ enum Work: String, Portable, CaseIterable {
     var delay: Duration { self == .late ? .milliseconds(700) : .zero }
 }
 
-extension Mill.Effect {
+extension ModelProgram.Effect {
     /// Some streams run out of time in the middle.
-    var timeout: Duration? { work == .pouring && grain % 4 == 0 ? .milliseconds(900) : work.timeout }
+    var timeout: Duration? { work == .streaming && inputID % 4 == 0 ? .milliseconds(900) : work.timeout }
 }
 
 /// How one execution will end.
@@ -77,30 +77,30 @@ struct Execution {
     var duration: Instant
     var end: End
 
-    init(of effect: Mill.Effect, attempt: Int, _ dice: inout Dice) {
-        duration = effect.work == .slow ? dice.time(200...4_000) * milliseconds : dice.about(3 * milliseconds)
+    init(of effect: ModelProgram.Effect, attempt: Int, _ random: inout SeededRandom) {
+        duration = effect.work == .slow ? random.time(200...4_000) * milliseconds : random.about(3 * milliseconds)
         end = .answer(.done([]))
         switch effect.work {
-        case .quick, .slow, .late: end = .answer(.done([flour(effect, &dice)]))
+        case .quick, .slow, .late: end = .answer(.done([resultID(effect, &random)]))
         case .mute: break
-        case .chatty: end = .answer(.done(MessageList((0..<3).map { _ in flour(effect, &dice) })))
-        case .babbling: end = .answer(.done([flour(effect, &dice), [0xc1]]))
-        case .flaky: end = .answer(attempt < 3 ? .failed(.threw, "not yet", permanent: false) : .done([flour(effect, &dice)]))
+        case .chatty: end = .answer(.done(MessageList((0..<3).map { _ in resultID(effect, &random) })))
+        case .babbling: end = .answer(.done([resultID(effect, &random), [0xc1]]))
+        case .flaky: end = .answer(attempt < 3 ? .failed(.threw, "not yet", permanent: false) : .done([resultID(effect, &random)]))
         case .failing: end = .answer(.failed(.threw, "never", permanent: false))
         case .doomed: end = .answer(.failed(.threw, "no", permanent: true))
         case .lethal: end = .death
-        case .dangerous: end = attempt == 1 ? .death : .answer(.done([flour(effect, &dice)]))
+        case .dangerous: end = attempt == 1 ? .death : .answer(.done([resultID(effect, &random)]))
         case .stuck: end = .never
-        case .pouring: if effect.grain % 2 == 0 { end = .answer(.done([flour(effect, &dice)])) }
+        case .streaming: if effect.inputID % 2 == 0 { end = .answer(.done([resultID(effect, &random)])) }
         case .relay:
-            if let stone = Stone(code: effect.part) {
-                end = .answer(.done([packed(Mill.Message.laid(effect.grain, .quick, stone))]))
+            if let labelSpec = LabelSpec(code: effect.part) {
+                end = .answer(.done([packed(ModelProgram.Message.labelled(effect.inputID, .quick, labelSpec))]))
             }
         }
     }
 
-    private func flour(_ effect: Mill.Effect, _ dice: inout Dice) -> [UInt8] {
-        packed(Mill.Message.ground(effect.grain, flour: dice.word()))
+    private func resultID(_ effect: ModelProgram.Effect, _ random: inout SeededRandom) -> [UInt8] {
+        packed(ModelProgram.Message.answered(effect.inputID, resultID: random.word()))
     }
 }
 

@@ -17,7 +17,7 @@ final class Link {
 
     let id: Int
     /// Nil for the subscription to views.
-    let door: Door?
+    let listener: Listener?
     let peer: Process
     /// The peer's start that made it; and the store's that took it.
     let incarnation: Int
@@ -36,21 +36,21 @@ final class Link {
     /// A cut in the way has stopped arrivals.
     var isStalled = [false, false]
 
-    /// The credit that a worker has told, and the tasks that it was sent, for the judge.
+    /// The credit that a worker has told, and the tasks that it was sent, for the checker.
     var credit = CreditTold()
     var tasks = TasksSent()
     /// Arrived, and not read by the peer.
     var unread = 0
 
-    init(id: Int, door: Door?, peer: Process, incarnation: Int) {
+    init(id: Int, listener: Listener?, peer: Process, incarnation: Int) {
         self.id = id
-        self.door = door
+        self.listener = listener
         self.peer = peer
         self.incarnation = incarnation
     }
 
     var route: Route? {
-        door.map { Route(door: $0, id: (0..<5).map { UInt8(truncatingIfNeeded: id >> (8 * (4 - $0))) }) }
+        listener.map { Route(listener: $0, id: (0..<5).map { UInt8(truncatingIfNeeded: id >> (8 * (4 - $0))) }) }
     }
 }
 

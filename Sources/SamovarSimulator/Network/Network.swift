@@ -7,7 +7,7 @@ import SamovarProtocol
 /// between the sockets might.
 final class Network {
     private unowned let world: World
-    private var dice: Dice
+    private var random: SeededRandom
     private var links: [Int: Link] = [:]
     private var byRoute: [Route: Link] = [:]
     private var subscriptions: [Link] = []
@@ -27,18 +27,18 @@ final class Network {
 
     init(_ world: World) {
         self.world = world
-        dice = Dice(seed: world.seed, "network")
+        random = SeededRandom(seed: world.seed, "network")
         delay = world.swarm.delay
     }
 
     // MARK: Peers
 
-    /// - Parameter door: nil for the subscription to views.
-    func connect(_ peer: Process, door: Door?) -> Link {
+    /// - Parameter listener: nil for the subscription to views.
+    func connect(_ peer: Process, listener: Listener?) -> Link {
         made += 1
-        let link = Link(id: made, door: door, peer: peer, incarnation: peer.incarnation)
+        let link = Link(id: made, listener: listener, peer: peer, incarnation: peer.incarnation)
         links[link.id] = link
-        world.plan(.connected(link), at: world.now + dice.about(delay) * 2 + 50)
+        world.plan(.connected(link), at: world.now + random.about(delay) * 2 + 50)
         return link
     }
 
@@ -48,13 +48,13 @@ final class Network {
         let store = world.store
         if isCut(link, .toPeer) || isCut(link, .toStore) || (store.isUp && store.isPaused) {
             // Nobody refuses and nobody answers.
-            world.plan(.connected(link), at: world.now + dice.time(20...200) * milliseconds)
+            world.plan(.connected(link), at: world.now + random.time(20...200) * milliseconds)
             return false
         }
         guard store.isUp else {
             link.isGoneAtStore = true
             link.state = .closed
-            world.plan(.broke(link), at: world.now + dice.about(delay))
+            world.plan(.broke(link), at: world.now + random.about(delay))
             return false
         }
         link.state = .open
@@ -82,12 +82,12 @@ final class Network {
         case .toPeer: if link.isGoneAtPeer { return }
         }
         if direction == .toPeer, isFull(link) { return world.count(.highWater) }
-        if isHarsh, dice.chance(world.swarm.loss) {
+        if isHarsh, random.chance(world.swarm.loss) {
             world.count(.loss)
             return world.note("the network loses a message of \(link.peer.name)")
         }
         enqueue(parts, link, direction)
-        if isHarsh, dice.chance(world.swarm.duplication) {
+        if isHarsh, random.chance(world.swarm.duplication) {
             world.count(.duplication)
             enqueue(parts, link, direction)
         }
@@ -97,14 +97,14 @@ final class Network {
     /// repaired inside of the connection, be it a single acknowledgement.
     private func isFull(_ link: Link) -> Bool {
         if link.queues[Direction.toPeer.rawValue].count >= world.swarm.highWater { return true }
-        return link.door != nil && world.isFaulty && world.swarm.has(.highWater) && dice.chance(world.swarm.fullness)
+        return link.listener != nil && world.isFaulty && world.swarm.has(.highWater) && random.chance(world.swarm.fullness)
     }
 
     private func enqueue(_ parts: [[UInt8]], _ link: Link, _ direction: Direction) {
         let queue = direction.rawValue
         link.queues[queue].append(parts)
         guard !link.isStalled[queue] else { return }
-        let time = max(link.lastArrival[queue], world.now + dice.about(delay) + 20)
+        let time = max(link.lastArrival[queue], world.now + random.about(delay) + 20)
         link.lastArrival[queue] = time
         world.plan(.arrive(link, direction), at: time)
     }
@@ -117,7 +117,7 @@ final class Network {
             link.isStalled[queue] = true
             return nil
         }
-        if isHarsh, link.queues[queue].count > 1, dice.chance(world.swarm.reordering) {
+        if isHarsh, link.queues[queue].count > 1, random.chance(world.swarm.reordering) {
             world.count(.reordering)
             link.queues[queue].swapAt(0, 1)
         }
@@ -135,7 +135,7 @@ final class Network {
     /// Every subscription gets it, but for those whose queue is full.
     func publish(_ parts: [[UInt8]]) {
         for link in subscriptions where link.state == .open {
-            if world.isFaulty, world.swarm.has(.publisherDrop), dice.chance(world.swarm.publisherLoss) {
+            if world.isFaulty, world.swarm.has(.publisherDrop), random.chance(world.swarm.publisherLoss) {
                 world.count(.publisherDrop)
                 continue
             }
@@ -183,7 +183,7 @@ final class Network {
         link.isStalled[queue] = false
         var time = max(link.lastArrival[queue], world.now)
         for _ in link.queues[queue] {
-            time += dice.time(1...milliseconds)
+            time += random.time(1...milliseconds)
             world.plan(.arrive(link, direction), at: time)
         }
         link.lastArrival[queue] = time
@@ -196,13 +196,13 @@ final class Network {
     /// The machine of the store says that there is no such connection.
     private func notice(_ link: Link) {
         guard !link.isGoneAtPeer, !isCut(link, .toPeer) else { return }
-        world.plan(.broke(link), at: world.now + dice.about(delay) + 100)
+        world.plan(.broke(link), at: world.now + random.about(delay) + 100)
     }
 
     private func loseTail(of link: Link, _ direction: Direction) {
         let queue = direction.rawValue
         let count = link.queues[queue].count
-        if count > 0 { link.queues[queue].removeLast(dice.number(0...count)) }
+        if count > 0 { link.queues[queue].removeLast(random.number(0...count)) }
     }
 
     /// Forgets a link of which nothing can come any more.

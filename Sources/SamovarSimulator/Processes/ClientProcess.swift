@@ -4,12 +4,12 @@ import SamovarProtocol
 /// A client process: the loop of `ClientLoop` around its two machines, and a user who sends, waits and watches.
 final class ClientProcess: Process {
     struct Input: CustomStringConvertible {
-        let grain: UInt64
+        let inputID: UInt64
         let bytes: [UInt8]
         /// What it becomes; nil if it is refused, or no input at all.
-        let message: Mill.Message?
+        let message: ModelProgram.Message?
 
-        var description: String { message.map { "\($0)" } ?? "a refused input of grain \(grain)" }
+        var description: String { message.map { "\($0)" } ?? "the refused input \(inputID)" }
     }
 
     struct Shown {
@@ -41,13 +41,14 @@ final class ClientProcess: Process {
     private let isSender: Bool
 
     init(_ world: World, _ number: Int) {
-        var dice = Dice(seed: world.seed, "client", number)
-        isSender = number == 0 || dice.chance(0.7)
+        var random = SeededRandom(seed: world.seed, "client", number)
+        isSender = number == 0 || random.chance(0.7)
         super.init(world, "client \(number + 1)", 200 + number)
     }
 
     var isSettled: Bool { isUp && inputs.isEmpty && settling.isEmpty && wantedView == nil }
-    var waitsFor: String { "\(inputs.count) outcomes, \(settling.count) settled turns, \(wantedView == nil ? 0 : 1) views" }
+    var unanswered: Int { inputs.count }
+    var waitsFor: String { "\(unanswered) outcomes, \(settling.count) settled turns, \(wantedView == nil ? 0 : 1) views" }
 
     /// What stands behind a number on the wire.
     func input(_ submission: Submission) -> Input? { inputsByBytes[submission.input] }
@@ -57,17 +58,17 @@ final class ClientProcess: Process {
     override func begin() throws(Violation) {
         session = sessionToUse()
         machine = ClientMachine(
-            session: session, schema: Mill.schema, settings: world.swarm.client, random: dice.generator())
-        subscriber = SubscriberMachine(random: dice.generator())
+            session: session, schema: ModelProgram.schema, settings: world.swarm.client, random: random.generator())
+        subscriber = SubscriberMachine(random: random.generator())
         wake(at: world.now)
-        world.plan(.act(self, incarnation: incarnation), at: world.now + dice.about(world.swarm.pause))
+        world.plan(.act(self, incarnation: incarnation), at: world.now + random.about(world.swarm.pause))
     }
 
     private func sessionToUse() -> SessionID {
         defer { left = nil }
         // Before its end is on disk, it would be a process that has forgotten the session which it uses.
-        guard let left, world.judge.chronicle.isOver(left), dice.chance(0.5) else { return dice.id() }
-        world.judge.chronicle.count(.cameBack)
+        guard let left, world.checker.reference.isOver(left), random.chance(0.5) else { return random.id() }
+        world.checker.reference.count(.cameBack)
         world.note("\(name) comes back to a session that it has left")
         return left
     }
@@ -107,14 +108,14 @@ final class ClientProcess: Process {
 
     func act() throws(Violation) {
         guard world.isBusy else { return }
-        world.plan(.act(self, incarnation: incarnation), at: world.now + dice.about(world.swarm.pause))
+        world.plan(.act(self, incarnation: incarnation), at: world.now + random.about(world.swarm.pause))
         guard !isPaused else { return }
         let now = localNow
-        if isSender { for _ in 0..<dice.pick([1, 1, 2, 5]) where maySend { submit() } }
-        if dice.chance(0.1), let turn = newestTurn, settling.count < 4 { try settle(turn, now) }
-        if world.swarm.traits.contains(.shouts), dice.chance(0.2) { try requestOutputs(now) }
-        if dice.chance(0.1) { try requestView(atLeast: newestTurn ?? 0, now) }
-        if dice.chance(0.005) { try leave(now) }
+        if isSender { for _ in 0..<random.pick([1, 1, 2, 5]) where maySend { submit() } }
+        if random.chance(0.1), let turn = newestTurn, settling.count < 4 { try settle(turn, now) }
+        if world.swarm.traits.contains(.outputs), random.chance(0.2) { try requestOutputs(now) }
+        if random.chance(0.1) { try requestView(atLeast: newestTurn ?? 0, now) }
+        if random.chance(0.005) { try leave(now) }
         if isUp { wake(at: world.now) }
     }
 
@@ -122,8 +123,8 @@ final class ClientProcess: Process {
     private var maySend: Bool { inputs.count < world.swarm.unanswered && world.sent < world.swarm.inputs ?? .max }
 
     private func submit() {
-        let grain = world.nextGrain()
-        let input = makeInput(grain)
+        let inputID = world.nextInputID()
+        let input = makeInput(inputID)
         do throws(ClientMachine.SubmitError) {
             guard let number = try machine?.submit(input.bytes) else { return }
             inputs[number] = input
@@ -135,69 +136,75 @@ final class ClientProcess: Process {
         }
     }
 
-    private func makeInput(_ grain: UInt64) -> Input {
+    private func makeInput(_ inputID: UInt64) -> Input {
         if world.swarm.script.indices.contains(world.sent) {
             switch world.swarm.script[world.sent] {
-            case .hang(let bell): return hang(bell, grain)
-            case .lay(let work, let stone): return lay(work, on: stone, grain)
+            case .arm(let timer): return arm(timer, inputID)
+            case .runLabelled(let work, let labelSpec): return runLabelled(work, on: labelSpec, inputID)
             }
         }
-        if world.swarm.inputs == nil, !world.swarm.traits.isEmpty, dice.chance(0.4) {
+        if world.swarm.inputs == nil, !world.swarm.traits.isEmpty, random.chance(0.4) {
             // In a fixed order: a set has another in each process.
-            return makeInput(grain, dice.pick(Swarm.Trait.allCases.filter(world.swarm.traits.contains)))
+            return makeInput(inputID, random.pick(Swarm.Trait.allCases.filter(world.swarm.traits.contains)))
         }
-        return makePlainInput(grain)
+        return makePlainInput(inputID)
     }
 
-    private func makeInput(_ grain: UInt64, _ trait: Swarm.Trait) -> Input {
+    private func makeInput(_ inputID: UInt64, _ trait: Swarm.Trait) -> Input {
         switch trait {
-        case .bells where dice.chance(0.3):
-            let bell = dice.number(0...Bell.places - 1)
+        case .timers where random.chance(0.3):
+            let timer = random.number(0...TimerSpec.places - 1)
             return Input(
-                grain: grain, bytes: packed(Mill.Input.takeDown(grain, bell: bell)), message: .tookDown(grain, bell: bell))
-        case .bells: return hang(Bell.drawn(&dice), grain)
-        case .stones where dice.chance(0.25):
-            let stone = dice.number(0...Stone.count - 1)
+                inputID: inputID, bytes: packed(ModelProgram.Input.disarm(inputID, timer: timer)),
+                message: .disarmed(inputID, timer: timer))
+        case .timers: return arm(TimerSpec.drawn(&random), inputID)
+        case .labels where random.chance(0.25):
+            let labelSpec = random.number(0...LabelSpec.count - 1)
             return Input(
-                grain: grain, bytes: packed(Mill.Input.clear(grain, stone: stone)), message: .cleared(grain, stone: stone))
-        case .stones:
-            let stone = Stone.drawn(&dice)
-            var work = dice.pick(world.swarm.works + [.relay])
+                inputID: inputID, bytes: packed(ModelProgram.Input.cancel(inputID, labelSpec: labelSpec)),
+                message: .cancelled(inputID, labelSpec: labelSpec))
+        case .labels:
+            let labelSpec = LabelSpec.drawn(&random)
+            var work = random.pick(world.swarm.works + [.relay])
             if world.isLoaded, !work.isShort { work = .quick }
-            return lay(work, on: stone, grain)
-        case .pouring:
-            let work: Work = world.isLoaded ? .quick : .pouring
+            return runLabelled(work, on: labelSpec, inputID)
+        case .streaming:
+            let work: Work = world.isLoaded ? .quick : .streaming
             return Input(
-                grain: grain, bytes: packed(Mill.Input.work(grain, work, count: 1)), message: .ordered(grain, work, count: 1))
-        case .shouts: return Input(grain: grain, bytes: packed(Mill.Input.shout(grain)), message: .shouted(grain))
+                inputID: inputID, bytes: packed(ModelProgram.Input.work(inputID, work, count: 1)),
+                message: .ordered(inputID, work, count: 1))
+        case .outputs: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.emit(inputID)), message: .emitted(inputID))
         }
     }
 
-    private func hang(_ bell: Bell, _ grain: UInt64) -> Input {
-        Input(grain: grain, bytes: packed(Mill.Input.hang(grain, bell)), message: .hung(grain, bell))
+    private func arm(_ timer: TimerSpec, _ inputID: UInt64) -> Input {
+        Input(inputID: inputID, bytes: packed(ModelProgram.Input.arm(inputID, timer)), message: .armed(inputID, timer))
     }
 
-    private func lay(_ work: Work, on stone: Stone, _ grain: UInt64) -> Input {
-        Input(grain: grain, bytes: packed(Mill.Input.lay(grain, work, stone)), message: .laid(grain, work, stone))
+    private func runLabelled(_ work: Work, on labelSpec: LabelSpec, _ inputID: UInt64) -> Input {
+        Input(
+            inputID: inputID, bytes: packed(ModelProgram.Input.runLabelled(inputID, work, labelSpec)),
+            message: .labelled(inputID, work, labelSpec))
     }
 
-    private func makePlainInput(_ grain: UInt64) -> Input {
-        switch world.swarm.inputs == nil ? dice.number(0...19) : [5, 3, 12][world.sent % 3] {
-        case 0: return Input(grain: grain, bytes: [0xc1] + packed(grain), message: nil)
-        case 1: return Input(grain: grain, bytes: packed(Mill.Input.refuse(grain)), message: nil)
+    private func makePlainInput(_ inputID: UInt64) -> Input {
+        switch world.swarm.inputs == nil ? random.number(0...19) : [5, 3, 12][world.sent % 3] {
+        case 0: return Input(inputID: inputID, bytes: [0xc1] + packed(inputID), message: nil)
+        case 1: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.refuse(inputID)), message: nil)
         case 2...4:
-            let links = dice.pick([0, 1, 3, 10])
+            let links = random.pick([0, 1, 3, 10])
             return Input(
-                grain: grain, bytes: packed(Mill.Input.chain(grain, links: links)), message: .link(grain, rest: links))
-        case 5...11: return Input(grain: grain, bytes: packed(Mill.Input.note(grain)), message: .noted(grain))
+                inputID: inputID, bytes: packed(ModelProgram.Input.chain(inputID, links: links)),
+                message: .link(inputID, rest: links))
+        case 5...11: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.note(inputID)), message: .noted(inputID))
         default:
-            let isDeadly = !world.swarm.deadly.isEmpty && dice.chance(0.03)
-            var work = dice.pick(isDeadly ? world.swarm.deadly : world.swarm.works)
+            let isDeadly = !world.swarm.deadly.isEmpty && random.chance(0.03)
+            var work = random.pick(isDeadly ? world.swarm.deadly : world.swarm.works)
             if world.isLoaded, !work.isShort { work = .quick }
-            let count = isDeadly ? 1 : dice.pick([1, 1, 1, 3])
+            let count = isDeadly ? 1 : random.pick([1, 1, 1, 3])
             return Input(
-                grain: grain, bytes: packed(Mill.Input.work(grain, work, count: count)),
-                message: .ordered(grain, work, count: count))
+                inputID: inputID, bytes: packed(ModelProgram.Input.work(inputID, work, count: count)),
+                message: .ordered(inputID, work, count: count))
         }
     }
 
@@ -282,30 +289,30 @@ final class ClientProcess: Process {
 
     private func perform(_ action: ClientMachine.Action, _ now: Timestamp) throws(Violation) {
         switch action {
-        case .connect: front.connect(world.network.connect(self, door: .front), world.network)
+        case .connect: front.connect(world.network.connect(self, listener: .front), world.network)
         case .disconnect: front.disconnect(world.network)
         case .send(let envelope):
-            try world.judge.clientSends(envelope, self)
+            try world.checker.clientSends(envelope, self)
             front.send(envelope, world.network)
         case .welcomed(_, let timeline): welcomed(timeline)
         case .answered(let outcome): try answered(outcome)
         case .unknown(let number, let reason):
-            try world.judge.unknown(self, reason)
+            try world.checker.unknown(self, reason)
             try take(number, "unknown: \(reason)")
         case .settled(let turn, _):
-            try world.judge.settled(self, turn: turn, timeline: machine?.timeline ?? .zero)
+            try world.checker.settled(self, turn: turn, timeline: machine?.timeline ?? .zero)
             settling.remove(turn)
         case .unsettled(let turn, _): settling.remove(turn)
         case .waiting, .noView, .note: break
         case .page(.outputs(let place, _, _), .outputs(let page)):
-            try world.judge.heard(self, page, timeline: machine?.timeline ?? .zero)
+            try world.checker.heard(self, page, timeline: machine?.timeline ?? .zero)
             if place == heard { heard = page.outputs.last?.id ?? heard }
         case .page:
-            try world.judge.require(false, .i12, expected: "no page that nobody asked for", seen: "one at \(name)")
+            try world.checker.require(false, .i12, expected: "no page that nobody asked for", seen: "one at \(name)")
         case .pageless: break
         case .view(_, let turn, let bytes): try viewed(turn, bytes, now)
         case .refused(let error):
-            try world.judge.refused(self, error)
+            try world.checker.refused(self, error)
             world.clientEnded(self, "refused: \(error)")
         case .stop:
             front.disconnect(world.network, gracefully: true)
@@ -324,17 +331,17 @@ final class ClientProcess: Process {
 
     private func answered(_ outcome: Outcome) throws(Violation) {
         guard let input = inputs[outcome.sequence] else {
-            return try world.judge.require(
+            return try world.checker.require(
                 false, .i12, expected: "each input of \(name) to be answered once", seen: "\(outcome) once more")
         }
-        try world.judge.told(self, outcome, input, timeline: machine?.timeline ?? .zero)
+        try world.checker.told(self, outcome, input, timeline: machine?.timeline ?? .zero)
         try take(outcome.sequence, "\(outcome.verdict) at turn \(outcome.turn)")
         if case .applied = outcome.verdict { newestTurn = outcome.turn }
     }
 
     private func take(_ number: Int, _ what: String) throws(Violation) {
         let input = inputs.removeValue(forKey: number)
-        try world.judge.require(
+        try world.checker.require(
             input != nil, .i12, expected: "input \(number) of \(name) to end once", seen: "\(what), once more")
         if let input { inputsByBytes[input.bytes] = nil }
         world.note("\(name) hears of \(number): \(what)")
@@ -349,10 +356,10 @@ final class ClientProcess: Process {
     private func perform(_ actions: [SubscriberMachine.Action], _ now: Timestamp) throws(Violation) {
         for action in actions where isUp {
             switch action {
-            case .reconnect: feed.connect(world.network.connect(self, door: nil), world.network)
+            case .reconnect: feed.connect(world.network.connect(self, listener: nil), world.network)
             case .show(let turn, let bytes, let timeline):
                 let previous = shown?.timeline == timeline ? shown?.turn : nil
-                try world.judge.shown(self, turn: turn, bytes: bytes, timeline: timeline, after: previous)
+                try world.checker.shown(self, turn: turn, bytes: bytes, timeline: timeline, after: previous)
                 shown = Shown(timeline: timeline, turn: turn, bytes: bytes)
                 world.note("\(name) shows turn \(turn)")
             case .requestView(let turn, let timeline): try ask(atLeast: turn, of: timeline, now)

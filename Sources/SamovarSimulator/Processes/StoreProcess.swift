@@ -6,14 +6,14 @@ import SamovarProtocol
 /// The store process: the loop of `StoreLoop` around the machine, the journal's thread with its clerk, and that of the maintenance.
 final class StoreProcess: Process {
     private enum News {
-        case journal(JournalClerk.News)
+        case journal(JournalWriter.News)
         case maintenance(JournalMaintenance.Report)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
     }
 
     private var machine: StoreMachine?
-    private var clerk: JournalClerk?
+    private var clerk: JournalWriter?
     private var news: [News] = []
     private var inboxes: [Deque<(route: Route, parts: [[UInt8]])>] = [[], [], []]
     private var batches: Deque<Batch> = []
@@ -34,17 +34,17 @@ final class StoreProcess: Process {
     override func begin() throws(Violation) {
         guard world.survives(self) else { return }
         world.disk.reopen()
-        clerk = JournalClerk(world.disk)
+        clerk = JournalWriter(world.disk)
         maintenance = makeMaintenance()
         guard var machine = try recover() else { return }
-        try world.judge.recovered(machine)
+        try world.checker.recovered(machine)
         guard world.survives(self) else { return }
         do {
             let isNew = machine.head == 0
-            try machine.start(seed: packed(Mill.Seed(sackBytes: world.swarm.sackBytes)), now: localNow)
+            try machine.start(seed: packed(ModelProgram.Seed(viewBytes: world.swarm.viewBytes)), now: localNow)
             if isNew { try world.disk.record([1], as: "timeline") }
         } catch {
-            return try world.judge.require(false, .i4, expected: "a store that starts", seen: "\(error)")
+            return try world.checker.require(false, .i4, expected: "a store that starts", seen: "\(error)")
         }
         self.machine = consume machine
         maintain { $0.trim(&$1) }
@@ -53,7 +53,7 @@ final class StoreProcess: Process {
     }
 
     private static func newMachine(_ world: World) -> StoreMachine {
-        let engine = TypedEngine(Mill.self, secret: world.disk.secret, limits: world.swarm.store.group)
+        let engine = TypedEngine(ModelProgram.self, secret: world.disk.secret, limits: world.swarm.store.group)
         return StoreMachine(
             settings: world.swarm.store, engine: engine, timeline: world.disk.timeline, secret: world.disk.secret,
             build: "simulated")
@@ -95,7 +95,7 @@ final class StoreProcess: Process {
         } catch is MissingBeginning where world.disk.hasDamagedSnapshots {
             world.storeRefused(JournalError(.damaged, "No snapshot can be used, and the beginning was trimmed."))
         } catch {
-            try world.judge.require(false, .i4, expected: "a journal that can be replayed", seen: "\(error)")
+            try world.checker.require(false, .i4, expected: "a journal that can be replayed", seen: "\(error)")
         }
         return nil
     }
@@ -104,7 +104,7 @@ final class StoreProcess: Process {
         machine = nil
         clerk = nil
         news.removeAll()
-        for door in inboxes.indices { inboxes[door].removeAll() }
+        for listener in inboxes.indices { inboxes[listener].removeAll() }
         batches.removeAll()
         isWriting = false
         maintenance = nil
@@ -118,9 +118,9 @@ final class StoreProcess: Process {
 
     func arrive(_ parts: [[UInt8]], on link: Link) {
         guard let route = link.route else { return }
-        inboxes[route.door.rawValue].append((route, parts))
+        inboxes[route.listener.rawValue].append((route, parts))
         if let client = link.peer as? ClientProcess, parts[0].count > 5, parts[0][5] == FrameKind.hello.rawValue {
-            world.judge.greeted(client.session)
+            world.checker.greeted(client.session)
         }
         wake(at: world.now)
     }
@@ -137,7 +137,7 @@ final class StoreProcess: Process {
 
     /// ZeroMQ reads fairly from all connections, so that what waited meanwhile keeps its order only within each.
     override func resume() throws(Violation) {
-        for door in inboxes.indices { inboxes[door] = interleaved(inboxes[door]) }
+        for listener in inboxes.indices { inboxes[listener] = interleaved(inboxes[listener]) }
         try super.resume()
     }
 
@@ -152,7 +152,7 @@ final class StoreProcess: Process {
         }
         var mixed: Deque<(route: Route, parts: [[UInt8]])> = []
         while !routes.isEmpty {
-            let index = dice.number(0...routes.count - 1)
+            let index = random.number(0...routes.count - 1)
             if let parts = queues[routes[index]]?.popFirst() {
                 mixed.append((routes[index], parts))
             } else {
@@ -179,7 +179,7 @@ final class StoreProcess: Process {
         guard !isPaused else { return world.plan(.diskDone(incarnation: incarnation), at: world.now + 20 * milliseconds) }
         guard let batch = batches.first else { return }
         guard try perform(batch, waiting: true) else {
-            let pause = JournalClerk.pause.microseconds
+            let pause = JournalWriter.pause.microseconds
             return world.plan(.diskDone(incarnation: incarnation), at: world.now + pause)
         }
         batches.removeFirst()
@@ -190,11 +190,11 @@ final class StoreProcess: Process {
     /// False if the disk is full, and the same is to be tried again.
     private func perform(_ batch: Batch, waiting: Bool) throws(Violation) -> Bool {
         let last = world.disk.last
-        var reports: [JournalClerk.News] = []
+        var reports: [JournalWriter.News] = []
         let isDone = clerk?.append(batch, waiting: waiting) { reports.append($0) } ?? true
         news += reports.map { .journal($0) }
         world.note("disk: append \(batch.first) to \(batch.last)\(isDone ? "" : ", full"), it ends at turn \(world.disk.last)")
-        if world.disk.last > last { try world.judge.durable(batch) }
+        if world.disk.last > last { try world.checker.durable(batch) }
         wake(at: world.now)
         return isDone
     }
@@ -249,18 +249,18 @@ final class StoreProcess: Process {
         let now = localNow
         guard try takeNews(now) else { return }
         var mayHaveMore = false
-        for door in [Door.work, .admin, .front] {
+        for listener in [Listener.work, .admin, .front] {
             for _ in 0..<256 {
-                guard let (route, parts) = inboxes[door.rawValue].popFirst() else { break }
+                guard let (route, parts) = inboxes[listener.rawValue].popFirst() else { break }
                 guard world.survives(self) else { return }
                 machine?.received(parts, from: route, now: now)
             }
-            mayHaveMore = mayHaveMore || !inboxes[door.rawValue].isEmpty
+            mayHaveMore = mayHaveMore || !inboxes[listener.rawValue].isEmpty
         }
         machine?.advance(now: now)
         if machine?.viewIsDue(now: now) == true {
             machine?.publishView(now: now)
-            machine?.viewTook(.microseconds(dice.time(20...2_000)))
+            machine?.viewTook(.microseconds(random.time(20...2_000)))
         }
         machine?.flush(now: now)
         for action in machine?.takeActions() ?? [] {
@@ -295,7 +295,7 @@ final class StoreProcess: Process {
             case .maintenance(.trimmed(let turn)): world.note("store: trimmed up to turn \(turn)")
             case .maintenance(.notTrimmed(let reason)): world.note("store: not trimmed: \(reason)")
             case .journal(.failed(let error)), .maintenance(.failed(let error)):
-                try world.judge.require(
+                try world.checker.require(
                     error.code != .misuse, .i4, expected: "a journal that is used rightly", seen: "\(error)")
                 try world.storeDied("the journal failed: \(error)")
                 return false
@@ -311,10 +311,10 @@ final class StoreProcess: Process {
             let link = world.network.link(to: route)
             // The way back to a process that is gone tells nothing to the one that was started since.
             let peer = link.flatMap { $0.incarnation == $0.peer.incarnation ? $0.peer : nil }
-            try world.judge.storeSends(envelope, to: peer, on: link)
+            try world.checker.storeSends(envelope, to: peer, on: link)
             if let link { world.network.send(envelope.parts, on: link, .toPeer) }
         case .publish(let envelope, _):
-            try world.judge.storePublishes(envelope)
+            try world.checker.storePublishes(envelope)
             world.network.publish(envelope.parts)
         case .append(let first, let last, let bytes):
             world.turnsTaken += last - first + 1
@@ -322,13 +322,13 @@ final class StoreProcess: Process {
         case .save(let turn, let bytes): post(.save(Snapshot(turn: turn, bytes: bytes)))
         case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
-            try world.judge.require(false, .i2, expected: "no operator", seen: "a backup")
+            try world.checker.require(false, .i2, expected: "no operator", seen: "a backup")
         case .note(let note): world.note("store: \(note.text)")
         case .stop(.drained):
             try stopped()
             return false
         case .stop(let reason):
-            try world.judge.require(false, .i4, expected: "a store that serves", seen: "it stops: \(reason)")
+            try world.checker.require(false, .i4, expected: "a store that serves", seen: "it stops: \(reason)")
         }
         return true
     }
@@ -341,21 +341,21 @@ final class StoreProcess: Process {
         isStopping = true
         while !maintenanceWork.isEmpty { maintainNext() }
         if isEarly, isWhole, !world.disk.isFull, world.disk.failure == nil {
-            try world.judge.require(
-                world.judge.chronicle.endsDrained, .i6, expected: "the record of an orderly stop at the end of the journal",
+            try world.checker.require(
+                world.checker.reference.endsDrained, .i6, expected: "the record of an orderly stop at the end of the journal",
                 seen: "none, though nothing was left to wait for")
         }
         try world.storeDied("stopped in order", isOrderly: true)
     }
 
-    // MARK: What the judge may see
+    // MARK: What the checker may see
 
     /// Compares live state and journal, if the store has nothing to write.
     func compare() throws(Violation) {
         // A machine cannot be lent out of an optional property, so it is taken out and put back.
         guard isUp, batches.isEmpty, let live = machine.take() else { return }
         do throws(Violation) {
-            if live.head == world.judge.chronicle.last { try world.judge.compare(live, "in a live store") }
+            if live.head == world.checker.reference.last { try world.checker.compare(live, "in a live store") }
             machine = consume live
         } catch {
             machine = consume live

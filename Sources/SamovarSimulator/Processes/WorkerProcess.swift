@@ -5,15 +5,17 @@ import SamovarProtocol
 /// A handler that runs.
 final class Running {
     let task: JobTask
+    let timeline: Timeline
     let execution: Execution
     /// What it streams before its end; nil if it does not.
-    var pouring: Pouring?
+    var streamPlan: StreamPlan?
     var isStopping = false
 
-    init(task: JobTask, execution: Execution, pouring: Pouring?) {
+    init(task: JobTask, in timeline: Timeline, execution: Execution, streamPlan: StreamPlan?) {
         self.task = task
+        self.timeline = timeline
         self.execution = execution
-        self.pouring = pouring
+        self.streamPlan = streamPlan
     }
 }
 
@@ -24,9 +26,9 @@ final class WorkerProcess: Process {
     private var port = Port()
     private var running: [Lease: Running] = [:]
     private var ended: [(Running, JobResult.Answer)] = []
-    private var poured: [(job: Running, index: Int, drop: Handout.Drop)] = []
+    private var streamed: [(job: Running, index: Int, drop: Assignment.Drop)] = []
     private var shallDrain = false
-    /// Jobs whose answer the store has not acknowledged, for the judge.
+    /// Jobs whose answer the store has not acknowledged, for the checker.
     private(set) var owed: Set<Lease> = []
     private let queues: [Queue]
     private var slots: Int { world.swarm.slots }
@@ -44,19 +46,20 @@ final class WorkerProcess: Process {
     // MARK: Life
 
     override func begin() throws(Violation) {
-        id = dice.id()
+        id = random.id()
         world.joined(id)
         let offer = WorkerOffer(id: id, slots: slots, queues: queues)
         machine = WorkerMachine(
-            offer, schema: Mill.schema, readAhead: world.swarm.readAhead, settings: world.swarm.worker, random: dice.generator())
+            offer, schema: ModelProgram.schema, readAhead: world.swarm.readAhead, settings: world.swarm.worker,
+            random: random.generator())
         wake(at: world.now)
     }
 
     override func end() {
-        for lease in running.keys { world.judge.chronicle(of: timeline)?.handouts[lease]?.isRunning = false }
+        for job in running.values { assignment(of: job)?.isRunning = false }
         running.removeAll()
         ended.removeAll()
-        poured.removeAll()
+        streamed.removeAll()
         owed.removeAll()
         shallDrain = false
         machine = nil
@@ -99,27 +102,27 @@ final class WorkerProcess: Process {
     }
 
     /// The handler sends its next item, or waits until there is room for it.
-    func jobPours(_ job: Running) {
-        guard running[job.task.lease] === job, !job.isStopping, var pouring = job.pouring else { return }
-        defer { job.pouring = pouring }
-        if pouring.isOver || pouring.isBroken {
-            guard !pouring.isBroken, case .answer(let answer) = job.execution.end else {
+    func jobStreams(_ job: Running) {
+        guard running[job.task.lease] === job, !job.isStopping, var streamPlan = job.streamPlan else { return }
+        defer { job.streamPlan = streamPlan }
+        if streamPlan.isOver || streamPlan.isBroken {
+            guard !streamPlan.isBroken, case .answer(let answer) = job.execution.end else {
                 ended.append((job, .failed(.threw, "spilt", permanent: false)))
                 return wake(at: world.now)
             }
             ended.append((job, answer))
             return wake(at: world.now)
         }
-        let drop = Handout.Drop(message: pouring.message, checkpoint: pouring.checkpoint)
-        var pause = pouring.pause
-        if let index = pouring.window.next(size: drop.message.count + (drop.checkpoint?.count ?? 0)) {
-            poured.append((job, index, drop))
-            pouring.next += 1
+        let drop = Assignment.Drop(message: streamPlan.message, checkpoint: streamPlan.checkpoint)
+        var pause = streamPlan.pause
+        if let index = streamPlan.window.next(size: drop.message.count + (drop.checkpoint?.count ?? 0)) {
+            streamed.append((job, index, drop))
+            streamPlan.next += 1
             wake(at: world.now)
         } else {
             pause = 20 * milliseconds
         }
-        world.plan(.jobPours(self, incarnation: incarnation, job), at: world.now + pause)
+        world.plan(.jobStreams(self, incarnation: incarnation, job), at: world.now + pause)
     }
 
     // MARK: The loop
@@ -127,8 +130,8 @@ final class WorkerProcess: Process {
     override func round() throws(Violation) {
         let now = localNow
         var actions: [WorkerMachine.Action] = []
-        for (job, index, drop) in poured { stream(job, index, drop) }
-        poured.removeAll()
+        for (job, index, drop) in streamed { stream(job, index, drop) }
+        streamed.removeAll()
         for (job, answer) in ended { actions += finish(job, answer, now) }
         ended.removeAll()
         if shallDrain { actions += machine?.drain(now: now) ?? [] }
@@ -149,21 +152,25 @@ final class WorkerProcess: Process {
         if let deadline = machine?.deadline { wake(at: clock.instant(of: deadline, after: world.now)) }
     }
 
-    private func stream(_ job: Running, _ index: Int, _ drop: Handout.Drop) {
+    private func stream(_ job: Running, _ index: Int, _ drop: Assignment.Drop) {
         let lease = job.task.lease
         guard running[lease] === job, !job.isStopping else { return }
-        world.judge.chronicle(of: timeline)?.handouts[lease]?.drops[index] = drop
+        assignment(of: job)?.drops[index] = drop
         machine?.streamed(lease, index: index, message: drop.message, checkpoint: drop.checkpoint)
+    }
+
+    private func assignment(of job: Running) -> Assignment? {
+        world.checker.reference(of: job.timeline)?.assignments[job.task.lease]
     }
 
     private func finish(_ job: Running, _ answer: JobResult.Answer, _ now: Timestamp) -> [WorkerMachine.Action] {
         let lease = job.task.lease
         guard running[lease] === job else { return [] }
         running[lease] = nil
-        let handout = world.judge.chronicle(of: timeline)?.handouts[lease]
-        handout?.isRunning = false
+        let assignment = assignment(of: job)
+        assignment?.isRunning = false
         if !job.isStopping {
-            handout?.answer = answer
+            assignment?.answer = answer
             owed.insert(lease)
             world.executions += 1
         }
@@ -182,19 +189,19 @@ final class WorkerProcess: Process {
 
     private func perform(_ action: WorkerMachine.Action) throws(Violation) {
         switch action {
-        case .connect: port.connect(world.network.connect(self, door: .work), world.network)
+        case .connect: port.connect(world.network.connect(self, listener: .work), world.network)
         case .disconnect: port.disconnect(world.network)
         case .send(let envelope):
-            try world.judge.workerSends(envelope, self, on: port.link)
+            try world.checker.workerSends(envelope, self, on: port.link)
             port.send(envelope, world.network)
-        case .start(let task): try start(task)
+        case .start(let task, let timeline): try start(task, in: timeline)
         case .cancel(let lease): stop(lease)
         case .acknowledged(let mark):
-            try world.judge.require(
-                running[mark.lease]?.pouring != nil, .i16, expected: "word of a stream that \(name) has", seen: "\(mark)")
-            running[mark.lease]?.pouring?.window.acknowledged(through: mark.index)
+            try world.checker.require(
+                running[mark.lease]?.streamPlan != nil, .i16, expected: "word of a stream that \(name) has", seen: "\(mark)")
+            running[mark.lease]?.streamPlan?.window.acknowledged(through: mark.index)
         case .refused(let error):
-            try world.judge.require(
+            try world.checker.require(
                 world.swarm.isHarsh, .i9, expected: "\(name) to be taken", seen: "it is refused: \(error)")
             world.workerDied(self, "refused: \(error)")
         case .stop:
@@ -204,20 +211,21 @@ final class WorkerProcess: Process {
         }
     }
 
-    private func start(_ task: JobTask) throws(Violation) {
-        try world.judge.started(task, self)
-        let effect: Mill.Effect
+    private func start(_ task: JobTask, in timeline: Timeline) throws(Violation) {
+        try world.checker.started(task, in: timeline, self)
+        let effect: ModelProgram.Effect
         do {
-            effect = try MessagePackDecoder().decode(Mill.Effect.self, from: task.payload)
+            effect = try MessagePackDecoder().decode(ModelProgram.Effect.self, from: task.payload)
         } catch {
-            return try world.judge.require(false, .i6, expected: "an effect of this program", seen: "\(error)")
+            return try world.checker.require(false, .i6, expected: "an effect of this program", seen: "\(error)")
         }
-        let pouring = effect.work == .pouring ? Pouring(of: effect, resume: task.resume, &dice) : nil
-        let job = Running(task: task, execution: Execution(of: effect, attempt: task.attempt, &dice), pouring: pouring)
+        let streamPlan = effect.work == .streaming ? StreamPlan(of: effect, resume: task.resume, &random) : nil
+        let job = Running(
+            task: task, in: timeline, execution: Execution(of: effect, attempt: task.attempt, &random), streamPlan: streamPlan)
         running[task.lease] = job
-        try world.judge.require(
+        try world.checker.require(
             running.count <= slots, .i10, expected: "\(slots) jobs at once", seen: "\(running.count) in \(name)")
-        if let pouring { return world.plan(.jobPours(self, incarnation: incarnation, job), at: world.now + pouring.pause) }
+        if let streamPlan { return world.plan(.jobStreams(self, incarnation: incarnation, job), at: world.now + streamPlan.pause) }
         if case .never = job.execution.end { return }
         world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + job.execution.duration)
     }
@@ -226,20 +234,21 @@ final class WorkerProcess: Process {
     private func stop(_ lease: Lease) {
         guard let job = running[lease], !job.isStopping else { return }
         job.isStopping = true
-        world.judge.chronicle(of: timeline)?.handouts[lease]?.isRunning = false
-        world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + dice.about(20 * milliseconds))
+        assignment(of: job)?.isRunning = false
+        world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + random.about(20 * milliseconds))
     }
 
     // MARK: Strangers
 
     /// Answers of jobs that this worker was never given.
     func forge() {
-        guard let link = port.link, link.state == .open, let effect = world.judge.chronicle.open.keys.min() else { return }
-        let lease = world.judge.chronicle.leases(of: effect).last ?? Lease(start: 1, counter: 1)
-        let message = packed(Mill.Message.ground(0, flour: dice.word()))
-        let answer: JobResult.Answer = dice.chance(0.5) ? .done([message]) : .streamed(index: 1, message: message, checkpoint: nil)
-        let result = JobResult(effect: effect, lease: lease, token: dice.word(), answer: answer)
-        let envelope = Envelope(.result([result], credit: 0), timeline: world.judge.chronicle.timeline)
+        guard let link = port.link, link.state == .open, let effect = world.checker.reference.open.keys.min() else { return }
+        let lease = world.checker.reference.leases(of: effect).last ?? Lease(start: 1, counter: 1)
+        let message = packed(ModelProgram.Message.answered(0, resultID: random.word()))
+        let answer: JobResult.Answer =
+            random.chance(0.5) ? .done([message]) : .streamed(index: 1, message: message, checkpoint: nil)
+        let result = JobResult(effect: effect, lease: lease, token: random.word(), answer: answer)
+        let envelope = Envelope(.result([result], credit: 0), timeline: world.checker.reference.timeline)
         world.note("\(name) forges an answer for effect \(effect)")
         world.network.send(envelope.parts, on: link, .toStore)
         world.count(.forgery)

@@ -5,7 +5,7 @@ import SamovarProtocol
 /// A running system in memory: the store machine of production, one client, one worker that takes every effect, a journal that
 /// commits at once, and a clock that stands still until it is moved.
 ///
-/// Everything goes through the machine's own doors, as frames, so nothing here knows of policies, retries or timers.
+/// Everything goes through the machine's own listeners, as frames, so nothing here knows of policies, retries or timers.
 final class TestBench<P: Program> {
     /// What survives the end of the store process.
     struct StoredBatch {
@@ -14,8 +14,8 @@ final class TestBench<P: Program> {
         let bytes: [UInt8]
     }
 
-    static var client: Route { Route(door: .front, id: [0, 1]) }
-    static var worker: Route { Route(door: .work, id: [0, 1]) }
+    static var client: Route { Route(listener: .front, id: [0, 1]) }
+    static var worker: Route { Route(listener: .work, id: [0, 1]) }
     static var session: SessionID { SessionID(high: 0, low: 1) }
     static var workerID: WorkerID { WorkerID(high: 0, low: 1) }
     static var timeline: Timeline { Timeline(high: 0, low: 1) }

@@ -31,7 +31,7 @@ public import Testing
 /// changes is compared, and leftovers are no matter. Either way, what is expected must be so.
 ///
 /// What differs is reported part by part, such as `state.sites[2].up: expected true, is nil`, as an issue of the running test. Where
-/// none is running it ends the process, for nobody would hear of it; see ``TestReporter``, also for XCTest.
+/// none is running it ends the process, because nobody would hear of it; see ``TestReporter``, also for XCTest.
 public final class TestStore<P: Program> {
     let bench: TestBench<P>
     let isExhaustive: Bool
@@ -57,7 +57,7 @@ public final class TestStore<P: Program> {
     ///   - exhaustive: whether every change of the state must be expected, and leftovers are reported.
     ///   - limits: as in the store; a group that passes one stops it.
     ///   - gates: as in the store; `rejected` inputs are expected with ``expectRejection(of:_:at:)``.
-    ///   - observers: told of each turn at once, for here each turn is on disk at once.
+    ///   - observers: told of each turn at once, because here each turn is on disk at once.
     ///   - reporter: where differences go.
     ///   - location: where leftovers are reported if the store is released without `finish`.
     /// - Throws: what `start` throws, in words, if the program refuses the seed.

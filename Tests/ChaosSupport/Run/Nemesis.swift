@@ -6,6 +6,8 @@ public struct Nemesis {
     /// How often it did what to whom.
     public private(set) var kills: [Cluster.Role: Int] = [:]
     public private(set) var stops: [Cluster.Role: Int] = [:]
+    /// It has killed the store, and struck ten times in all: less proves nothing.
+    var hasDoneEnough: Bool { kills[.store] != nil && kills.values.reduce(0, +) + stops.values.reduce(0, +) >= 10 }
 
     private var random: SeededRandom
     /// Milliseconds.

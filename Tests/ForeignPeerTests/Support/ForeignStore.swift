@@ -3,7 +3,7 @@ import ProcessSupport
 import Testing
 import ZeroMQ
 
-/// A store process, with its doors where the test put them.
+/// A store process, with its listeners where the test put them.
 final class ForeignStore: Sendable {
     enum Program: String {
         case counter = "Counter"
@@ -17,9 +17,11 @@ final class ForeignStore: Sendable {
     let program: Program
     private let child: Child
 
-    /// - Parameter silence: seconds after which it takes a peer for dead; many, since these peers say nothing but what their test says, and a
-    ///   busy machine stretches that.
-    init(_ program: Program = .counter, silence: Int = 60, arguments: [String] = []) async throws {
+    /// - Parameters:
+    ///   - silence: seconds after which it takes a peer for dead; many, since these peers say nothing but what their test says, and a busy
+    ///     machine stretches that.
+    ///   - goodbye: seconds for which it keeps the connections at its end.
+    init(_ program: Program = .counter, silence: Int = 60, goodbye: Int = 1, arguments: [String] = []) async throws {
         self.program = program
         scratch = try Scratch()
         let (executable, seed) =
@@ -30,7 +32,10 @@ final class ForeignStore: Sendable {
         let place = ["--data", scratch.folder("data"), "--endpoint", "ipc://\(scratch.folder("s"))"]
         child = try Child(
             executable, ["store"] + seed + place + arguments, in: scratch,
-            variables: ["SAMOVAR_STORE_SILENCE_SECONDS": "\(silence)", "SAMOVAR_STORE_DRAIN_SECONDS": "60"])
+            variables: [
+                "SAMOVAR_STORE_SILENCE_SECONDS": "\(silence)", "SAMOVAR_STORE_DRAIN_SECONDS": "60",
+                "SAMOVAR_STORE_GOODBYE_SECONDS": "\(goodbye)",
+            ])
         try await eventually("the store serves", within: .seconds(30)) { [child] in child.errors.contains("serving") }
     }
 

@@ -3,7 +3,7 @@ import ProcessSupport
 import Testing
 import ZeroMQ
 
-/// A connection to one door of a store, and nothing that helps: what is sent is what the test writes.
+/// A connection to one listener of a store, and nothing that helps: what is sent is what the test writes.
 ///
 /// Each wait has a deadline, and gives way to other tests meanwhile.
 final class RawPeer {
@@ -49,6 +49,11 @@ final class RawPeer {
     private func arrived() throws -> RawFrame? {
         guard let parts = try socket.receive()?.frames else { return nil }
         return try RawFrame(parts: parts)
+    }
+
+    /// Takes all that has arrived. A socket in which nothing is left learns of what comes next and of a broken connection together.
+    func passOver() throws {
+        while try arrived() != nil {}
     }
 
     /// The next frame.

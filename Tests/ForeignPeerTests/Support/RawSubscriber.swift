@@ -2,7 +2,7 @@ import MessagePack
 import ProcessSupport
 import ZeroMQ
 
-/// A SUB socket at the view door.
+/// A SUB socket at the view listener.
 final class RawSubscriber {
     struct Publication {
         let topic: [UInt8]

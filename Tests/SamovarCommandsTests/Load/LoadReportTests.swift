@@ -57,7 +57,7 @@ struct LoadReportTests {
         return try XMLDocument(xmlString: body)
     }
 
-    @Test func `the page is well-formed, needs no other file, and holds the figures`() throws {
+    @Test func `The page is well-formed, needs no other file, and holds the figures`() throws {
         let page = report().page
         let document = try parse(page)
         #expect(try document.nodes(forXPath: "//svg").count == 5)
@@ -70,7 +70,7 @@ struct LoadReportTests {
         #expect(!page.contains("http") && !page.contains("<script") && !page.contains("src=") && !page.contains("@import"))
     }
 
-    @Test func `what comes from outside is text and nothing else`() throws {
+    @Test func `What comes from outside is text and nothing else`() throws {
         let hostile = #"{"name":"</dd><script>alert('x')</script>&amp;"}"#
         let page = report(input: hostile, lost: 1, problems: ["agent <img src=x onerror=alert(1)> is missing"]).page
         #expect(!page.contains("<script") && !page.contains("<img") && !page.contains("<b>x"))
@@ -80,7 +80,7 @@ struct LoadReportTests {
         #expect(escaped("a\u{0}b\u{1B}[31m\"'") == "a\u{FFFD}b\u{FFFD}[31m&quot;&#39;")
     }
 
-    @Test func `a history that is not sound shows it everywhere`() throws {
+    @Test func `A history that is not sound shows it everywhere`() throws {
         let report = report(lost: 2)
         #expect(!report.isSound)
         #expect(report.page.contains("not sound") && report.page.contains("What is wrong"))
@@ -90,18 +90,18 @@ struct LoadReportTests {
         #expect(report.complaint == "the history is not sound: " + report.verdictText)
     }
 
-    @Test func `a problem of the test itself is one of its verdict`() {
+    @Test func `A problem of the test itself is one of its verdict`() {
         let report = report(problems: ["agent 2 is missing: its process ended (signal 9)"])
         #expect(!report.isSound)
         #expect(report.complaint == "agent 2 is missing: its process ended (signal 9)")
     }
 
-    @Test func `what nobody could see is not called zero`() {
+    @Test func `What nobody could see is not called zero`() {
         let text = report(evidence: .receipts(because: "the store is on another machine")).text
         #expect(text.contains("duplicated –, out of order 0; by receipts alone (the store is on another machine)"))
     }
 
-    @Test func `the table names each latency, and a dash where nothing was measured`() {
+    @Test func `The table names each latency, and a dash where nothing was measured`() {
         let lines = report().text.split(separator: "\n").map(String.init)
         #expect(lines.contains { $0.hasPrefix("send → applied") && $0.contains("678 µs") && $0.hasSuffix("2,000") })
         #expect(lines.contains { $0.hasPrefix("send → settled") && $0.contains("–") && $0.hasSuffix(" 0") })
@@ -109,7 +109,7 @@ struct LoadReportTests {
         #expect(lines.contains("note: a < b & c"))
     }
 
-    @Test func `figures have three digits and their unit`() {
+    @Test func `Figures have three digits and their unit`() {
         #expect(
             [0, 999, 1_000, 12_345, 999_999, 61_000_000].map { latencyText($0) } == [
                 "0 µs", "999 µs", "1.00 ms", "12.3 ms", "1000 ms", "61.0 s",
@@ -120,7 +120,7 @@ struct LoadReportTests {
         #expect(bytesText(1_536) == "1.50 KiB")
     }
 
-    @Test func `an axis ends at a round number and starts below the smallest`() {
+    @Test func `An axis ends at a round number and starts below the smallest`() {
         let linear = Axis.linear(to: 437) { "\(Int($0))" }
         #expect(linear.ticks.map(\.label) == ["0", "100", "200", "300", "400", "500"])
         #expect(linear.position(of: 250) == 0.5 && linear.position(of: 900) == 1)
@@ -131,7 +131,7 @@ struct LoadReportTests {
         #expect(Axis.time(to: 14).ticks.map(\.label) == ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s", "12 s", "14 s"])
     }
 
-    @Test func `a test in which nothing was seen has a page, too`() throws {
+    @Test func `A test in which nothing was seen has a page, too`() throws {
         let empty = LoadReport(
             program: "x", started: "", pace: .saturate(window: 1), settings: [], machines: [], duration: 1, counts: ClientCounts(),
             withoutView: 0, latencies: Latencies(applied: summary(0, []), settled: summary(0, []), view: summary(0, [])),

@@ -16,7 +16,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
     }
 
     @Test(arguments: combinations)
-    func `each combination has its files, and in them what was chosen and nothing else`(choices: ScaffoldChoices) throws {
+    func `Each combination has its files, and in them what was chosen and nothing else`(choices: ScaffoldChoices) throws {
         let files = try files(choices)
         #expect(
             Set(files.keys) == [
@@ -42,7 +42,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         }
     }
 
-    @Test func `the manifest names a checkout or a repository, whatever characters these have`() throws {
+    @Test func `The manifest names a checkout or a repository, whatever characters these have`() throws {
         let path = try #require(try files(ScaffoldChoices(), .path("/a \"b\"\\c"))["Package.swift"])
         #expect(path.contains(#".package(name: "samovar", path: "/a \"b\"\\c")"#))
         let url = try #require(
@@ -51,19 +51,19 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
     }
 
     @Test(arguments: [("tea", "Tea"), ("tea-timer", "TeaTimer"), ("TeaTimer", "TeaTimer"), ("a1-b2-c", "A1B2C")])
-    func `a name makes a type`(name: String, type: String) throws {
+    func `A name makes a type`(name: String, type: String) throws {
         #expect(try ScaffoldName(name).type == type)
     }
 
     @Test(arguments: ["", "-", "a--b", "a-", "1a", "a b", "a/b", "../a", "é", "_a", "a_b", "a\n", "\u{1b}[2J"])
-    func `what is no name is refused with an example of one`(name: String) {
+    func `What is no name is refused with an example of one`(name: String) {
         let error = #expect(throws: ScaffoldName.Unfit.self) { try ScaffoldName(name) }
         #expect(
             error?.description.hasSuffix("use letters A to Z, digits and single hyphens, a letter first, as in tea-timer") == true)
         #expect(error?.description == error.map { escapeForTerminal($0.description) })
     }
 
-    @Test func `a name that means something else or is too long is refused`() {
+    @Test func `A name that means something else or is too long is refused`() {
         #expect(
             throws: ScaffoldName.Unfit(
                 description: "\"program\" would make the type Program, which means something else already: take another name")

@@ -13,7 +13,7 @@ import Testing
         ("data", "", "--data is \"\"; expected the path of a folder"),
         ("workers", "\u{1b}[2J", "--workers is \"\\u{1b}[2J\"; expected an integer from 0 to 1024"),
     ])
-    func aFlagThatDoesNotFit(_ key: String, _ text: String, _ expected: String) {
+    func `A flag that does not fit`(_ key: String, _ text: String, _ expected: String) {
         #expect(message(flags: [key: text]) == expected)
     }
 
@@ -27,7 +27,7 @@ import Testing
         ),
         ("SAMOVAR_QUEUES", "a,,b", "SAMOVAR_QUEUES is [\"a\", \"\", \"b\"]; expected a list of at least one name"),
     ])
-    func aVariableThatDoesNotFit(_ name: String, _ text: String, _ expected: String) {
+    func `A variable that does not fit`(_ name: String, _ text: String, _ expected: String) {
         #expect(message(environment: [name: text]) == expected)
     }
 
@@ -42,7 +42,7 @@ import Testing
             retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
             store.deadEffects, store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
             store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.viewTopics, store.feedViews, store.feedMebibytes, \
-            store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters
+            store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters, store.goodbyeSeconds
             """
         ),
         ("slots: many", "\"slots\" in FILE, line 1 is \"many\"; expected an integer from 1 to 1024"),
@@ -73,13 +73,13 @@ import Testing
         ("data: \u{1b}", "FILE is no YAML: control characters are not allowed"),
         ("\"\\e[2J\": 1", "unknown key \"\\u{1b}[2J\" in FILE, line 1; known keys: "),
     ])
-    func aFileThatDoesNotFit(_ yaml: String, _ expected: String) throws {
+    func `A file that does not fit`(_ yaml: String, _ expected: String) throws {
         let file = try TemporaryFile(yaml)
         let message = message(file: file.path).replacing(file.path, with: "FILE")
         #expect(expected.hasSuffix(": ") ? message.hasPrefix(expected) : message == expected)
     }
 
-    @Test func aLineOfTheFileIsCheckedThoughAFlagWins() throws {
+    @Test func `A line of the file is checked though a flag wins`() throws {
         let file = try TemporaryFile("slots: many")
         let message = message(flags: ["slots": "4"], file: file.path)
         #expect(message == "\"slots\" in \(file.path), line 1 is \"many\"; expected an integer from 1 to 1024")

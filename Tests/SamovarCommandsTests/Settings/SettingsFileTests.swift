@@ -12,18 +12,18 @@ import Foundation
 
 @Suite struct SettingsFileTests {
     @Test(arguments: ["", "# only a comment\n", "---\n", "~", "store:\n  # window: 4\nlog:\n"])
-    func aFileMayBeEmpty(_ yaml: String) throws {
+    func `A file may be empty`(_ yaml: String) throws {
         let file = try TemporaryFile(yaml)
         #expect(try ProcessSettings.read(flags: [:], configFile: file.path, environment: [:]) == ProcessSettings())
     }
 
-    @Test func listsAndAliasesAreRead() throws {
+    @Test func `Lists and aliases are read`() throws {
         let file = try TemporaryFile("slots: &four 4\nworkers: *four\nqueues:\n  - default\n  - mail\n")
         let settings = try ProcessSettings.read(flags: [:], configFile: file.path, environment: [:])
         #expect(settings == ProcessSettings(slots: 4, queues: ["default", "mail"], workers: 4))
     }
 
-    @Test func aFileThatCannotBeReadIsNamed() throws {
+    @Test func `A file that cannot be read is named`() throws {
         #expect(throws: SettingsError("cannot read no/such.yaml: No such file or directory")) {
             try SettingsFile(path: "no/such.yaml")
         }
@@ -35,14 +35,14 @@ import Foundation
     }
 
     /// Aliases of aliases, which would unfold into 3 to the power of 30 keys.
-    @Test func aliasesCannotUnfoldWithoutEnd() {
+    @Test func `Aliases cannot unfold without end`() {
         var yaml = "a0: &a0 {x: 1, y: 2, z: 3}\n"
         for level in 1...30 { yaml += "a\(level): &a\(level) {x: *a\(level - 1), y: *a\(level - 1), z: *a\(level - 1)}\n" }
         #expect(throws: SettingsError("bomb.yaml has more than 1000 keys")) { try SettingsFile(path: "bomb.yaml", yaml: yaml) }
     }
 
     @Test(arguments: ["[", "{a: "])
-    func nestingIsLimited(_ bracket: String) {
+    func `Nesting is limited`(_ bracket: String) {
         #expect(throws: SettingsError.self) {
             try SettingsFile(path: "deep.yaml", yaml: String(repeating: bracket, count: 10_000))
         }
@@ -50,7 +50,7 @@ import Foundation
 
     /// Whatever is changed in a file, it is read or refused with a sentence that is safe to print.
     @Test(arguments: [1, 2] as [UInt64])
-    func noFileTraps(_ seed: UInt64) throws {
+    func `No file traps`(_ seed: UInt64) throws {
         var random = Random(seed: seed)
         let sample = try shipped("local.yaml").split(separator: "\n").filter { !$0.hasPrefix("#") }.joined(separator: "\n")
         let pieces = Array(":{}[]&*!|>'\"%@`#-?,~\n \t0e:<\u{1b}\u{0}é").map(String.init)
@@ -72,7 +72,7 @@ import Foundation
         }
     }
 
-    @Test func theLocalFileHasEverySettingWithItsDefault() throws {
+    @Test func `The local file has every setting with its default`() throws {
         let local = try shipped("local.yaml")
         let file = try SettingsFile(path: "config/local.yaml", yaml: local)
         let settings = try ProcessSettings.read(flags: [:], configFile: path("local.yaml"), environment: [:])
@@ -90,7 +90,7 @@ import Foundation
         #expect(ofProcess.filter { !written.contains($0) } == [])
     }
 
-    @Test func theComposeFileIsRead() throws {
+    @Test func `The compose file is read`() throws {
         let settings = try ProcessSettings.read(flags: [:], configFile: path("compose.yaml"), environment: [:])
         #expect(settings.data == "/var/lib/samovar/data")
         #expect(settings.endpoint == "ipc:///run/samovar")

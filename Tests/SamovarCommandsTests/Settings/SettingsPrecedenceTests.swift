@@ -4,13 +4,13 @@ import Testing
 @testable import SamovarCommands
 
 @Suite struct SettingsPrecedenceTests {
-    @Test func nothingConfiguredIsTheDefault() throws {
+    @Test func `Nothing configured is the default`() throws {
         let settings = try ProcessSettings.read(flags: [:], configFile: nil, environment: [:])
         #expect(settings == ProcessSettings())
         #expect(settings.store == StoreSettings())
     }
 
-    @Test func flagsWinOverVariablesOverTheFile() throws {
+    @Test func `Flags win over variables over the file`() throws {
         let file = try TemporaryFile("data: from-file\nlog: {level: debug}\nslots: 1\nstore:\n  window: 10\n  inbox: 20\n")
         let settings = try ProcessSettings.read(
             flags: ["data": "from-flag"], configFile: file.path,
@@ -24,7 +24,7 @@ import Testing
         #expect(settings.warnings == [])
     }
 
-    @Test func everySettingHasAVariable() throws {
+    @Test func `Every setting has a variable`() throws {
         let settings = try ProcessSettings.read(
             flags: [:], configFile: nil,
             environment: [
@@ -51,6 +51,7 @@ import Testing
                 "SAMOVAR_STORE_VIEW_COST_FACTOR": "16",
                 "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "17",
                 "SAMOVAR_STORE_DRAIN_SECONDS": "18",
+                "SAMOVAR_STORE_GOODBYE_SECONDS": "25",
                 "SAMOVAR_STORE_WAITERS": "19",
                 "SAMOVAR_STORE_VIEW_TOPICS": "24",
                 "SAMOVAR_STORE_FEED_VIEWS": "20",
@@ -77,6 +78,7 @@ import Testing
         expected.store.viewCostFactor = 16
         expected.store.snapshotBytes = 17 << 20
         expected.store.drain = .seconds(18)
+        expected.goodbye = .seconds(25)
         expected.store.waiters = 19
         expected.store.viewTopics = 24
         expected.store.feedViews = 20
@@ -86,12 +88,12 @@ import Testing
         #expect(settings == expected)
     }
 
-    @Test func anEmptyVariableIsNotSet() throws {
+    @Test func `An empty variable is not set`() throws {
         let settings = try ProcessSettings.read(flags: [:], configFile: nil, environment: ["SAMOVAR_SLOTS": "", "SAMOVAR_X": ""])
         #expect(settings == ProcessSettings())
     }
 
-    @Test func unknownVariablesAreWarnings() throws {
+    @Test func `Unknown variables are warnings`() throws {
         let settings = try ProcessSettings.read(
             flags: [:], configFile: nil,
             environment: [

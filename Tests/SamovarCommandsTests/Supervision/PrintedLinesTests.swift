@@ -9,18 +9,18 @@ struct PrintedLinesTests {
         return lines + (printed.end().map { [$0] } ?? [])
     }
 
-    @Test func `lines come whole, however they were cut on the way`() {
+    @Test func `Lines come whole, however they were cut on the way`() {
         #expect(lines("one\ntwo\n") == ["one", "two"])
         #expect(lines("o", "ne\nt", "wo", "\n") == ["one", "two"])
         #expect(lines("\n\n") == ["", ""])
         #expect(lines() == [])
     }
 
-    @Test func `a last line without an end is not lost`() {
+    @Test func `A last line without an end is not lost`() {
         #expect(lines("one\ntwo") == ["one", "two"])
     }
 
-    @Test func `a character that was cut in two comes whole`() {
+    @Test func `A character that was cut in two comes whole`() {
         var printed = PrintedLines()
         let bytes = Array("ü\n".utf8)
         #expect(printed.take(bytes[..<1]) == [])
@@ -28,7 +28,7 @@ struct PrintedLinesTests {
         #expect(printed.end() == nil)
     }
 
-    @Test func `a line that does not end is handed on in parts`() {
+    @Test func `A line that does not end is handed on in parts`() {
         #expect(lines("abcdefgh\n", limit: 3) == ["abc", "def", "gh"])
         #expect(lines("abc\n", limit: 3) == ["abc"])
     }

@@ -38,7 +38,7 @@ import Testing
             // Two spellings of one letter are two keys, though Swift compares them as equal.
             (#"{"\u00e9":1,"e\u0301":2}"#, ["\u{e9}": 1, "e\u{301}": 2]),
         ] as [(String, MessagePackValue)])
-    func aTextIsRead(_ text: String, _ expected: MessagePackValue) throws {
+    func `A text is read`(_ text: String, _ expected: MessagePackValue) throws {
         let value = try JSONTranscoder.parse(text)
         #expect(value == expected)
         #expect(MessagePackWriter.bytes(of: value) == MessagePackWriter.bytes(of: expected))
@@ -101,7 +101,7 @@ import Testing
         #expect(message { () throws(JSONError) in try JSONTranscoder.parse(text) } == expected)
     }
 
-    @Test func depthIsLimited() throws {
+    @Test func `Depth is limited`() throws {
         let deepest = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
         _ = try JSONTranscoder.parse(deepest)
         #expect(
@@ -113,7 +113,7 @@ import Testing
                 == "arrays and objects are nested deeper than the limit of 64 (line 1, column 321)")
     }
 
-    @Test func sizeIsLimited() throws {
+    @Test func `Size is limited`() throws {
         let largest = "\"" + String(repeating: "x", count: 1_048_574) + "\""
         _ = try JSONTranscoder.parse(largest)
         #expect(
@@ -122,7 +122,7 @@ import Testing
         _ = try JSONTranscoder.parse(largest + " ", limits: MessagePackLimits(maximumBytes: 2_000_000))
     }
 
-    @Test func bytesThatAreNoTextAreRefused() throws {
+    @Test func `Bytes that are no text are refused`() throws {
         #expect(try JSONTranscoder.parse(utf8: Array("[1]".utf8)) == [1])
         #expect(message { () throws(JSONError) in try JSONTranscoder.parse(utf8: [0x22, 0xff, 0x22]) } == "the text is not UTF-8")
     }
@@ -138,7 +138,7 @@ import Testing
             (#""two words""#, .string("two words")),
             (#"{"add":{"_0":3}}"#, ["add": ["_0": 3]]),
         ] as [(String, MessagePackValue)])
-    func anArgumentMayBeABareWord(_ text: String, _ expected: MessagePackValue) throws {
+    func `An argument may be a bare word`(_ text: String, _ expected: MessagePackValue) throws {
         #expect(try JSONTranscoder.parseArgument(text) == expected)
     }
 
@@ -148,7 +148,7 @@ import Testing
         ("été", "expected a value, found \"é\" (line 1, column 1)"),
         ("", "expected a value, found the end of the text (line 1, column 1)"),
     ])
-    func anArgumentIsElseJSON(_ text: String, _ expected: String) {
+    func `An argument is else JSON`(_ text: String, _ expected: String) {
         #expect(message { () throws(JSONError) in try JSONTranscoder.parseArgument(text) } == expected)
     }
 

@@ -33,7 +33,7 @@ import Testing
             ),
             ([["a", 1]: 1, ["k": "v"]: 2], #"{"[\"a\",1]":1,"{\"k\":\"v\"}":2}"#),
         ] as [(MessagePackValue, String)])
-    func aValueIsWritten(_ value: MessagePackValue, _ expected: String) {
+    func `A value is written`(_ value: MessagePackValue, _ expected: String) {
         #expect(JSONTranscoder.text(of: value) == expected)
     }
 
@@ -47,16 +47,16 @@ import Testing
             (-62_167_219_200, 0, "0000-01-01T00:00:00Z"),
             (253_402_300_799, 0, "9999-12-31T23:59:59Z"),
         ] as [(Int64, UInt32, String)])
-    func aTimestampIsRFC3339(_ seconds: Int64, _ nanoseconds: UInt32, _ expected: String) throws {
+    func `A timestamp is RFC 3339`(_ seconds: Int64, _ nanoseconds: UInt32, _ expected: String) throws {
         #expect(JSONTranscoder.text(of: try timestamp(seconds, nanoseconds)) == "\"\(expected)\"")
     }
 
     @Test(arguments: [-62_167_219_201, 253_402_300_800, .min, .max] as [Int64])
-    func anInstantBeyondRFC3339IsAnExtension(_ seconds: Int64) throws {
+    func `An instant beyond RFC 3339 is an extension`(_ seconds: Int64) throws {
         #expect(JSONTranscoder.text(of: try timestamp(seconds, 0)).hasPrefix(#"{"type":-1,"base64":"#))
     }
 
-    @Test func prettyTextIsIndentedByTwoSpaces() {
+    @Test func `Pretty text is indented by two spaces`() {
         let value: MessagePackValue = [
             "count": 3, "users": [["name": "ada"], "x"], "none": [:], "raw": .extension(type: 1, bytes: []),
         ]
@@ -79,7 +79,7 @@ import Testing
                 """)
     }
 
-    @Test func aBottomlessValueEndsInNull() {
+    @Test func `A bottomless value ends in null`() {
         var value: MessagePackValue = 1
         for _ in 0..<2_000 { value = [value] }
         let depth = MessagePackLimits.largestDepth

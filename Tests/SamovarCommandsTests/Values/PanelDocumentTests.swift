@@ -28,11 +28,11 @@ import Testing
         return String(document[start.upperBound..<end.lowerBound])
     }
 
-    @Test func `the example of the document is drawn as the document shows`() throws {
+    @Test func `The example of the document is drawn as the document shows`() throws {
         #expect(ViewText.lines(of: try JSONTranscoder.parse(try block("json"))).joined(separator: "\n") == (try block("text")))
     }
 
-    @Test func `the example is what a program's panel is encoded as`() throws {
+    @Test func `The example is what a program's panel is encoded as`() throws {
         var writer = MessagePackWriter()
         try JSONTranscoder.parse(try block("json")).write(to: &writer)
         let decoder = MessagePackDecoder(lenient: true)
@@ -41,7 +41,7 @@ import Testing
         #expect(ViewText.lines(of: try reader.readValue()).joined(separator: "\n") == (try block("text")))
     }
 
-    @Test func `a panel in one line is its words`() throws {
+    @Test func `A panel in one line is its words`() throws {
         #expect(
             ViewText.line(of: try JSONTranscoder.parse(try block("json")))
                 == "Orchard · 3 trees · water ███████████████░░░░░ 30 l · [pick] [rest] · plant")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ValueFuzzTests {
     /// Whatever is changed in a text, it is read or refused, and what was read can be written and read again.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func noTextTraps(_ seed: UInt64) throws {
+    func `No text traps`(_ seed: UInt64) throws {
         var random = Random(seed: seed)
         let sample = #"{"a":[1,-2.5e3,"\u00e9\ud83d\ude00\n",null,true],"b":{"c":{},"d":[[]],"é":18446744073709551615}} "#
         var read = 0
@@ -32,7 +32,7 @@ import Testing
 
     /// Any value, NaN, extensions and odd keys included, becomes JSON and plain lines.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func noValueTraps(_ seed: UInt64) throws {
+    func `No value traps`(_ seed: UInt64) throws {
         var random = Random(seed: seed)
         for _ in 0..<1_000 {
             let value = anyValue(depth: 4, &random)

@@ -13,7 +13,7 @@ import Testing
         "title": "",
     ]
 
-    @Test func aViewIsRows() {
+    @Test func `A view is rows`() {
         #expect(
             ViewText.lines(of: view) == [
                 "count  3",
@@ -34,7 +34,7 @@ import Testing
             ])
     }
 
-    @Test func aViewIsALine() {
+    @Test func `A view is a line`() {
         #expect(
             ViewText.line(of: view)
                 == "count 3, by ada, users {ada admin, grace {…}}, last [1, 2.5, {…}, …], open {}, title \"\"")
@@ -45,26 +45,26 @@ import Testing
             (7, "7"), ("text", "text"), (nil, "null"), ([], "[]"), ([:], "{}"), (.binary([1, 2]), "AQI="),
             (.extension(type: -1, bytes: [0, 0, 0, 0]), "1970-01-01T00:00:00Z"),
         ] as [(MessagePackValue, String)])
-    func aViewMayBeOneValue(_ view: MessagePackValue, _ expected: String) {
+    func `A view may be one value`(_ view: MessagePackValue, _ expected: String) {
         #expect(ViewText.lines(of: view) == [expected])
         #expect(ViewText.line(of: view) == expected)
     }
 
-    @Test func longArraysEndInACount() {
+    @Test func `Long arrays end in a count`() {
         let lines = ViewText.lines(of: .array((1...23).map { .int($0) }))
         #expect(lines.count == 21)
         #expect(lines.first == "- 1")
         #expect(lines.last == "… and 3 more")
     }
 
-    @Test func longMapsEndInACount() {
+    @Test func `Long maps end in a count`() {
         let lines = ViewText.lines(of: .map((1...102).map { MessagePackPair(.string("k\($0)"), .int($0)) }))
         #expect(lines.count == 101)
         #expect(lines.first == "k1    1")
         #expect(lines.last == "… and 2 more")
     }
 
-    @Test func aBottomlessViewIsCut() {
+    @Test func `A bottomless view is cut`() {
         var value: MessagePackValue = 1
         for _ in 0..<2_000 { value = ["a": value] }
         let lines = ViewText.lines(of: value)
@@ -72,7 +72,7 @@ import Testing
         #expect(lines.last?.hasSuffix("a  {…}") == true)
     }
 
-    @Test func aLineHasAtMost200Characters() {
+    @Test func `A line has at most200 characters`() {
         let long = ViewText.line(of: .map((1...1_000).map { MessagePackPair(.string("name\($0)"), .int($0)) }))
         #expect(long.count == 200)
         #expect(long.hasPrefix("name1 1, name2 2, "))
@@ -83,13 +83,13 @@ import Testing
         #expect(ViewText.line(of: .string(String(repeating: "x", count: 500))).count == 200)
     }
 
-    @Test func alignmentIsByCharacters() {
+    @Test func `Alignment is by characters`() {
         #expect(ViewText.lines(of: ["e\u{301}te\u{301}": 1, "summer": 2]) == ["e\u{301}te\u{301}     1", "summer  2"])
         let long = String(repeating: "n", count: 40)
         #expect(ViewText.lines(of: [.string(long): 1, "a": 2]) == ["\(long)  1", "a\(String(repeating: " ", count: 31))  2"])
     }
 
-    @Test func aHostileViewCannotControlTheTerminal() {
+    @Test func `A hostile view cannot control the terminal`() {
         let clear = "\u{1b}[2J\u{1b}]0;owned\u{7}"
         let text = "a\nb\r\u{9b}1m\u{7f}\u{202e}gpj.exe\u{2066}\u{2028}"
         let view: MessagePackValue = [.string(clear): .string(text)]
@@ -104,7 +104,7 @@ import Testing
         #expect(ViewText.lines(of: .string(zalgo))[0].unicodeScalars.count == 1_000)
     }
 
-    @Test func escapingLeavesTextAlone() {
+    @Test func `Escaping leaves text alone`() {
         for text in ["", "plain", "Grüße, 世界 😀", "a\\u{1b}", "👨‍👩‍👧"] { #expect(escapeForTerminal(text) == text) }
         for value: UInt32 in 0...0x3000 {
             guard let scalar = Unicode.Scalar(value) else { continue }

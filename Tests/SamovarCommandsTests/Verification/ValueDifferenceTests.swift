@@ -8,18 +8,18 @@ import Testing
         ValueDifference.first(limit, between: one, and: other)
     }
 
-    @Test func `equal values have none`() {
+    @Test func `Equal values have none`() {
         let value: MessagePackValue = ["a": [1, 2], "b": nil]
         #expect(differences(value, value).isEmpty)
     }
 
-    @Test func `the smallest parts that differ are named by their paths`() {
+    @Test func `The smallest parts that differ are named by their paths`() {
         let one: MessagePackValue = ["tree": ["files": .array([1, 2])], "same": true]
         let other: MessagePackValue = ["tree": ["files": .array([1, 3])], "same": true]
         #expect(differences(one, other) == [ValueDifference(path: "tree.files.1", one: "2", other: "3")])
     }
 
-    @Test func `what one side does not have is nothing there`() {
+    @Test func `What one side does not have is nothing there`() {
         #expect(
             differences(["a": 1, "b": .array([1])], ["b": .array([1, 2]), "c": 3]) == [
                 ValueDifference(path: "a", one: "1", other: "nothing"),
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func `no more than the limit are looked for`() {
+    @Test func `No more than the limit are looked for`() {
         let one = MessagePackValue.array((0..<100).map { .int(Int64($0)) })
         let other = MessagePackValue.array((0..<100).map { .int(Int64($0 + 1)) })
         #expect(differences(one, other, limit: 3).count == 3)

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 63, 64, 65, 777, 99_999, 100_000])
-    func `the first turn with another state is found among many`(_ turn: Int) async throws {
+    func `The first turn with another state is found among many`(_ turn: Int) async throws {
         let world = World(differsFrom: turn)
         let found = try await verdict(world, last: 100_000)
         guard case .state(turn, lastEqual: turn - 1, let states, command: nil) = found.finding else {
@@ -43,30 +43,30 @@ import Testing
         #expect(world.passes.allSatisfy { $0.digests.count <= 64 })
     }
 
-    @Test func `nothing is found where nothing differs`() async throws {
+    @Test func `Nothing is found where nothing differs`() async throws {
         let found = try await verdict(World(differsFrom: .max), last: 1_000)
         #expect(found.finding == nil && found.digests == 64)
     }
 
-    @Test func `an empty journal is as it should be`() async throws {
+    @Test func `An empty journal is as it should be`() async throws {
         #expect(try await verdict(World(differsFrom: 1), last: 0).finding == nil)
     }
 
-    @Test func `two processes with one hash seed prove nothing`() async throws {
+    @Test func `Two processes with one hash seed prove nothing`() async throws {
         let verification = Verification(of: VerificationSubject(timeline: "t", last: 1)) { _ in
             VerificationReport(hashSeed: 7, timeline: "t")
         }
         await #expect(throws: VerificationError.sameHashSeed) { try await verification.verdict() }
     }
 
-    @Test func `a journal that was exchanged meanwhile is not compared`() async throws {
+    @Test func `A journal that was exchanged meanwhile is not compared`() async throws {
         let verification = Verification(of: VerificationSubject(timeline: "t", last: 1)) { _ in
             VerificationReport(hashSeed: 7, timeline: "u")
         }
         await #expect(throws: VerificationError.otherJournal) { try await verification.verdict() }
     }
 
-    @Test func `a snapshot that differs is found with the last one that does not`() async throws {
+    @Test func `A snapshot that differs is found with the last one that does not`() async throws {
         var count = 0
         let verification = Verification(of: VerificationSubject(timeline: "t", last: 100)) { _ in
             count += 1

@@ -67,7 +67,7 @@ import Testing
 
     // MARK: submit and flush
 
-    @Test func itConnectsAndSaysHello() {
+    @Test func `It connects and says hello`() {
         var machine = machine()
         let opened = machine.ticked(now: at(0))
         let welcomed = machine.received(welcome(), now: at(0))
@@ -75,7 +75,7 @@ import Testing
         #expect(welcomed == [.welcomed(head: 9, timeline: home)])
     }
 
-    @Test func inputsAreNumberedAndSentTogether() throws {
+    @Test func `Inputs are numbered and sent together`() throws {
         var machine = welcomed()
         try submit(3, to: &machine)
         let flushed = machine.flush(now: at(0))
@@ -84,7 +84,7 @@ import Testing
         #expect(again == [])
     }
 
-    @Test func inputsWaitForAConnection() throws {
+    @Test func `Inputs wait for a connection`() throws {
         var machine = machine()
         try submit(1, to: &machine)
         let before = machine.flush(now: at(0))
@@ -97,7 +97,7 @@ import Testing
         #expect(welcomed == [sent([1], confirmed: 0)])
     }
 
-    @Test func creditIsKept() throws {
+    @Test func `Credit is kept`() throws {
         var machine = welcomed(credit: 2)
         try submit(4, to: &machine)
         let first = machine.flush(now: at(0))
@@ -107,7 +107,7 @@ import Testing
         #expect(second == [sent([3], confirmed: 1)])
     }
 
-    @Test func withoutCreditItConfirmsByPing() throws {
+    @Test func `Without credit it confirms by ping`() throws {
         var machine = welcomed(credit: 2)
         try submit(3, to: &machine)
         _ = machine.flush(now: at(0))
@@ -121,7 +121,7 @@ import Testing
         #expect(after == [sent([3], confirmed: 2)])
     }
 
-    @Test func theWindowIsKept() throws {
+    @Test func `The window is kept`() throws {
         var machine = welcomed { $0.window = 2 }
         try submit(3, to: &machine)
         let first = machine.flush(now: at(0))
@@ -131,7 +131,7 @@ import Testing
         #expect(second == [sent([3], confirmed: 1)])
     }
 
-    @Test func theWindowOfBytesIsKeptButOneInputAlwaysFits() throws {
+    @Test func `The window of bytes is kept but one input always fits`() throws {
         var machine = welcomed { $0.windowBytes = 10 }
         try submit(2, to: &machine)
         let first = machine.flush(now: at(0))
@@ -141,14 +141,14 @@ import Testing
         #expect(second == [sent([2], confirmed: 1)])
     }
 
-    @Test func aFrameHasALimit() throws {
+    @Test func `A frame has a limit`() throws {
         var machine = welcomed { $0.frameBytes = 70 }
         try submit(3, to: &machine)
         let flushed = machine.flush(now: at(0))
         #expect(flushed == [sent([1, 2], confirmed: 0), sent([3], confirmed: 0)])
     }
 
-    @Test func aFullBacklogRefuses() throws {
+    @Test func `A full backlog refuses`() throws {
         var machine = machine { $0.backlog = 2 }
         try submit(2, to: &machine)
         #expect(refusal { () throws(ClientMachine.SubmitError) in try machine.submit([1]) } == .backlogFull)
@@ -157,7 +157,7 @@ import Testing
         #expect(refusal { () throws(ClientMachine.SubmitError) in try bytes.submit([1, 2, 3, 4, 5, 6, 7, 8]) } == .backlogFull)
     }
 
-    @Test func anInputThatIsTooLargeIsRefused() {
+    @Test func `An input that is too large is refused`() {
         var machine = machine { $0.inputBytes = 2 }
         let error = refusal { () throws(ClientMachine.SubmitError) in try machine.submit([1, 2, 3]) }
         #expect(error == .tooLarge(bytes: 3, limit: 2))
@@ -174,9 +174,134 @@ import Testing
         }
     }
 
+    @Test func `What is as large as its limit is taken`() throws {
+        var machine = machine {
+            $0.inputBytes = 3
+            $0.backlogBytes = 40
+        }
+        #expect(try machine.submit([1, 2, 3]) == 1)
+        #expect(try machine.submit([]) == 2 && machine.unanswered == 2)
+        #expect(refusal { () throws(ClientMachine.SubmitError) in try machine.submit([]) } == .backlogFull)
+        // 35 bytes are taken.
+        var bytes = self.machine { $0.backlogBytes = 40 }
+        _ = try bytes.submit([1, 2, 3])
+        #expect(try bytes.submit([1, 2, 3, 4, 5]) == 2)
+    }
+
+    @Test func `A client that outlives nothing has nothing to write, and needs no word that it is written`() throws {
+        var machine = welcomed()
+        machine.saved()
+        try submit(1, to: &machine)
+        #expect(machine.takeEntries() == [])
+        #expect(machine.flush(now: at(0)) == [sent([1], confirmed: 0)])
+        _ = machine.received(receipt([1]), now: at(0))
+        machine.seen(1)
+        #expect(machine.takeEntries() == [] && machine.open == [])
+        #expect(machine.ticked(now: at(1)) == [send(.ping(1))])
+        #expect(machine.close(now: at(1)) == [send(.goodbye), .stop])
+    }
+
+    @Test func `It says why the store takes nothing, until the store has welcomed it`() {
+        var machine = welcomed()
+        #expect(machine.obstacle == nil)
+        _ = machine.received(Envelope(.error(PeerError(.resync, "1 is next", expected: 1)), timeline: home), now: at(0))
+        #expect(machine.obstacle == nil)
+        let error = Envelope(.error(PeerError(.retryLater, "too many clients", wait: .seconds(30))), timeline: home)
+        _ = machine.received(error, now: at(0))
+        #expect(machine.obstacle == "too many clients")
+        _ = machine.ticked(now: at(30))
+        _ = machine.received(welcome(), now: at(30))
+        #expect(machine.obstacle == nil)
+    }
+
+    @Test func `It is to be woken when what it sent or asked has to be repeated`() throws {
+        var machine = welcomed()
+        #expect(machine.deadline == at(1), "a PING")
+        try submit(1, to: &machine)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(Envelope(.pong(100), timeline: home), now: at(5.5))
+        _ = machine.ticked(now: at(5.5))
+        #expect(machine.deadline == at(6), "the input")
+        _ = machine.received(receipt([1]), now: at(5.6))
+        #expect(machine.deadline == at(6.5), "another PING")
+        var asking = welcomed()
+        _ = try asking.settle(turn: 5, now: at(0))
+        _ = asking.received(Envelope(.pong(100), timeline: home), now: at(5.5))
+        _ = asking.ticked(now: at(5.5))
+        #expect(asking.deadline == at(6), "the request")
+    }
+
+    @Test func `A client without a connection repeats nothing, and wakes for the next attempt alone`() throws {
+        var machine = welcomed()
+        try submit(1, to: &machine)
+        _ = machine.flush(now: at(0))
+        _ = try machine.settle(turn: 5, now: at(0))
+        let error = Envelope(.error(PeerError(.retryLater, "full", wait: .seconds(30))), timeline: home)
+        _ = machine.received(error, now: at(1))
+        #expect(machine.deadline == at(31))
+        #expect(machine.ticked(now: at(20)) == [] && machine.flush(now: at(20)) == [])
+    }
+
+    @Test func `A client that has to say HELLO again counts its silence from the next WELCOME`() throws {
+        var machine = welcomed()
+        try submit(1, to: &machine)
+        _ = machine.flush(now: at(0))
+        _ = try machine.settle(turn: 5, now: at(0))
+        let greeted = machine.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(5.5))
+        #expect(greeted == [hello(witness: 9, attempt: 2)])
+        #expect(machine.ticked(now: at(6)) == [] && machine.deadline == at(6.5))
+        _ = machine.received(welcome(), now: at(6))
+        #expect(machine.flush(now: at(6)) == [sent([1], confirmed: 0)])
+        _ = machine.received(Envelope(.pong(100), timeline: home), now: at(11))
+        #expect(machine.ticked(now: at(11)) == [send(.ping(0))] && machine.flush(now: at(11)) == [])
+        #expect(machine.ticked(now: at(12)).contains(send(.settle(turn: 5))))
+        #expect(machine.flush(now: at(12)) == [sent([1], confirmed: 0)])
+    }
+
+    @Test func `After each WELCOME the store is told again what is confirmed, if its credit blocks an input`() throws {
+        var machine = welcomed(credit: 1)
+        try submit(2, to: &machine)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(receipt([1], credit: 1), now: at(0))
+        #expect(machine.flush(now: at(0)) == [send(.ping(1))])
+        _ = reconnect(&machine)
+        _ = machine.received(welcome(expected: 2, credit: 1), now: at(0))
+        #expect(machine.flush(now: at(0)) == [send(.ping(1))])
+        #expect(machine.flush(now: at(0)) == [])
+    }
+
+    @Test func `The credit of a new connection counts, though it is less than before`() throws {
+        var machine = welcomed(credit: 100)
+        _ = machine.received(Envelope(.pong(50), timeline: home), now: at(0))
+        try submit(2, to: &machine)
+        #expect(machine.flush(now: at(0)) == [sent([1, 2], confirmed: 0)], "a late PONG takes nothing back")
+        _ = reconnect(&machine)
+        _ = machine.received(welcome(credit: 1), now: at(0))
+        #expect(machine.flush(now: at(0)) == [sent([1], confirmed: 0)])
+    }
+
+    @Test func `HELLO witnesses the newest turn of a view, a page and WELCOME`() throws {
+        var machine = welcomed()
+        _ = try machine.requestView(now: at(0))
+        _ = machine.received(Envelope(.view(instance: .main, turn: 30, bytes: [1]), timeline: home), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 30, attempt: 2)])
+        _ = machine.received(welcome(head: 29), now: at(0))
+        let views = ViewPage(after: 3, views: [TurnView(turn: 31, bytes: [0xc0]), TurnView(turn: 33, bytes: [0xc0])])
+        _ = machine.received(Envelope(.views(views), timeline: home), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 33, attempt: 3)])
+        _ = machine.received(welcome(head: 34), now: at(0))
+        let outputs = [EmittedOutput(id: EffectID(turn: 35, ordinal: 0), bytes: [0xc0])]
+        _ = machine.received(
+            Envelope(.outputs(OutputPage(after: EffectID(turn: 1, ordinal: 0), outputs: outputs)), timeline: home), now: at(0))
+        _ = machine.received(Envelope(.views(ViewPage(after: 3, views: [])), timeline: home), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 35, attempt: 4)])
+        _ = machine.received(welcome(head: 36), now: at(0))
+        #expect(reconnect(&machine) == [.connect, hello(witness: 36, attempt: 5)])
+    }
+
     // MARK: RECEIPT
 
-    @Test func eachOutcomeIsToldOnce() throws {
+    @Test func `Each outcome is told once`() throws {
         var machine = welcomed()
         try submit(2, to: &machine)
         _ = machine.flush(now: at(0))
@@ -188,7 +313,7 @@ import Testing
         #expect(unanswered == 0)
     }
 
-    @Test func outcomesAreConfirmedWithoutHoles() throws {
+    @Test func `Outcomes are confirmed without holes`() throws {
         var machine = welcomed()
         try submit(3, to: &machine)
         _ = machine.flush(now: at(0))
@@ -202,7 +327,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0, 2, Int.max])
-    func theOutcomeOfNoInputIsIgnored(_ sequence: Int) throws {
+    func `The outcome of no input is ignored`(_ sequence: Int) throws {
         var machine = welcomed()
         try submit(1, to: &machine)
         _ = machine.flush(now: at(0))
@@ -212,7 +337,7 @@ import Testing
 
     // MARK: Proofs
 
-    @Test func `hello shows the newest proof, and what it does not cover is left out`() throws {
+    @Test func `Hello shows the newest proof, and what it does not cover is left out`() throws {
         var machine = welcomed()
         try submit(2, to: &machine)
         _ = machine.flush(now: at(0))
@@ -223,20 +348,20 @@ import Testing
         #expect(reconnect(&machine) == [.connect, hello(witness: 12, proof: 7, attempt: 2)])
     }
 
-    @Test func `a pong brings the proof of what a quiet client was told`() {
+    @Test func `A pong brings the proof of what a quiet client was told`() {
         var machine = welcomed()
         _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 40, code: 9)), now: at(0))
         #expect(reconnect(&machine) == [.connect, hello(witness: 40, proof: 9, attempt: 2)])
     }
 
     /// The answers of requests have no proof.
-    @Test func `a client that only asks says PING as well`() throws {
+    @Test func `A client that only asks says PING as well`() throws {
         var machine = welcomed()
         _ = try machine.settle(turn: 3, now: at(0.9))
         #expect(machine.ticked(now: at(1)) == [send(.ping(0))])
     }
 
-    @Test func `a proof of another timeline is forgotten with it`() {
+    @Test func `A proof of another timeline is forgotten with it`() {
         var machine = welcomed()
         _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 40, code: 9)), now: at(0))
         _ = reconnect(&machine)
@@ -248,7 +373,7 @@ import Testing
 
     // MARK: Sending again
 
-    @Test func afterWelcomeItGoesBackToTheOldestUnanswered() throws {
+    @Test func `After welcome it goes back to the oldest unanswered`() throws {
         var machine = welcomed()
         try submit(4, to: &machine)
         _ = machine.flush(now: at(0))
@@ -261,7 +386,7 @@ import Testing
         #expect(flushed == [sent([2, 4], confirmed: 1)])
     }
 
-    @Test func resyncGoesBackOnce() throws {
+    @Test func `Resync goes back once`() throws {
         var machine = welcomed()
         try submit(3, to: &machine)
         _ = machine.flush(now: at(0))
@@ -275,7 +400,39 @@ import Testing
         #expect(again == [])
     }
 
-    @Test func withoutAnyOutcomeItGoesBackAfterTheSilence() throws {
+    @Test func `Another RESYNC to the same number counts once an outcome has come, or the silence is over`() throws {
+        var machine = welcomed()
+        try submit(3, to: &machine)
+        _ = machine.flush(now: at(0))
+        let error = Envelope(.error(PeerError(.resync, "2 is next", expected: 2)), timeline: home)
+        _ = machine.received(error, now: at(0))
+        #expect(machine.flush(now: at(0)) == [sent([2, 3], confirmed: 0)])
+        _ = machine.received(receipt([1]), now: at(0))
+        _ = machine.received(error, now: at(0))
+        #expect(machine.flush(now: at(0)) == [sent([2, 3], confirmed: 1)])
+        // What is known already is no outcome.
+        _ = machine.received(receipt([1]), now: at(0))
+        _ = machine.received(error, now: at(0))
+        #expect(machine.flush(now: at(0)) == [])
+        _ = machine.received(Envelope(.pong(100), timeline: home), now: at(5))
+        _ = machine.ticked(now: at(6))
+        #expect(machine.flush(now: at(6)) == [sent([2, 3], confirmed: 1)])
+        _ = machine.received(error, now: at(6))
+        #expect(machine.flush(now: at(6)) == [sent([2, 3], confirmed: 1)])
+    }
+
+    @Test func `A store that expects the next new input has taken all others`() throws {
+        var machine = welcomed()
+        try submit(2, to: &machine)
+        _ = machine.flush(now: at(0))
+        let error = Envelope(.error(PeerError(.resync, "3 is next", expected: 3)), timeline: home)
+        #expect(machine.received(error, now: at(0)) == [] && machine.flush(now: at(0)) == [])
+        _ = reconnect(&machine)
+        #expect(machine.received(welcome(expected: 3), now: at(0)) == [.welcomed(head: 9, timeline: home)])
+        #expect(machine.flush(now: at(0)) == [sent([1, 2], confirmed: 0)], "and repeats their outcomes")
+    }
+
+    @Test func `Without any outcome it goes back after the silence`() throws {
         var machine = welcomed()
         try submit(1, to: &machine)
         _ = machine.flush(now: at(0))
@@ -317,7 +474,7 @@ import Testing
         #expect(again == 1)
     }
 
-    @Test func aStoreThatForgotTheSessionEndsIt() throws {
+    @Test func `A store that forgot the session ends it`() throws {
         var machine = welcomed()
         try submit(2, to: &machine)
         _ = machine.flush(now: at(0))
@@ -333,7 +490,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, 0, 4, Int.max])
-    func anImpossibleNumberEndsTheSession(_ expected: Int) throws {
+    func `An impossible number ends the session`(_ expected: Int) throws {
         var machine = welcomed()
         try submit(2, to: &machine)
         _ = machine.flush(now: at(0))
@@ -360,7 +517,7 @@ import Testing
 
     // MARK: Another timeline
 
-    @Test func anotherTimelineLeavesTheUnansweredUnknown() throws {
+    @Test func `Another timeline leaves the unanswered unknown`() throws {
         var machine = welcomed()
         try submit(3, to: &machine)
         _ = machine.flush(now: at(0))
@@ -376,7 +533,7 @@ import Testing
             ])
     }
 
-    @Test func numbersOnTheWireBeginAgainAndTheCallersGoOn() throws {
+    @Test func `Numbers on the wire begin again and the callers go on`() throws {
         var machine = welcomed()
         try submit(3, to: &machine)
         _ = reconnect(&machine)
@@ -389,10 +546,44 @@ import Testing
         #expect(answered == [.answered(outcome(4))])
     }
 
+    @Test func `What was confirmed and asked in one timeline is nothing in the next`() throws {
+        var machine = welcomed()
+        try submit(3, to: &machine)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(receipt([1, 2], turn: 40), now: at(0))
+        _ = reconnect(&machine)
+        _ = machine.received(welcome(credit: 1, head: 2, of: abroad), now: at(0))
+        #expect(machine.open == [] && machine.submitted == 3 && machine.unanswered == 0)
+        let first = try machine.submit([1])
+        let second = try machine.submit([2])
+        #expect(first == 4 && second == 5 && machine.open == [4, 5])
+        #expect(machine.flush(now: at(0)) == [sent([1], confirmed: 0, of: abroad)])
+        _ = machine.received(receipt([1], turn: 3, credit: 1, of: abroad), now: at(0))
+        #expect(machine.flush(now: at(0)) == [.send(Envelope(.ping(1), timeline: abroad))])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 3, attempt: 3, of: abroad)])
+    }
+
     // MARK: Refusal and end
 
+    @Test func `Whoever has ended has no more to do, and its numbers stay`() throws {
+        for isRefused in [false, true] {
+            var machine = welcomed()
+            try submit(2, to: &machine)
+            _ = machine.flush(now: at(0))
+            _ = try machine.settle(turn: 5, now: at(0))
+            _ = try machine.requestView(now: at(0))
+            let error = Envelope(.error(PeerError(.superseded, "two")), timeline: home)
+            let end = isRefused ? machine.received(error, now: at(1)) : machine.close(now: at(1))
+            #expect(end.contains(.unsettled(turn: 5, isRefused ? .refused("two") : .closed)))
+            #expect(machine.deadline == nil && machine.unanswered == 0 && machine.open == [] && machine.submitted == 2)
+            #expect(machine.ticked(now: at(100)) == [] && machine.flush(now: at(100)) == [])
+            #expect(throws: ClientMachine.SubmitError.closed) { try machine.settle(turn: 6, now: at(2)) }
+            #expect(throws: ClientMachine.SubmitError.closed) { try machine.requestView(now: at(2)) }
+        }
+    }
+
     @Test(arguments: [PeerError.Code.schema, .misuse, .sessionExpired, .superseded])
-    func aRefusalLeavesTheUnansweredUnknown(_ code: PeerError.Code) throws {
+    func `A refusal leaves the unanswered unknown`(_ code: PeerError.Code) throws {
         var machine = welcomed()
         try submit(1, to: &machine)
         let error = PeerError(code, "because")
@@ -403,7 +594,7 @@ import Testing
         #expect(refusal { () throws(ClientMachine.SubmitError) in try machine.submit([1]) } == .closed)
     }
 
-    @Test func closeSaysGoodbye() throws {
+    @Test func `Close says goodbye`() throws {
         var machine = welcomed()
         try submit(1, to: &machine)
         let closed = machine.close(now: at(0))
@@ -414,7 +605,7 @@ import Testing
         #expect(deadline == nil)
     }
 
-    @Test func closeWithoutConnectionJustStops() {
+    @Test func `Close without connection just stops`() {
         var machine = machine()
         let closed = machine.close(now: at(0))
         #expect(closed == [.stop])
@@ -422,7 +613,7 @@ import Testing
 
     // MARK: settle and views
 
-    @Test func aSettleRequestIsAnsweredOnce() throws {
+    @Test func `A settle request is answered once`() throws {
         var machine = welcomed()
         let asked = try machine.settle(turn: 10, now: at(0))
         let waiting = machine.received(Envelope(.waiting(turn: 10, on: "1 effect"), timeline: home), now: at(0))
@@ -436,7 +627,7 @@ import Testing
         #expect(late == [])
     }
 
-    @Test func aViewIsAskedForAndShown() throws {
+    @Test func `A view is asked for and shown`() throws {
         var machine = welcomed()
         let asked = try machine.requestView(atLeast: 12, now: at(0))
         let older = machine.received(Envelope(.view(instance: .main, turn: 11, bytes: [1]), timeline: home), now: at(0))
@@ -448,7 +639,7 @@ import Testing
         #expect(other == [])
     }
 
-    @Test func `a turn of another timeline would never come, so any view answers its request`() throws {
+    @Test func `A turn of another timeline would never come, so any view answers its request`() throws {
         var machine = welcomed()
         let asked = try machine.requestView(atLeast: 411, in: abroad, now: at(0))
         let ours = try machine.requestView(atLeast: 12, in: home, now: at(0))
@@ -456,7 +647,7 @@ import Testing
         #expect(ours == [send(.viewRequest(instance: .main, atLeast: 12))])
     }
 
-    @Test func requestsWaitForAConnectionAndAreRepeated() throws {
+    @Test func `Requests wait for a connection and are repeated`() throws {
         var machine = machine()
         let early = try machine.requestView(now: at(0))
         _ = machine.ticked(now: at(0))
@@ -470,7 +661,7 @@ import Testing
         #expect(again == [.welcomed(head: 9, timeline: home)] + requests)
     }
 
-    @Test func aRequestWithoutAnswerIsRepeatedAfterTheSilence() throws {
+    @Test func `A request without answer is repeated after the silence`() throws {
         var machine = welcomed()
         _ = try machine.settle(turn: 5, now: at(0))
         _ = machine.received(Envelope(.pong(100), timeline: home), now: at(5.5))
@@ -480,7 +671,17 @@ import Testing
         #expect(due == [send(.settle(turn: 5))])
     }
 
-    @Test func requestsHaveALimit() throws {
+    @Test func `Who waits for a view is told why there is none, and nobody else is`() throws {
+        var machine = welcomed()
+        let waiting = Envelope(.waiting(turn: 0, on: "views are turned off"), timeline: home)
+        #expect(machine.received(waiting, now: at(0)) == [])
+        _ = try machine.requestView(now: at(0))
+        #expect(machine.received(waiting, now: at(0)) == [.noView("views are turned off")])
+        _ = try machine.settle(turn: 0, now: at(0))
+        #expect(machine.received(waiting, now: at(0)) == [.waiting(turn: 0, on: "views are turned off")])
+    }
+
+    @Test func `Requests have a limit`() throws {
         var machine = welcomed { $0.requests = 1 }
         _ = try machine.settle(turn: 5, now: at(0))
         #expect(throws: ClientMachine.SubmitError.backlogFull) { try machine.settle(turn: 6, now: at(0)) }
@@ -488,14 +689,14 @@ import Testing
 
     // MARK: Frames of others
 
-    @Test func aFrameForOthersIsDropped() {
+    @Test func `A frame for others is dropped`() {
         var machine = welcomed()
         let actions = machine.received(Envelope(.credit(1), timeline: home), now: at(0))
         #expect(actions == [.note("dropped a credit, which is not for clients")])
     }
 
     @Test(arguments: FrameExample.all)
-    func everyFrameHasItsAnswerInEveryState(_ example: FrameExample) throws {
+    func `Every frame has its answer in every state`(_ example: FrameExample) throws {
         let frame = Envelope(example.envelope.frame, timeline: home)
         var idle = machine()
         let ignored = idle.received(frame, now: at(0))

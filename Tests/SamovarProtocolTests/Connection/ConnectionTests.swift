@@ -43,7 +43,7 @@ import Testing
 
     // MARK: Ticks
 
-    @Test func theFirstTickOpens() {
+    @Test func `The first tick opens`() {
         var connection = idle()
         let action = connection.ticked(now: at(0))
         let state = connection.state
@@ -51,7 +51,7 @@ import Testing
         #expect(state == .greeting(until: at(1)))
     }
 
-    @Test func greetingWaitsAndThenIsLost() {
+    @Test func `Greeting waits and then is lost`() {
         var connection = greeting()
         let early = connection.ticked(now: at(0.9))
         let due = connection.ticked(now: at(1))
@@ -61,7 +61,7 @@ import Testing
         #expect(state == .lost(until: at(1)))
     }
 
-    @Test func eachAttemptWaitsTwiceAsLongUpToTheSilence() {
+    @Test func `Each attempt waits twice as long up to the silence`() {
         var connection = greeting()
         var now = at(0)
         var waits: [Duration] = []
@@ -75,14 +75,14 @@ import Testing
         #expect(waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(6), .seconds(6)])
     }
 
-    @Test func theReasonIsToldOnlyOnce() {
+    @Test func `The reason is told only once`() {
         var connection = lost()
         _ = connection.ticked(now: at(0))
         let again = connection.disconnected(now: at(0))
         #expect(again == .lost(nil))
     }
 
-    @Test func welcomedPingsWhenNothingWasSent() {
+    @Test func `Welcomed pings when nothing was sent`() {
         var connection = welcomed()
         let early = connection.ticked(now: at(0.9))
         let due = connection.ticked(now: at(1))
@@ -93,14 +93,14 @@ import Testing
         #expect(after == .none)
     }
 
-    @Test func welcomedIsLostAfterSilence() {
+    @Test func `Welcomed is lost after silence`() {
         var connection = welcomed()
         connection.sent(now: at(5.5))
         let due = connection.ticked(now: at(6))
         #expect(due == .lost("silent for 6.0 seconds"))
     }
 
-    @Test func anyFrameIsASignOfLife() {
+    @Test func `Any frame is a sign of life`() {
         var connection = welcomed()
         _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5))
         connection.sent(now: at(6))
@@ -108,7 +108,7 @@ import Testing
         #expect(action == .none)
     }
 
-    @Test func lostOpensAnotherWhenThePauseIsOver() {
+    @Test func `Lost opens another when the pause is over`() {
         var connection = welcomed()
         _ = connection.received(error(.retryLater, wait: .seconds(2)), now: at(0))
         let early = connection.ticked(now: at(1.9))
@@ -117,7 +117,7 @@ import Testing
         #expect(due == .open)
     }
 
-    @Test func closedStaysClosed() {
+    @Test func `Closed stays closed`() {
         var connection = closed()
         let ticked = connection.ticked(now: at(100))
         let received = connection.received(welcome(), now: at(100))
@@ -131,7 +131,7 @@ import Testing
 
     // MARK: The transport
 
-    @Test func aBrokenConnectionIsLost() {
+    @Test func `A broken connection is lost`() {
         var greeting = greeting()
         let first = greeting.disconnected(now: at(0))
         var welcomed = welcomed()
@@ -140,7 +140,7 @@ import Testing
         #expect(second == .lost("the connection broke"))
     }
 
-    @Test func withoutAConnectionNothingBreaks() {
+    @Test func `Without a connection nothing breaks`() {
         var idle = idle()
         let first = idle.disconnected(now: at(0))
         var lost = lost()
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: Frames
 
-    @Test func welcomeEndsTheGreeting() {
+    @Test func `Welcome ends the greeting`() {
         var connection = greeting()
         let action = connection.received(welcome(), now: at(0.5))
         let state = connection.state
@@ -161,7 +161,7 @@ import Testing
         #expect(timeline == home)
     }
 
-    @Test func welcomeOfAnotherTimelineNamesTheOneThatIsLeft() {
+    @Test func `Welcome of another timeline names the one that is left`() {
         var connection = lost()
         _ = connection.ticked(now: at(0))
         let welcome = Welcome(schema: counter, head: 1, silence: .seconds(6))
@@ -169,21 +169,21 @@ import Testing
         #expect(action == .welcomed(welcome, left: home))
     }
 
-    @Test func aSilenceThatNoPingCouldFillIsNotBelieved() {
+    @Test func `A silence that no ping could fill is not believed`() {
         var connection = greeting()
         _ = connection.received(welcome(silence: .zero), now: at(0))
         let silence = connection.silence
         #expect(silence == .seconds(2))
     }
 
-    @Test func aSecondWelcomeIsDropped() {
+    @Test func `A second welcome is dropped`() {
         var connection = welcomed()
         let action = connection.received(welcome(), now: at(0))
         #expect(action == .note("dropped a WELCOME that was not asked for"))
     }
 
     @Test(arguments: [PeerError.Code.schema, .misuse, .superseded, .sessionExpired])
-    func aFinalErrorCloses(_ code: PeerError.Code) {
+    func `A final error closes`(_ code: PeerError.Code) {
         var greeting = greeting()
         let first = greeting.received(error(code), now: at(0))
         var welcomed = welcomed()
@@ -194,7 +194,7 @@ import Testing
         #expect(state == .closed)
     }
 
-    @Test func retryLaterWaits() {
+    @Test func `Retry later waits`() {
         var connection = greeting()
         let action = connection.received(error(.retryLater, wait: .seconds(3)), now: at(0))
         let state = connection.state
@@ -202,7 +202,7 @@ import Testing
         #expect(state == .lost(until: at(3)))
     }
 
-    @Test func noStoreCanSendAPeerAwayForLong() {
+    @Test func `No store can send a peer away for long`() {
         var first = greeting()
         _ = first.received(error(.retryLater, wait: .seconds(1_000_000)), now: at(0))
         let long = first.state
@@ -213,7 +213,7 @@ import Testing
         #expect(negative == .lost(until: at(0)))
     }
 
-    @Test func anUnknownPeerGreetsAgain() {
+    @Test func `An unknown peer greets again`() {
         var connection = welcomed()
         let action = connection.received(error(.unknownPeer, of: abroad), now: at(3))
         let state = connection.state
@@ -223,7 +223,7 @@ import Testing
         #expect(attempt == 2)
     }
 
-    @Test func anUnknownPeerThatGreetsGoesOn() {
+    @Test func `An unknown peer that greets goes on`() {
         var connection = greeting()
         let action = connection.received(error(.unknownPeer), now: at(0.5))
         let state = connection.state
@@ -231,7 +231,7 @@ import Testing
         #expect(state == .greeting(until: at(1)))
     }
 
-    @Test func resyncIsForTheOwner() {
+    @Test func `Resync is for the owner`() {
         var welcomed = welcomed()
         let first = welcomed.received(error(.resync), now: at(0))
         var greeting = greeting()
@@ -240,7 +240,7 @@ import Testing
         #expect(second == .none)
     }
 
-    @Test func goodbyeIsALoss() {
+    @Test func `Goodbye is a loss`() {
         var greeting = greeting()
         let first = greeting.received(Envelope(.goodbye, timeline: home), now: at(0))
         var welcomed = welcomed()
@@ -249,13 +249,62 @@ import Testing
         #expect(second == .lost("the store closes"))
     }
 
-    @Test func aPingIsAnswered() {
+    @Test func `It wakes for the next thing to do, and for nothing once it is closed`() {
+        #expect(idle().deadline == Timestamp(microseconds: .min))
+        #expect(greeting().deadline == at(1) && lost().deadline == at(0) && closed().deadline == nil)
+        var connection = welcomed()
+        #expect(connection.deadline == at(1), "a PING")
+        connection.sent(now: at(5.5))
+        #expect(connection.deadline == at(6), "silence")
+        _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5))
+        #expect(connection.deadline == at(6.5))
+    }
+
+    @Test func `It is welcomed from WELCOME to the loss, and what is sent then counts for nothing`() {
+        #expect(!idle().isWelcomed && !greeting().isWelcomed && welcomed().isWelcomed && !lost().isWelcomed)
+        var connection = greeting()
+        connection.sent(now: at(0.9))
+        #expect(connection.state == .greeting(until: at(1)))
+    }
+
+    @Test func `A success begins anew: the first loss has its reason, and the next HELLO the first patience`() {
+        var connection = greeting()
+        for now in [1, 3, 7] as [Double] {
+            _ = connection.ticked(now: at(now))
+            _ = connection.ticked(now: at(now))
+        }
+        #expect(connection.state == .greeting(until: at(13)) && connection.attempt == 4)
+        _ = connection.received(welcome(), now: at(8))
+        #expect(connection.disconnected(now: at(8)) == .lost("the connection broke"))
+        _ = connection.ticked(now: at(8))
+        #expect(connection.state == .greeting(until: at(9)))
+    }
+
+    @Test func `An error is a sign of life, and a second RETRY LATER has no reason to be told`() {
+        var connection = welcomed()
+        _ = connection.received(error(.resync), now: at(5))
+        connection.sent(now: at(5.5))
+        #expect(connection.ticked(now: at(6)) == .none && connection.ticked(now: at(11)) == .lost("silent for 6.0 seconds"))
+        _ = connection.ticked(now: at(11))
+        #expect(connection.received(error(.retryLater), now: at(11)) == .lost(nil))
+    }
+
+    @Test func `A peer of an earlier process goes on with its timeline and its attempts`() {
+        var connection = Connection(
+            ConnectionSettings(firstPause: .zero, longestPause: .zero), random: Random(seed: 1), timeline: abroad, attempt: 40)
+        #expect(connection.timeline == abroad && connection.ticked(now: at(0)) == .open && connection.attempt == 41)
+        let action = connection.received(welcome(), now: at(0))
+        #expect(action == .welcomed(Welcome(schema: counter, head: 9, silence: .seconds(6)), left: abroad))
+        #expect(connection.timeline == home)
+    }
+
+    @Test func `A ping is answered`() {
         var connection = welcomed()
         let action = connection.received(Envelope(.ping(3), timeline: home), now: at(0))
         #expect(action == .answer(.pong(3)))
     }
 
-    @Test func anotherTimelineIsNoSignOfLife() {
+    @Test func `Another timeline is no sign of life`() {
         var connection = welcomed()
         let action = connection.received(Envelope(.pong(0), timeline: abroad), now: at(5))
         connection.sent(now: at(5.5))
@@ -265,7 +314,7 @@ import Testing
     }
 
     @Test(arguments: FrameExample.all)
-    func everyFrameHasItsAnswerInEveryState(_ example: FrameExample) {
+    func `Every frame has its answer in every state`(_ example: FrameExample) {
         let frame = Envelope(example.envelope.frame, timeline: home)
         var idle = idle()
         var greeting = greeting()

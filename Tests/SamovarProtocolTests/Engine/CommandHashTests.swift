@@ -6,7 +6,7 @@ import Testing
 /// The hash of what a turn orders.
 @Suite struct CommandHashTests {
     /// The vectors of its author for the final version 4: texts, with the seeds 0 to 6.
-    @Test func `wyhash is that of its author`() {
+    @Test func `Wyhash is that of its author`() {
         let vectors: [(String, UInt64)] = [
             ("", 0x9322_8a4d_e0ee_c5a2), ("a", 0xc5ba_c3db_1787_13c4), ("abc", 0xa97f_2f7b_1d9b_3314),
             ("message digest", 0x786d_1f1d_f380_1df4), ("abcdefghijklmnopqrstuvwxyz", 0xdca5_a813_8ad3_7c87),

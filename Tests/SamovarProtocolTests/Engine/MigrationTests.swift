@@ -106,8 +106,8 @@ private enum Hasty: Migrating {
 @Suite struct MigrationTests {
     private func engine<P: Program>(_ program: P.Type) -> TypedEngine<P> { TypedEngine(P.self, secret: Secret(high: 1, low: 2)) }
 
-    /// A journal of the old program: started, five increments, a loop of three turns, and a timer that fired.
-    private func history() throws -> [Record] {
+    /// The old program at turn 1, with the log of it.
+    private func started() throws -> (engine: TypedEngine<Old>, log: TurnLog) {
         let engine = engine(Old.self)
         let log = TurnLog(after: 0)
         let seed = try MessagePackEncoder().encode(Old.Seed(first: 0))
@@ -115,6 +115,18 @@ private enum Hasty: Migrating {
             Record(
                 turn: engine.skip(), time: at(1), event: .started(number: 1, build: "", schema: Old.schema, seed: seed)))
         try engine.start(seed: seed, now: at(1), log: log)
+        return (engine, log)
+    }
+
+    private func records(_ log: TurnLog) throws -> [Record] {
+        var records: [Record] = []
+        try RecordBatch.read(first: log.batch.first, last: log.batch.last, bytes: log.batch.bytes) { records.append($0) }
+        return records
+    }
+
+    /// A journal of the old program: started, five increments, a loop of three turns, and a timer that fired.
+    private func history() throws -> [Record] {
+        let (engine, log) = try started()
         let origin = Origin.client(session: SessionID(high: 1, low: 1), sequence: 1)
         for message in [.increment, .increment, .increment, .loop(2)] as [Old.Message] {
             #expect(try engine.take(try MessagePackEncoder().encode(message), now: at(2), origin: origin, log: log) == .applied)
@@ -123,9 +135,7 @@ private enum Hasty: Migrating {
         try engine.take(
             firing: try MessagePackEncoder().encode(Old.Message.ticked),
             origin: .subscription(EffectID(turn: 7, ordinal: 0), nominal: at(3)), now: at(3), log: log)
-        var records: [Record] = []
-        try RecordBatch.read(first: 1, last: log.batch.last, bytes: log.batch.bytes) { records.append($0) }
-        return records
+        return try records(log)
     }
 
     private func replay<P: Program>(_ records: [Record], as program: P.Type) throws -> StoreState {
@@ -146,13 +156,51 @@ private enum Hasty: Migrating {
 
     private func at(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }
 
-    @Test func `an old journal is replayed through all migrations, message by message`() throws {
+    @Test func `An old journal is replayed through all migrations, message by message`() throws {
         let state = try replay(try history(), as: New.self)
         #expect(try MessagePackDecoder().decode(New.State.self, from: state.engine.state()) == New.State(sum: 7))
         #expect(state.head == 8)
     }
 
-    @Test func `where nothing was ordered then nothing is ordered now, and elsewhere what update says now`() throws {
+    @Test func `Messages that an effect has streamed are migrated, and it goes on from its checkpoint`() throws {
+        let (engine, log) = try started()
+        let open = EffectID(turn: 1, ordinal: 0)
+        for index in 1...3 {
+            try engine.take(
+                streamed: try MessagePackEncoder().encode(Old.Message.increment), checkpoint: index == 2 ? [7] : nil,
+                origin: .effect(open, lease: Lease(start: 1, counter: 1), index: index), root: 1, now: at(2), log: log)
+        }
+        let state = try replay(try records(log), as: New.self)
+        #expect(try MessagePackDecoder().decode(New.State.self, from: state.engine.state()) == New.State(sum: 3))
+        #expect(state.ledger.open[open]?.place == StreamPlace(index: 3, checkpoint: [7]))
+        // The third one ordered a job, and still does.
+        #expect(state.ledger.open.values.map(\.id).sorted() == [open, EffectID(turn: 4, ordinal: 0)])
+    }
+
+    @Test func `An answer of an older version closes its effect, and a message before the start is refused`() throws {
+        let (engine, log) = try started()
+        let open = EffectID(turn: 1, ordinal: 0)
+        try engine.take(
+            answer: [try MessagePackEncoder().encode(Old.Message.increment)], effect: open, lease: Lease(start: 1, counter: 1),
+            root: 1, now: at(2), log: log)
+        var records = try records(log)
+        #expect(try replay(records, as: New.self).ledger.open[open] == nil)
+        records[0].event = .started(number: 2, build: "", schema: Old.schema, seed: [])
+        #expect(failure(records, as: New.self) == "turn 2: a message before the program has started")
+    }
+
+    @Test func `A message that no migration makes readable is refused, with its version`() throws {
+        var records = try history()
+        let foreign = failure(records, as: Hasty.self)
+        #expect(
+            foreign?.hasPrefix("turn 2: the message of version 1 cannot be read, migrated or not: ") == true, "\(foreign ?? "")")
+        records[1].event = .applied(message: [], hash: 0, closes: false)
+        let unreadable = failure(records, as: New.self)
+        let text = "turn 2: the message cannot be read: the migration of a message from version 1 to 2 failed: "
+        #expect(unreadable?.hasPrefix(text) == true, "\(unreadable ?? "")")
+    }
+
+    @Test func `Where nothing was ordered then nothing is ordered now, and elsewhere what update says now`() throws {
         let state = try replay(try history(), as: New.self)
         let effects = try state.ledger.open.values.sorted { $0.id < $1.id }.map {
             try MessagePackDecoder().decode(New.Effect.self, from: $0.payload)
@@ -161,7 +209,7 @@ private enum Hasty: Migrating {
         #expect(effects.map(\.name) == ["open", "job 3", "job 4", "job 5"])
     }
 
-    @Test func `subscriptions keep their names, for they begin where chains ended`() throws {
+    @Test func `Subscriptions keep their names, for they begin where chains ended`() throws {
         let records = try history()
         let old = try replay(records, as: Old.self)
         let new = try replay(records, as: New.self)
@@ -170,7 +218,7 @@ private enum Hasty: Migrating {
         #expect(new.subscriptions.activations.values.map(\.due) == old.subscriptions.activations.values.map(\.due))
     }
 
-    @Test func `a snapshot of an old version is read with its open effects`() throws {
+    @Test func `A snapshot of an old version is read with its open effects`() throws {
         let old = try replay(try history(), as: Old.self)
         var new = StoreState(engine: engine(New.self), window: 16)
         try new.restore(try old.snapshot())
@@ -181,7 +229,7 @@ private enum Hasty: Migrating {
         #expect(effects == [New.Effect(name: "open", isUrgent: false), New.Effect(name: "job 3", isUrgent: false)])
     }
 
-    @Test func `records after an old snapshot are migrated, too`() throws {
+    @Test func `Records after an old snapshot are migrated, too`() throws {
         let records = try history()
         let old = try replay(Array(records.prefix(4)), as: Old.self)
         var new = StoreState(engine: engine(New.self), window: 16)
@@ -191,7 +239,7 @@ private enum Hasty: Migrating {
         #expect(try MessagePackDecoder().decode(New.State.self, from: new.engine.state()) == New.State(sum: 7))
     }
 
-    @Test func `after the upgrade a replay gives what the store had, and compares again`() throws {
+    @Test func `After the upgrade a replay gives what the store had, and compares again`() throws {
         var records = try history()
         // As a store does: replay, write the start, ask for subscriptions, go on.
         let live = try replay(records, as: New.self)
@@ -216,7 +264,7 @@ private enum Hasty: Migrating {
         #expect(failure(records, as: New.self)?.contains("returns another command than it did") == true)
     }
 
-    @Test func `a snapshot whose state or effects no migration makes readable is refused, and not passed over`() throws {
+    @Test func `A snapshot whose state or effects no migration makes readable is refused, and not passed over`() throws {
         let old = try replay(try history(), as: Old.self)
         var state = StoreState(engine: engine(Hasty.self), window: 16)
         let error = #expect(throws: MigrationError.self) { try state.restore(try old.snapshot()) }
@@ -226,7 +274,7 @@ private enum Hasty: Migrating {
         }
     }
 
-    @Test func `a journal or a snapshot of a newer version is refused`() throws {
+    @Test func `A journal or a snapshot of a newer version is refused`() throws {
         var records = try history()
         records.append(
             Record(turn: 9, time: at(9), event: .started(number: 2, build: "", schema: New.schema, seed: [])))
@@ -239,7 +287,7 @@ private enum Hasty: Migrating {
         #expect(error?.text == "it is of version 3 of Shop; this program is version 1")
     }
 
-    @Test func `a version without a migration is refused, and so is a value that a migration cannot read`() throws {
+    @Test func `A version without a migration is refused, and so is a value that a migration cannot read`() throws {
         enum Gap: Error { case nothing }
         let migrations = [
             Migration(from: 2, message: { _ in throw Gap.nothing }), Migration(from: 4),
@@ -250,9 +298,19 @@ private enum Hasty: Migrating {
         #expect(throws: MigrationError(text: "the migration of a message from version 2 to 3 failed: nothing")) {
             try Migrations(Schema(name: "P", version: 3), migrations).migrated([0xc0], .message, from: 2)
         }
+        let first = Migration(from: 1, message: { $0 })
+        #expect(
+            throws: MigrationError(text: "the migration of a message from version 2 to 3 failed: nothing"), "the step that failed"
+        ) {
+            try Migrations(Schema(name: "P", version: 3), [first] + migrations).migrated([0xc0], .message, from: 1)
+        }
         #expect(throws: MigrationError.self) {
             try Migrations(Schema(name: "P", version: 3), migrations).migrated([], .message, from: 2)
         }
+        // A number as another encoder may write it.
+        let foreign: [UInt8] = [0xcd, 0, 1]
+        let bodiless = Migrations(Schema(name: "P", version: 5), migrations)
+        #expect(try bodiless.migrated(foreign, .message, from: 4) == foreign, "what no migration changes stays as it is")
         #expect(Migrations(Schema(name: "P", version: 5), migrations).oldest == 4)
         #expect(Migrations(Schema(name: "P", version: 3), migrations).oldest == 2)
     }

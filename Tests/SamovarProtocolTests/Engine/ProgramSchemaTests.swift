@@ -28,7 +28,7 @@ private enum Event: Portable {
 }
 
 @Suite struct ProgramSchemaTests {
-    @Test func `the shape of a type is found by decoding`() {
+    @Test func `The shape of a type is found by decoding`() {
         let shape = Shape(of: Event.self)
         #expect(shape.root == "Event")
         #expect(
@@ -48,7 +48,7 @@ private enum Event: Portable {
         ShapeComparison(Shape(root: "M", types: old), Shape(root: "M", types: new)).problems("message")
     }
 
-    @Test func `what old records cannot be read for is said, and how to mend it`() {
+    @Test func `What old records cannot be read for is said, and how to mend it`() {
         #expect(
             problems(["M": .cases(["increment": [:]])], ["M": .cases(["increment": ["by": "Int"]])]) == [
                 "Message.increment: field by is new and required: old records cannot be read; give it a migration and the schema a "
@@ -90,11 +90,11 @@ private enum Event: Portable {
             (["M": .fields(["x": "M?"])], ["M": .fields(["x": "M?"])]),
             (["M": .alias("Int")], ["M": .alias("Double")]),
         ] as [([String: Shape.Definition], [String: Shape.Definition])])
-    func `what does no harm is no problem`(old: [String: Shape.Definition], new: [String: Shape.Definition]) {
+    func `What does no harm is no problem`(old: [String: Shape.Definition], new: [String: Shape.Definition]) {
         #expect(problems(old, new) == [])
     }
 
-    @Test func `another program, a newer version and a missing migration are problems`() {
+    @Test func `Another program, a newer version and a missing migration are problems`() {
         let schema = { (name: String, version: Int) in
             var schema = ProgramSchema(Shop.self)
             (schema.name, schema.version) = (name, version)

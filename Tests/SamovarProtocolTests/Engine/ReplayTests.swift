@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aReplayGivesTheSameStateRecordsAndEffects() throws {
+    @Test func `A replay gives the same state records and effects`() throws {
         let (live, log) = try Self.history()
         let (replayed, again) = try Self.replay(TypedEngineTests.records(log))
         #expect(try replayed.state() == live.state())
@@ -43,11 +43,37 @@ import Testing
         #expect(again.opened == log.opened)
     }
 
-    @Test func aChangedUpdateIsFoundAtItsTurn() throws {
+    @Test func `A changed update is found at its turn`() throws {
         let records = try TypedEngineTests.records(Self.history().log)
         let error = try #require(Self.failure(records, as: ChangedEdition.self))
         #expect(error.turn == 3)
         #expect(error.text == "`update` returns another command than it did: it has changed or is not deterministic")
+    }
+
+    @Test(arguments: [false, true])
+    func `A command where there was none is found, whether the replay writes records or not`(_ writes: Bool) throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        guard case .applied(let message, _, let closes) = records[2].event else {
+            return #expect(Bool(false), "turn 3 applies a message")
+        }
+        records[2].event = .applied(message: message, hash: 0, closes: closes)
+        let engine = TypedEngineTests.engine()
+        let log = writes ? TurnLog(after: 0) : TurnLog(ofReplayAfter: 0)
+        let error = #expect(throws: ReplayError.self) { for record in records { try engine.replay(record, log: log) } }
+        #expect(error?.turn == 3 && error?.divergence != nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `No command where there was one is found, whether the replay writes records or not`(_ writes: Bool) throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        guard case .applied(let message, 0, let closes) = records[4].event else {
+            return #expect(Bool(false), "turn 5, the end of a chain, orders nothing")
+        }
+        records[4].event = .applied(message: message, hash: 7, closes: closes)
+        let engine = TypedEngineTests.engine()
+        let log = writes ? TurnLog(after: 0) : TurnLog(ofReplayAfter: 0)
+        let error = #expect(throws: ReplayError.self) { for record in records { try engine.replay(record, log: log) } }
+        #expect(error?.turn == 5 && error?.divergence?.orders == [])
     }
 
     // MARK: Accepted divergences
@@ -66,7 +92,7 @@ import Testing
         for record in records { try engine.replay(record, log: log) }
     }
 
-    @Test func `a divergence shows what is ordered now and the hash of what was`() throws {
+    @Test func `A divergence shows what is ordered now and the hash of what was`() throws {
         let records = try TypedEngineTests.records(Self.history().log)
         let divergence = try #require(Self.failure(records, as: ChangedEdition.self)?.divergence)
         #expect(divergence.turn == 3 && divergence.origin == TypedEngineTests.origin)
@@ -118,7 +144,7 @@ import Testing
         #expect(engine.head == live.head)
     }
 
-    @Test func `after an accepted divergence the follow-ups are those of the journal`() throws {
+    @Test func `After an accepted divergence the follow-ups are those of the journal`() throws {
         let (live, log) = try Self.history()
         let records = try TypedEngineTests.records(log)
         let engine = TypedEngineTests.engine(ChangedEdition.self)
@@ -135,7 +161,7 @@ import Testing
         #expect(try TypedEngineTests.state(again).total == 3)
     }
 
-    @Test func `another command than the accepted one is refused`() throws {
+    @Test func `Another command than the accepted one is refused`() throws {
         let records = try TypedEngineTests.records(Self.history().log)
         let engine = TypedEngineTests.engine(ChangedEdition.self)
         engine.terms = try Self.accepting(3, in: records)
@@ -144,7 +170,7 @@ import Testing
         #expect(error?.turn == 3)
     }
 
-    @Test func `a replay stops where it shall show a command`() throws {
+    @Test func `A replay stops where it shall show a command`() throws {
         let records = try TypedEngineTests.records(Self.history().log)
         let engine = TypedEngineTests.engine()
         engine.terms.shown = 2
@@ -155,45 +181,45 @@ import Testing
         #expect(effect.id == EffectID(turn: 2, ordinal: 0))
     }
 
-    @Test func aMissingFollowUpIsFound() throws {
+    @Test func `A missing follow up is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records.remove(at: 4)
         for index in 4..<records.count { records[index].turn -= 1 }
         #expect(Self.failure(records) == ReplayError(turn: 5, "a follow-up of turn 4 is missing before it"))
     }
 
-    @Test func aChangedFollowUpIsFound() throws {
+    @Test func `A changed follow up is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records[3].event = .applied(message: packed(Shop.Message.chain(9)), hash: 0, closes: false)
         #expect(Self.failure(records)?.turn == 4)
         #expect(Self.failure(records)?.text.hasPrefix("this follow-up is not what turn 3 orders now") == true)
     }
 
-    @Test func aFollowUpThatNobodyOrderedIsFound() throws {
+    @Test func `A follow up that nobody ordered is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records[6].origin = .followUp(of: 5)
         #expect(Self.failure(records)?.turn == 7)
     }
 
-    @Test func aHoleInTheNumbersIsFound() throws {
+    @Test func `A hole in the numbers is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records.remove(at: 1)
         #expect(Self.failure(records) == ReplayError(turn: 3, "turn 2 is missing before it"))
     }
 
-    @Test func anUnreadableMessageIsFound() throws {
+    @Test func `An unreadable message is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records[2].event = .applied(message: [0xc1], hash: 0, closes: false)
         #expect(Self.failure(records)?.turn == 3)
         #expect(Self.failure(records)?.text.hasPrefix("the message cannot be read") == true)
     }
 
-    @Test func aMessageBeforeTheStartIsFound() throws {
+    @Test func `A message before the start is found`() throws {
         let record = Record(turn: 1, time: at(1), event: .applied(message: packed(Shop.Message.add(1)), hash: 0, closes: false))
         #expect(Self.failure([record]) == ReplayError(turn: 1, "a message before the program has started"))
     }
 
-    @Test func aRestoredStateGoesOnAsTheReplayedOne() throws {
+    @Test func `A restored state goes on as the replayed one`() throws {
         let (live, log) = try Self.history()
         let restored = TypedEngineTests.engine()
         try restored.restore(state: live.state(), head: live.head, writtenBy: 1)

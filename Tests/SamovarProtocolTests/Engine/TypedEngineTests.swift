@@ -33,7 +33,7 @@ import Testing
         return records
     }
 
-    @Test func acceptedRefusedAndRejectedInputsTakeATurnEach() throws {
+    @Test func `Accepted refused and rejected inputs take a turn each`() throws {
         let (engine, log) = try Self.started()
         #expect(try engine.take(packed(Shop.Input.add(3)), now: at(2), origin: Self.origin, log: log) == .applied)
         let refused = try engine.take(packed(Shop.Input.forbidden), now: at(2), origin: Self.origin, log: log)
@@ -49,7 +49,7 @@ import Testing
         #expect(try Self.records(log).suffix(2).map(\.event) == [.refused(refused), .refused(rejected)])
     }
 
-    @Test func anAnswerIsOneGroupAndItsLastMessageClosesTheEffect() throws {
+    @Test func `An answer is one group and its last message closes the effect`() throws {
         let (engine, log) = try Self.started()
         let messages: MessageList = [packed(Shop.Message.chain(2)), packed(Shop.Message.finished("a"))]
         try engine.take(answer: messages, effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: log)
@@ -63,7 +63,7 @@ import Testing
         #expect(records.allSatisfy { $0.root == 1 && $0.time == at(2) })
     }
 
-    @Test func anUnreadableAnswerChangesNothing() throws {
+    @Test func `An unreadable answer changes nothing`() throws {
         let (engine, log) = try Self.started()
         let before = try engine.state()
         #expect(throws: UnreadableAnswer.self) {
@@ -75,7 +75,7 @@ import Testing
         #expect(engine.head == 1 && log.batch.last == 1)
     }
 
-    @Test func effectsAreOpenedWithTheirRootAndOptions() throws {
+    @Test func `Effects are opened with their root and options`() throws {
         let (engine, log) = try Self.started()
         let ordered = Shop.Job(name: "a", queue: "http", attempts: 3, timeout: 4, delay: 5)
         _ = try engine.take(packed(Shop.Input.order([ordered])), now: at(2), origin: Self.origin, log: log)
@@ -85,7 +85,7 @@ import Testing
         #expect(opened.notBefore == at(7) && opened.payload == packed(ordered))
     }
 
-    @Test func aFailureBecomesAMessageThatClosesOrNothing() throws {
+    @Test func `A failure becomes a message that closes or nothing`() throws {
         let (engine, log) = try Self.started()
         let failure = Failure(reason: .threw, text: "no luck", attempts: 1)
         func take(_ payload: [UInt8]) throws -> Bool {
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func aGroupBeyondItsTurnsIsStopped() throws {
+    @Test func `A group beyond its turns is stopped`() throws {
         let (engine, log) = try Self.started(limits: GroupLimits(turns: 5))
         _ = try engine.take(packed(Shop.Input.chain(5)), now: at(2), origin: Self.origin, log: log)
         #expect(throws: GroupLimit.turns(5, root: 7)) {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aGroupBeyondItsBytesOrEffectsIsStopped() throws {
+    @Test func `A group beyond its bytes or effects is stopped`() throws {
         let jobs = Array(repeating: Shop.Job(name: String(repeating: "n", count: 100)), count: 3)
         let input = packed(Shop.Input.order(jobs))
         let bytes = try Self.started(limits: GroupLimits(bytes: 100))
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// How long an answer may be is agreed with workers; a worker at that length must not stop the store.
-    @Test func theBytesOfAnAnswerAreNotThoseOfItsGroup() throws {
+    @Test func `The bytes of an answer are not those of its group`() throws {
         let (engine, log) = try Self.started(limits: GroupLimits(bytes: 100))
         let answer: MessageList = [
             packed(Shop.Message.finished(String(repeating: "n", count: 90))), packed(Shop.Message.finished("n")),
@@ -132,10 +132,162 @@ import Testing
         #expect(engine.head == 3)
     }
 
-    @Test func anUnreadableSeedCreatesNothing() {
+    @Test func `An unreadable seed creates nothing`() {
         let engine = Self.engine()
         _ = engine.skip()
         #expect(throws: SeedError.self) { try engine.start(seed: [0xc1], now: at(1), log: TurnLog(after: 1)) }
         #expect(throws: SeedError.self) { try engine.view() }
+    }
+
+    // MARK: At the limits
+
+    @Test func `A group is as large as its limits, and not larger`() throws {
+        let jobs = Array(repeating: Shop.Job(name: String(repeating: "n", count: 100)), count: 2)
+        let input = packed(Shop.Input.order(jobs))
+        let (free, log) = try Self.started()
+        let before = log.batch.byteCount
+        _ = try free.take(input, now: at(2), origin: Self.origin, log: log)
+        let bytes = log.batch.byteCount - before
+        let largest = packed(jobs[0]).count
+        let outputs = packed(Shop.Input.emit(["ab", String(repeating: "x", count: 20)]))
+        for limits in [GroupLimits(bytes: bytes), GroupLimits(effectBytes: largest), GroupLimits(effects: 2)] {
+            let (engine, log) = try Self.started(limits: limits)
+            // The group before counts for nothing.
+            for _ in 1...3 { _ = try engine.take(input, now: at(2), origin: Self.origin, log: log) }
+            #expect(engine.head == 4)
+        }
+        func limit(_ limits: GroupLimits, _ input: [UInt8]) throws -> GroupLimit? {
+            let (engine, log) = try Self.started(limits: limits)
+            do throws(GroupLimit) {
+                _ = try engine.take(input, now: at(2), origin: Self.origin, log: log)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(try limit(GroupLimits(bytes: bytes - 1), input) == .bytes(bytes - 1, root: 2))
+        #expect(try limit(GroupLimits(effectBytes: largest - 1), input) == .effectBytes(largest - 1, root: 2))
+        #expect(try limit(GroupLimits(effectBytes: 21), outputs) == nil)
+        #expect(try limit(GroupLimits(effectBytes: 20), outputs) == .effectBytes(20, root: 2))
+        // What comes from outside is limited there, in the group after it as well.
+        let (engine, small) = try Self.started(limits: GroupLimits(bytes: bytes))
+        let answer: MessageList = [packed(Shop.Message.finished(String(repeating: "n", count: 1_000)))]
+        try engine.take(answer: answer, effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: small)
+        _ = try engine.take(input, now: at(2), origin: Self.origin, log: small)
+        let two = packed(Shop.Input.order(jobs + jobs))
+        #expect(throws: GroupLimit.bytes(bytes, root: 4)) { try engine.take(two, now: at(2), origin: Self.origin, log: small) }
+    }
+
+    @Test func `What comes from outside is recorded as it came, and limited there`() throws {
+        let (engine, log) = try Self.started(limits: GroupLimits(bytes: 100))
+        // The number as another encoder may write it, which ours would write in one byte.
+        let foreign = Array(packed(Shop.Message.add(1)).dropLast()) + [0xcd, 0, 1]
+        let large = packed(Shop.Message.finished(String(repeating: "n", count: 1_000)))
+        for message in [foreign, large] {
+            try engine.take(only: message[...], effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: log)
+            try engine.take(
+                streamed: message, checkpoint: nil, origin: .effect(Self.effect, lease: Self.lease, index: 1), root: 1, now: at(2),
+                log: log)
+            let firing = Origin.subscription(EffectID(turn: 1, ordinal: 0), nominal: at(2))
+            try engine.take(firing: message, origin: firing, now: at(2), log: log)
+        }
+        let messages = try Self.records(log).dropFirst().map { record -> [UInt8] in
+            switch record.event {
+            case .applied(let message, _, _), .streamed(let message, _, _): message
+            default: []
+            }
+        }
+        #expect(messages == [foreign, foreign, foreign, large, large, large])
+    }
+
+    // MARK: Chains
+
+    @Test func `Each message of a source begins a chain, and those of an effect belong to its own`() throws {
+        let (engine, log) = try Self.started()
+        for (root, index) in [(0, 1), (1, 2), (0, 3)] {
+            try engine.take(
+                streamed: packed(Shop.Message.chain(2)), checkpoint: [UInt8(index)],
+                origin: .effect(Self.effect, lease: Self.lease, index: index), root: root, now: at(2), log: log)
+        }
+        let firing = Origin.subscription(EffectID(turn: 1, ordinal: 0), nominal: at(2))
+        try engine.take(firing: packed(Shop.Message.ticked("a")), origin: firing, now: at(2), log: log)
+        let records = try Self.records(log).dropFirst()
+        #expect(records.map(\.root) == [2, 2, 1, 1, 6, 6, 8])
+        let checkpoints = records.map { record -> [UInt8]? in
+            if case .streamed(_, _, let checkpoint) = record.event { checkpoint } else { nil }
+        }
+        #expect(checkpoints == [[1], nil, [2], nil, [3], nil, nil])
+    }
+
+    @Test func `An answer of one message is recorded like a list of one`() throws {
+        let (one, first) = try Self.started()
+        let (list, second) = try Self.started()
+        let message = packed(Shop.Message.chain(2))
+        try one.take(only: message[...], effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: first)
+        try list.take(answer: MessageList([message]), effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: second)
+        #expect(first.batch.bytes == second.batch.bytes && one.head == 3)
+        #expect(throws: UnreadableAnswer.self) {
+            try one.take(only: [0xc1], effect: Self.effect, lease: Self.lease, root: 1, now: at(2), log: first)
+        }
+        #expect(throws: UnreadableAnswer.self) { try one.take(firing: [0xc1], origin: .store, now: at(2), log: first) }
+        #expect(throws: UnreadableAnswer.self) {
+            try one.take(streamed: [0xc1], checkpoint: nil, origin: .store, root: 1, now: at(2), log: first)
+        }
+        #expect(one.head == 3)
+    }
+
+    // MARK: Subscriptions
+
+    /// What the state wanted to hear of, each time that it was logged.
+    private static func wants(_ log: TurnLog) -> [[Label]] {
+        var wants: [[Label]] = []
+        log.takeOrders { if case .want(let events, _, _) = $0 { wants.append(events.map(\.id)) } }
+        return wants
+    }
+
+    @Test func `What the state wants to hear of is logged when it is another than before, and at a restart`() throws {
+        let (engine, log) = try Self.started()
+        func take(_ input: Shop.Input) throws -> [[Label]] {
+            _ = try engine.take(packed(input), now: at(2), origin: Self.origin, log: log)
+            return Self.wants(log)
+        }
+        #expect(Self.wants(log) == [])
+        #expect(try take(.add(1)) == [])
+        #expect(try take(.watch([Shop.Watch(id: "a", seconds: 1)])) == [["a"]])
+        #expect(try take(.add(1)) == [])
+        #expect(try take(.watch([Shop.Watch(id: "a", seconds: 2)])) == [["a"]])
+        let state = try engine.state()
+        #expect(try take(.watch([])) == [[]])
+        #expect(try take(.add(1)) == [])
+        engine.resubscribe(now: at(3), log: log)
+        #expect(Self.wants(log) == [[]])
+        let restored = Self.engine()
+        try restored.restore(state: state, head: 5, writtenBy: 1)
+        let more = TurnLog(after: 5)
+        _ = try restored.take(packed(Shop.Input.add(1)), now: at(2), origin: Self.origin, log: more)
+        #expect(Self.wants(more) == [], "it is wanted since before")
+        restored.resubscribe(now: at(3), log: more)
+        #expect(Self.wants(more) == [["a"]])
+    }
+
+    // MARK: Before the start, and after another build
+
+    @Test func `Without a start there is no state, no view and no turn`() throws {
+        let engine = Self.engine()
+        let log = TurnLog(after: 0)
+        #expect(engine.head == 0)
+        let verdict = try engine.take(packed(Shop.Input.add(1)), now: at(2), origin: Self.origin, log: log)
+        #expect(verdict == .rejected("the program has not started") && log.batch.last == 0)
+        #expect(throws: SeedError.self) { try engine.state() }
+        #expect(engine.skip() == 1 && engine.head == 1)
+        engine.resubscribe(now: at(2), log: log)
+        #expect(Self.wants(log) == [])
+    }
+
+    @Test func `What this version wrote and cannot read is no matter of migration`() throws {
+        let engine = Self.engine()
+        #expect(try engine.migrated(effect: [0xc1], from: 1) == [0xc1], "it stays with the operator")
+        let error = #expect(throws: (any Error).self) { try engine.restore(state: [0xc1], head: 3, writtenBy: 1) }
+        #expect(error != nil && !(error is MigrationError))
     }
 }

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func noDamageToAJournalTraps(_ seed: UInt64) throws {
+    func `No damage to a journal traps`(_ seed: UInt64) throws {
         let journal = try Self.history().journal
         var random = Random(seed: seed)
         var errors = 0
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
-    func noDamageToASnapshotTraps(_ seed: UInt64) throws {
+    func `No damage to a snapshot traps`(_ seed: UInt64) throws {
         let snapshot = try Self.history().durable.snapshot()
         var random = Random(seed: seed)
         var errors = 0
@@ -62,7 +62,7 @@ import Testing
         #expect(errors > 5_000)
     }
 
-    @Test func aSnapshotIsTheReplayedState() throws {
+    @Test func `A snapshot is the replayed state`() throws {
         let rig = try Self.history()
         let bytes = try rig.durable.snapshot()
         var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
@@ -74,7 +74,7 @@ import Testing
         #expect(restored.ledger.open.count == 2 && restored.ledger.dead.count == 1)
     }
 
-    @Test func aJournalOfAnotherProgramIsRefused() throws {
+    @Test func `A journal of another program is refused`() throws {
         var batch = RecordBatch(after: 0)
         let schema = Schema(name: "Bakery", version: 1)
         batch.append(Record(turn: 1, time: at(0), event: .started(number: 1, build: "", schema: schema, seed: [0x80])))

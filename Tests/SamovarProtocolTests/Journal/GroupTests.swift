@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0), (1, 1), (2, 2), (3, 2), (4, 2), (5, 5), (6, 6), (7, 6), (8, 8), (900, 8)])
-    func wholeGroupsAreKept(_ turn: Int, _ end: Int) throws {
+    func `Whole groups are kept`(_ turn: Int, _ end: Int) throws {
         let batch = try history()
         let kept = try RecordBatch.groups(through: turn, first: 1, last: batch.last, bytes: batch.bytes)
         #expect(kept.last == end)
@@ -31,7 +31,7 @@ import Testing
         try engine.requireEndOfGroup()
     }
 
-    @Test func aJournalThatEndsInsideAGroupIsNoticed() throws {
+    @Test func `A journal that ends inside a group is noticed`() throws {
         let batch = try history()
         var machine = Rig.machine()
         try machine.replay(first: 1, last: batch.last, bytes: batch.bytes, through: 4)
@@ -43,7 +43,18 @@ import Testing
         }
     }
 
-    @Test func aBatchThatCannotBeReadHasNoGroups() throws {
+    @Test func `A streamed message begins a group, and so does the first message of an answer`() {
+        func record(_ index: Int, _ event: Record.Event) -> Record {
+            Record(turn: 9, time: at(1), origin: .effect(RecordTests.effect, lease: RecordTests.lease, index: index), event: event)
+        }
+        let applied = Record.Event.applied(message: [], hash: 1, closes: false)
+        #expect(!record(0, applied).continuesGroup && record(1, applied).continuesGroup)
+        #expect(!record(1, .streamed(message: [], hash: 1, checkpoint: nil)).continuesGroup)
+        #expect(Record(turn: 9, time: at(1), origin: .followUp(of: 8), event: applied).continuesGroup)
+        #expect(!Record(turn: 9, time: at(1), origin: .failure(RecordTests.effect), event: applied).continuesGroup)
+    }
+
+    @Test func `A batch that cannot be read has no groups`() throws {
         let batch = try history()
         #expect(throws: ReplayError.self) {
             try RecordBatch.groups(through: 5, first: 1, last: batch.last, bytes: Array(batch.bytes.dropLast()))

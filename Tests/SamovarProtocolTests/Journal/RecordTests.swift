@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: examples.indices)
-    func everyKindIsReadAsItWasWritten(_ index: Int) throws {
+    func `Every kind is read as it was written`(_ index: Int) throws {
         var batch = RecordBatch(after: 42)
         batch.append(Self.record(index))
         #expect(try Self.read(batch) == [Self.record(index)])
@@ -101,14 +101,14 @@ import Testing
 
     /// Journals outlive builds: what is once on disk must be read for ever.
     @Test(arguments: examples.indices)
-    func everyKindHasTheBytesThatItAlwaysHad(_ index: Int) {
+    func `Every kind has the bytes that it always had`(_ index: Int) {
         var batch = RecordBatch(after: 42)
         batch.append(Self.record(index))
         let digits = batch.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         #expect(digits == Self.examples[index].golden)
     }
 
-    @Test func aBatchKeepsNumbersTimesAndOrder() throws {
+    @Test func `A batch keeps numbers times and order`() throws {
         var batch = RecordBatch(after: 9)
         var records: [Record] = []
         for (index, seconds) in [5.0, 5.0, 7.5, 6.0].enumerated() {
@@ -121,7 +121,7 @@ import Testing
         #expect(try Self.read(batch) == records)
     }
 
-    @Test func timesAtTheEndsOfTheRangeAreKept() throws {
+    @Test func `Times at the ends of the range are kept`() throws {
         var batch = RecordBatch(after: 0)
         for (index, time) in [Int64.min, .max, 0, .min].enumerated() {
             batch.append(Record(turn: index + 1, time: Timestamp(microseconds: time), event: .drained))
@@ -129,7 +129,7 @@ import Testing
         #expect(try Self.read(batch).map(\.time.microseconds) == [.min, .max, 0, .min])
     }
 
-    @Test func bytesAfterTheLastRecordAndMissingRecordsAreFound() throws {
+    @Test func `Bytes after the last record and missing records are found`() throws {
         var batch = RecordBatch(after: 9)
         batch.append(Self.record(0, turn: 10))
         batch.append(Self.record(1, turn: 11))

@@ -18,7 +18,7 @@ import Testing
         return rig
     }
 
-    @Test func `who comes back after goodbye is told so, and nothing is applied again`() throws {
+    @Test func `Who comes back after goodbye is told so, and nothing is applied again`() throws {
         let rig = try Self.rig()
         for (attempt, witness) in [(1, 0), (2, 2), (3, 3)] {
             #expect(rig.connectClient(1, witness: witness, attempt: attempt) == [Self.closed])
@@ -27,7 +27,7 @@ import Testing
         #expect(try rig.state().total == 1)
     }
 
-    @Test func `goodbye is remembered over a restart, by the journal and by a snapshot`() throws {
+    @Test func `Goodbye is remembered over a restart, by the journal and by a snapshot`() throws {
         let rig = try Self.rig()
         #expect(try rig.restarted().connectClient() == [Self.closed])
         let bytes = try rig.machine.state.snapshot()
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// The refusal tells of a turn that may be lost yet, and then the session goes on.
-    @Test func `a goodbye is told of when it is on disk`() throws {
+    @Test func `A goodbye is told of when it is on disk`() throws {
         let rig = try Self.rig()
         rig.connectClient(2)
         rig.exchange(inputs([.add(1)]), from: client(2))
@@ -48,7 +48,7 @@ import Testing
         #expect(rig.take(client(2)) == [Self.closed])
     }
 
-    @Test func `a session without a record that says goodbye is not remembered`() throws {
+    @Test func `A session without a record that says goodbye is not remembered`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(.goodbye, from: client(1))
@@ -57,15 +57,22 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)]), from: client(1)).outcomes.map(\.sequence) == [1])
     }
 
-    @Test func `a goodbye that was followed by another session says nothing of that one`() throws {
+    @Test func `Who says goodbye makes room for another session at once`() throws {
+        var settings = StoreSettings()
+        settings.sessions = 1
+        let rig = try Self.rig(settings)
+        #expect(rig.connectClient(2).welcome?.expected == 1)
+    }
+
+    @Test func `A goodbye that was followed by another session says nothing of that one`() throws {
         let rig = try Self.rig()
         rig.connectClient(2)
         #expect(rig.exchange(inputs([.add(1)]), from: client(2)).outcomes.map(\.sequence) == [1])
         #expect(try rig.state().total == 2)
     }
 
-    @Test func `the newest 100,000 closed sessions are remembered, and nobody is taken for a forgotten one`() {
-        var book = SessionBook(window: 10)
+    @Test func `The newest 100,000 closed sessions are remembered, and nobody is taken for a forgotten one`() {
+        var book = SessionTable(window: 10)
         let count = EndedSessions.limit + 5
         for number in 1...count { book.close(Self.id(number), sequence: 1, at: number * 10) }
         #expect(book.closed.newest.count == EndedSessions.limit)
@@ -75,16 +82,16 @@ import Testing
         #expect(book.end(of: Self.id(5), witness: 49) == nil, "it may be one who was quiet and never sent")
     }
 
-    @Test func `goodbyes do not push out those that have expired`() {
-        var book = SessionBook(window: 10)
+    @Test func `Goodbyes do not push out those that have expired`() {
+        var book = SessionTable(window: 10)
         book.expire(Self.id(0), at: 1)
         for number in 1...EndedSessions.limit + 5 { book.close(Self.id(number), sequence: 1, at: number * 10) }
         #expect(book.end(of: Self.id(0), witness: 0) == .expired)
         #expect(book.expired.forgottenTurn == 0)
     }
 
-    @Test func `of expired sessions that are forgotten, nobody who may be one is welcomed`() {
-        var book = SessionBook(window: 10)
+    @Test func `Of expired sessions that are forgotten, nobody who may be one is welcomed`() {
+        var book = SessionTable(window: 10)
         let count = EndedSessions.limit + 5
         for number in 1...count { book.expire(Self.id(number), at: number * 10) }
         #expect(book.expired.newest.count == EndedSessions.limit && book.expired.forgottenTurn == 50)
@@ -97,27 +104,27 @@ import Testing
     // MARK: Earlier builds
 
     /// A build before this one wrote the number of the last input, and remembered nothing; its snapshots say the same.
-    @Test func `a goodbye of an earlier build is forgotten, by a replay as by its snapshots`() throws {
+    @Test func `A goodbye of an earlier build is forgotten, by a replay as by its snapshots`() throws {
         var state = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 10)
         let outcome = Outcome(sequence: 3, turn: 2, verdict: .applied)
         state.sessions.answer(session(1), outcome)
         state.absorb(Self.goodbye(of: 3))
-        #expect(state.sessions == SessionBook(window: 10))
+        #expect(state.sessions == SessionTable(window: 10))
         state.sessions.answer(session(1), outcome)
         state.absorb(Self.goodbye(of: 4))
         #expect(state.sessions.end(of: session(1), witness: 0) == .closed)
     }
 
-    @Test func `a snapshot of an earlier build is read, and knows no closed sessions`() throws {
+    @Test func `A snapshot of an earlier build is read, and knows no closed sessions`() throws {
         let rig = try Self.rig()
         let former = try Self.former(rig.machine.state.snapshot())
         try StoreSnapshot.check(former, turn: 3)
         var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
         try restored.restore(former)
-        #expect(restored.head == 3 && restored.sessions == SessionBook(window: 4_096))
+        #expect(restored.head == 3 && restored.sessions == SessionTable(window: 4_096))
     }
 
-    @Test func `a snapshot with other fields than its format has is refused`() throws {
+    @Test func `A snapshot with other fields than its format has is refused`() throws {
         let bytes = try Self.rig().machine.state.snapshot()
         var reader = MessagePackReader(bytes)
         _ = try reader.readArrayHeader()

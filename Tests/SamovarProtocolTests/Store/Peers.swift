@@ -3,9 +3,9 @@ import SamovarCore
 
 @testable import SamovarProtocol
 
-func client(_ number: UInt8) -> Route { Route(door: .front, id: [0, number]) }
-func worker(_ number: UInt8) -> Route { Route(door: .work, id: [0, number]) }
-let admin = Route(door: .admin, id: [0, 1])
+func client(_ number: UInt8) -> Route { Route(listener: .front, id: [0, number]) }
+func worker(_ number: UInt8) -> Route { Route(listener: .work, id: [0, number]) }
+let admin = Route(listener: .admin, id: [0, 1])
 
 func session(_ number: UInt8) -> SessionID { SessionID(high: 100, low: UInt64(number)) }
 func workerID(_ number: UInt8) -> WorkerID { WorkerID(high: 200, low: UInt64(number)) }

@@ -101,6 +101,7 @@ final class Rig {
         } catch {
             Issue.record("the journal cannot be replayed: \(error)")
         }
+        expectEqualBooks()
         machine.committed(through: batch.last, now: now)
         perform()
         return true
@@ -170,6 +171,19 @@ final class Rig {
             if case .int(let turn)? = reply.value["turn"] { #expect(Int(turn) <= head, "\(frame)") }
         default: break
         }
+    }
+
+    /// What a replay gives is what was there.
+    private func expectEqualBooks() {
+        guard machine.head == durable.head else { return }
+        let state = machine.state
+        #expect(state.time == durable.time && state.starts == durable.starts && state.seed == durable.seed)
+        #expect(state.ledger.open == durable.ledger.open && state.ledger.dead == durable.ledger.dead)
+        #expect(state.ledger.cancelled == durable.ledger.cancelled && state.outputs == durable.outputs)
+        #expect(state.subscriptions == durable.subscriptions)
+        #expect(state.sessions.sessions.mapValues(\.last) == durable.sessions.sessions.mapValues(\.last))
+        #expect(state.sessions.expired == durable.sessions.expired && state.sessions.closed == durable.sessions.closed)
+        #expect(state.joined == durable.joined && state.missing == durable.missing)
     }
 
     // MARK: Peers

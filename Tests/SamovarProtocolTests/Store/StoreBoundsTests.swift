@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test func answersThatAreSentAgainWhileCommitsStallDoNotPileUp() throws {
+    @Test func `Answers that are sent again while commits stall do not pile up`() throws {
         var settings = StoreSettings()
         settings.batchTurns = 1
         let rig = try Self.rig(settings, slots: 100, credit: 100)
@@ -41,7 +41,7 @@ import Testing
 
     // MARK: Deadlines
 
-    @Test func deadlinesThatWereMetAreForgotten() throws {
+    @Test func `Deadlines that were met are forgotten`() throws {
         let rig = try Self.rig(slots: 100, credit: 100_000)
         for round in 0..<40 {
             rig.deliver(
@@ -58,7 +58,7 @@ import Testing
         #expect(rig.machine.deadlines.count <= 1_024 + 200)
     }
 
-    @Test func deadlinesThatAreForgottenAreNotThoseThatStillCount() throws {
+    @Test func `Deadlines that are forgotten are not those that still count`() throws {
         let rig = try Self.rig(slots: 100, credit: 100_000)
         rig.order(Shop.Job(name: "late", queue: "nobody's", diesSilently: true, waiting: 60))
         for round in 0..<20 {
@@ -75,6 +75,42 @@ import Testing
         #expect(rig.machine.state.ledger.open.isEmpty && rig.machine.state.ledger.dead.count == 1)
     }
 
+    @Test func `A timeout still counts after many that were met`() throws {
+        let rig = try Self.rig(slots: 200, credit: 100_000)
+        rig.order(job("late", timeout: 50))
+        #expect(rig.takeTasks(worker(1)).count == 1)
+        for round in 0..<16 {
+            rig.exchange(inputs([.order((0..<100).map { job("\($0)", timeout: 3_600) })], from: round + 2), from: client(1))
+            let tasks = rig.takeTasks(worker(1))
+            rig.exchange(.result(JobResults(tasks.map { $0.answered("done") }), credit: 100_000), from: worker(1))
+            rig.tick(.seconds(1))
+        }
+        for _ in 0..<35 {
+            rig.deliver(.ping(100_000), from: worker(1))
+            rig.tick(.seconds(1))
+        }
+        #expect(rig.machine.state.ledger.open.count == 1)
+        rig.tick(.seconds(1))
+        #expect(rig.machine.state.ledger.open.isEmpty)
+    }
+
+    @Test func `A delay still counts after many of effects that are closed`() throws {
+        let rig = try Self.rig()
+        rig.order(job("late", delay: 5))
+        for sequence in 2...1_200 {
+            rig.deliver(
+                inputs(
+                    [.order([Shop.Job(name: "a", delay: 3_600, id: "one", policy: "latest")])], from: sequence,
+                    confirmed: sequence - 1),
+                from: client(1))
+            if sequence.isMultiple(of: 100) { rig.round() }
+        }
+        for _ in 0..<4 { rig.tick(.seconds(1)) }
+        #expect(rig.takeTasks(worker(1)).isEmpty)
+        rig.tick(.seconds(1))
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["late"])
+    }
+
     // MARK: What is overdue
 
     /// Orders jobs that a worker has and does not answer.
@@ -86,7 +122,7 @@ import Testing
         return rig
     }
 
-    @Test func aMassTimeoutTakesNoMoreTurnsInARoundThanAnythingElse() throws {
+    @Test func `A mass timeout takes no more turns in a round than anything else`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 10
         let rig = try Self.overdueRig(settings, jobs: 95)
@@ -107,7 +143,7 @@ import Testing
         #expect(rig.machine.state.ledger.open.isEmpty, "each attempt was its last")
     }
 
-    @Test func aMassTimeoutWaitsWhileTheJournalStalls() throws {
+    @Test func `A mass timeout waits while the journal stalls`() throws {
         var settings = StoreSettings()
         settings.batchTurns = 20
         settings.turnsPerRound = 10
@@ -127,7 +163,7 @@ import Testing
         #expect(rig.machine.state.ledger.open.isEmpty)
     }
 
-    @Test func answersAndWhatIsOverdueTakeTurns() throws {
+    @Test func `Answers and what is overdue take turns`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 10
         let rig = try Self.overdueRig(settings, jobs: 40)
@@ -147,7 +183,7 @@ import Testing
         #expect(try rig.state().done.count == 80)
     }
 
-    @Test func manyWorkersThatFallSilentAreBuriedOneByOne() throws {
+    @Test func `Many workers that fall silent are buried one by one`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 4
         let rig = try Rig(settings)
@@ -170,7 +206,7 @@ import Testing
 
     // MARK: Queues that nobody serves
 
-    @Test func effectsThatAreCancelledBeforeAnybodyTakesThemLeaveNothingInTheirQueue() throws {
+    @Test func `Effects that are cancelled before anybody takes them leave nothing in their queue`() throws {
         let rig = try Self.rig()
         for sequence in 1...3_000 {
             rig.deliver(
@@ -187,7 +223,7 @@ import Testing
         #expect(rig.machine.dispatcher.running == 1)
     }
 
-    @Test func queuesInWhichNothingWaitsAnyMoreAreForgotten() throws {
+    @Test func `Queues in which nothing waits any more are forgotten`() throws {
         let rig = try Self.rig()
         let before = rig.machine.dispatcher.queueCount
         for sequence in 1...50 {
@@ -199,7 +235,7 @@ import Testing
 
     // MARK: Those who wait for a turn to settle
 
-    @Test func reportsToThoseWhoWaitAreMadeInOneLook() throws {
+    @Test func `Reports to those who wait are made in one look`() throws {
         var settings = StoreSettings()
         settings.reportedEffects = 2
         let rig = try Self.rig(settings, credit: 0)
@@ -217,7 +253,7 @@ import Testing
 
     // MARK: Fingerprints
 
-    @Test func allSessionsTogetherKeepABoundedNumberOfHashes() throws {
+    @Test func `All sessions together keep a bounded number of hashes`() throws {
         var settings = StoreSettings()
         settings.fingerprints = 100
         let rig = try Rig(settings)
@@ -227,7 +263,7 @@ import Testing
             rig.round()
         }
         rig.tick(.seconds(1))
-        #expect(rig.machine.desks.values.reduce(0) { $0 + $1.fingerprints.count } <= 100)
+        #expect(rig.machine.clients.values.reduce(0) { $0 + $1.fingerprints.count } <= 100)
         _ = rig.take(client(1))
         // The newest inputs are still told apart.
         let other = rig.exchange(inputs([.add(1_000)], from: 50), from: client(1))
@@ -236,7 +272,7 @@ import Testing
 
     // MARK: Dead effects
 
-    @Test func tooManyDeadEffectsRefuseInputsUntilAnOperatorHasSeenToThem() throws {
+    @Test func `Too many dead effects refuse inputs until an operator has seen to them`() throws {
         var settings = StoreSettings()
         settings.deadEffects = 5
         let rig = try Self.rig(settings)

@@ -17,7 +17,7 @@ import Testing
 
     // MARK: Numbers
 
-    @Test func inputSentTwiceIsAppliedOnceAndGetsTheSameOutcome() throws {
+    @Test func `Input sent twice is applied once and gets the same outcome`() throws {
         let rig = try Self.rig()
         let first = rig.exchange(inputs([.add(1), .add(1)]), from: client(1))
         #expect(first == [.receipt([applied(1, 2), applied(2, 3)], credit: 4_096)])
@@ -25,7 +25,7 @@ import Testing
         #expect(try rig.state().total == 2)
     }
 
-    @Test func inputInTheInboxThatIsSentAgainIsAppliedOnce() throws {
+    @Test func `Input in the inbox that is sent again is applied once`() throws {
         let rig = try Self.rig()
         rig.deliver(inputs([.add(1)]), from: client(1))
         rig.deliver(inputs([.add(1), .add(1)]), from: client(1))
@@ -33,7 +33,7 @@ import Testing
         #expect(try rig.state().total == 2)
     }
 
-    @Test func aGapIsAnsweredWithTheExpectedNumber() throws {
+    @Test func `A gap is answered with the expected number`() throws {
         let rig = try Self.rig()
         rig.deliver(inputs([.add(1)]), from: client(1))
         let answer = rig.exchange(inputs([.add(1)], from: 3), from: client(1))
@@ -41,7 +41,7 @@ import Testing
         #expect(rig.machine.head == 2)
     }
 
-    @Test func refusalByTheProgramIsTheSameAfterItsReasonIsGone() throws {
+    @Test func `Refusal by the program is the same after its reason is gone`() throws {
         let rig = try Self.rig()
         let first = rig.exchange(inputs([.forbidden]), from: client(1))
         rig.exchange(inputs([.add(5)], from: 2), from: client(1))
@@ -51,7 +51,7 @@ import Testing
         #expect(later.exchange(inputs([.forbidden]), from: client(1)) == first)
     }
 
-    @Test func unreadableInputAndUnknownInstanceAreRejectedByARecord() throws {
+    @Test func `Unreadable input and unknown instance are rejected by a record`() throws {
         let rig = try Self.rig()
         let noise = Frame.send([Submission(sequence: 1, input: [0xc1])], confirmed: 0)
         let elsewhere = Frame.send([Submission(sequence: 2, instance: "other", input: packed(Shop.Input.add(1)))], confirmed: 0)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0])
-    func noNumberTraps(_ number: Int) throws {
+    func `No number traps`(_ number: Int) throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1), .add(1)]), from: client(1))
         rig.exchange(.send([Submission(sequence: number, input: [])], confirmed: number), from: client(1))
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0])
-    func `a number less than 1 is misuse, and what stood before it in the frame is taken`(_ number: Int) throws {
+    func `A number less than 1 is misuse, and what stood before it in the frame is taken`(_ number: Int) throws {
         let rig = try Self.rig()
         let add = packed(Shop.Input.add(1))
         let frame = Frame.send(
@@ -94,7 +94,7 @@ import Testing
         #expect(rig.machine.counters.droppedFrames == 1)
     }
 
-    @Test func sessionsTakeTurns() throws {
+    @Test func `Sessions take turns`() throws {
         let rig = try Self.rig { $0.turnsPerRound = 2 }
         rig.connectClient(2)
         rig.deliver(inputs(Array(repeating: .add(1), count: 4)), from: client(1))
@@ -103,9 +103,9 @@ import Testing
         #expect(rig.take(client(2)).contains(.receipt([applied(1, 3)], credit: 4_096)))
     }
 
-    // MARK: At the door
+    // MARK: At the listener
 
-    @Test func aFullWindowRefusesAndUsesNoNumber() throws {
+    @Test func `A full window refuses and uses no number`() throws {
         let rig = try Self.rig { $0.window = 2 }
         let answer = rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
         #expect(answer == [Self.retryLater("the session's window is full"), .receipt([applied(1, 2), applied(2, 3)], credit: 2)])
@@ -113,20 +113,20 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)], from: 3), from: client(1)) == [.receipt([applied(3, 4)], credit: 3)])
     }
 
-    @Test func aFullInboxRefusesAndUsesNoNumber() throws {
+    @Test func `A full inbox refuses and uses no number`() throws {
         let rig = try Self.rig { $0.inbox = 1 }
         rig.deliver(inputs([.add(1), .add(1)]), from: client(1))
         #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)).contains(Self.retryLater("the store's inbox is full")))
         #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [.receipt([applied(2, 3)], credit: 4_096)])
     }
 
-    @Test func anInboxFullOfBytesRefuses() throws {
+    @Test func `An inbox full of bytes refuses`() throws {
         let rig = try Self.rig { $0.inboxBytes = 20 }
         let answer = rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
         #expect(answer.contains(Self.retryLater("the store's inbox is full")))
     }
 
-    @Test func tooManyOpenEffectsRefuseInputsUntilResultsCome() throws {
+    @Test func `Too many open effects refuse inputs until results come`() throws {
         let rig = try Self.rig { $0.openEffects = 5 }
         rig.connectWorker(slots: 9, credit: 9)
         rig.order(job("a"), job("b"), job("c"), job("d"))
@@ -138,7 +138,7 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [.receipt([applied(2, 5)], credit: 4_096)])
     }
 
-    @Test func aFullDiskRefusesInputs() throws {
+    @Test func `A full disk refuses inputs`() throws {
         let rig = try Self.rig()
         rig.machine.journalIsFull(true, now: rig.now)
         #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [Self.retryLater("the disk of the store is full")])
@@ -148,7 +148,7 @@ import Testing
 
     // MARK: Sessions
 
-    @Test func confirmationTrimsOutcomesAndMovesTheCredit() throws {
+    @Test func `Confirmation trims outcomes and moves the credit`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
         #expect(rig.exchange(.ping(2), from: client(1)) == [.pong(4_098)])
@@ -158,7 +158,7 @@ import Testing
         #expect(rig.exchange(.ping(900), from: client(1)) == [.pong(4_099)], "what has no outcome cannot be confirmed")
     }
 
-    @Test func goodbyeEndsASessionByARecord() throws {
+    @Test func `Goodbye ends a session by a record`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.exchange(.goodbye, from: client(1))
@@ -167,7 +167,7 @@ import Testing
         #expect(try rig.restarted().machine.state.sessions.sessions.count == 0)
     }
 
-    @Test func silenceForLongEnoughEndsASessionByARecord() throws {
+    @Test func `Silence for long enough ends a session by a record`() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))
         for _ in 0..<10 { rig.tick(.seconds(1)) }
@@ -176,7 +176,7 @@ import Testing
         #expect(rig.durable.sessions.sessions.isEmpty)
     }
 
-    @Test func `who comes back to an expired session is told so, and nothing is applied again`() throws {
+    @Test func `Who comes back to an expired session is told so, and nothing is applied again`() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))
         for _ in 0..<12 { rig.tick(.seconds(1)) }
@@ -192,13 +192,13 @@ import Testing
         #expect(later.connectClient(1, witness: 2, attempt: 2) == expired)
     }
 
-    @Test func `a session that was never acknowledged anything is welcomed at 1`() throws {
+    @Test func `A session that was never acknowledged anything is welcomed at 1`() throws {
         let rig = try Self.rig()
         #expect(rig.connectClient(7, witness: 1, attempt: 5).count == 1)
         #expect(rig.exchange(inputs([.add(1)]), from: client(7)).outcomes.map(\.sequence) == [1])
     }
 
-    @Test func `a durable client's session is kept for longer`() throws {
+    @Test func `A durable client's session is kept for longer`() throws {
         let rig = try Self.rig {
             $0.sessionIdle = .seconds(10)
             $0.durableSessionIdle = .seconds(30)
@@ -213,7 +213,7 @@ import Testing
         #expect(rig.durable.sessions.sessions.isEmpty)
     }
 
-    @Test func `a store full of sessions makes room with one that nobody uses`() throws {
+    @Test func `A store full of sessions makes room with one that nobody uses`() throws {
         let rig = try Self.rig { $0.sessions = 2 }
         rig.connectClient(2)
         rig.exchange(inputs([.add(1)]), from: client(1))
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Two processes with one session
 
-    @Test func `the newer of two processes with one session wins, and the other is told`() throws {
+    @Test func `The newer of two processes with one session wins, and the other is told`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.connectClient(1, attempt: 2, at: client(9))
@@ -239,7 +239,7 @@ import Testing
         #expect(try rig.state().total == 1)
     }
 
-    @Test func `another input under a known number is no repetition, and its sender is told`() throws {
+    @Test func `Another input under a known number is no repetition, and its sender is told`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
         rig.connectClient(1, attempt: 2, at: client(9))
@@ -249,7 +249,7 @@ import Testing
         #expect(try rig.state().total == 3)
     }
 
-    @Test func `a client that a full disk sends away keeps its session`() throws {
+    @Test func `A client that a full disk sends away keeps its session`() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.machine.journalIsFull(true, now: rig.now)
@@ -262,7 +262,7 @@ import Testing
         #expect(rig.durable.sessions.sessions.count == 1)
     }
 
-    @Test func timeWhileTheStoreIsDownDoesNotCount() throws {
+    @Test func `Time while the store is down does not count`() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))
         let later = try rig.restarted(after: .seconds(1_000))
@@ -270,14 +270,14 @@ import Testing
         #expect(later.durable.sessions.sessions.count == 1)
     }
 
-    @Test func sessionsThatNeverSentAnythingLeaveNoTrace() throws {
+    @Test func `Sessions that never sent anything leave no trace`() throws {
         let rig = try Self.rig()
         for _ in 0..<8 { rig.tick(.seconds(1)) }
-        #expect(rig.machine.desks.count + rig.machine.attempts.count + rig.machine.peers.count == 0)
+        #expect(rig.machine.clients.count + rig.machine.attempts.count + rig.machine.peers.count == 0)
         #expect(rig.machine.head == 1)
     }
 
-    @Test func aStoreFullOfSessionsKeepsNothingOfTheNextOne() throws {
+    @Test func `A store full of sessions keeps nothing of the next one`() throws {
         let rig = try Self.rig { $0.sessions = 1 }
         let reason = "the store keeps 1 sessions and has no room for another"
         #expect(rig.connectClient(2) == [Self.retryLater(reason)])

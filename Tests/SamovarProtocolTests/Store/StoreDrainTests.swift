@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
         return rig
     }
 
-    @Test func aQuietStoreEndsAtOnceWithRecordSnapshotGoodbyeAndStop() throws {
+    @Test func `A quiet store ends at once with record snapshot goodbye and stop`() throws {
         let rig = try Self.draining()
         rig.round()
         #expect(rig.takeOrder() == ["drain", "goodbye", "goodbye", "goodbye", "stop"])
@@ -28,7 +29,14 @@ import Testing
         #expect(rig.durable.joined == [])
     }
 
-    @Test func goodbyeAndStopWaitForTheCommit() throws {
+    @Test func `An operator's request drains the store`() throws {
+        let rig = try Rig()
+        #expect(rig.ask("drain")?.value["draining"] == true)
+        rig.round()
+        #expect(rig.stop == .drained)
+    }
+
+    @Test func `Goodbye and stop wait for the commit`() throws {
         let rig = try Self.draining()
         rig.commits = false
         rig.round()
@@ -37,7 +45,7 @@ import Testing
         #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
     }
 
-    @Test func inputsAndWorkersAreRefusedWhileDraining() throws {
+    @Test func `Inputs and workers are refused while draining`() throws {
         let rig = try Self.draining(job("a"))
         _ = rig.take(client(1))
         let error = Frame.error(PeerError(.retryLater, "the store is about to stop", wait: .seconds(1)))
@@ -46,7 +54,7 @@ import Testing
         #expect(rig.exchange(inputs([.order([job("a")])]), from: client(1)) == [.receipt([applied(1, 3)], credit: 4_096)])
     }
 
-    @Test func runningJobsMayFinishAndNothingNewIsHandedOut() throws {
+    @Test func `Running jobs may finish and nothing new is handed out`() throws {
         let rig = try Self.draining(job("a"), job("b"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.tick(.seconds(1))
@@ -58,7 +66,7 @@ import Testing
         #expect(try rig.state().done == ["a"])
     }
 
-    @Test func afterDrainedOpenEffectsDoNotWait() throws {
+    @Test func `After drained open effects do not wait`() throws {
         let rig = try Self.draining(job("a"), job("b"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.result([task.answered("a")], credit: 9), from: worker(1))
@@ -66,7 +74,7 @@ import Testing
         #expect(later.connectWorker(2).tasks.map(\.name) == ["b"])
     }
 
-    @Test func theDeadlineEndsItWithoutTheRecord() throws {
+    @Test func `The deadline ends it without the record`() throws {
         let rig = try Self.draining(job("a"))
         rig.tick(.milliseconds(4_999))
         #expect(rig.stop == nil)
@@ -78,7 +86,7 @@ import Testing
         #expect(try rig.restarted().connectWorker(2).tasks == [])
     }
 
-    @Test func theSnapshotOfADrainIsTheStateOfItsJournal() throws {
+    @Test func `The snapshot of a drain is the state of its journal`() throws {
         let rig = try Self.draining(job("a", diesSilently: true), job("b", attempts: 3, delay: 5))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.result([task.failed()], credit: 9), from: worker(1))
@@ -89,7 +97,7 @@ import Testing
         #expect(try later.state() == rig.state())
     }
 
-    @Test func nothingHappensAfterTheStop() throws {
+    @Test func `Nothing happens after the stop`() throws {
         let rig = try Self.draining()
         rig.round()
         rig.exchange(inputs([.add(1)]), from: client(1))

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aFailedAttemptIsTriedAgainAfterItsPause() throws {
+    @Test func `A failed attempt is tried again after its pause`() throws {
         let rig = try Self.rig(credit: 9)
         rig.order(job("a", attempts: 2))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -43,7 +43,7 @@ import Testing
         #expect(again.attempt == 2 && again.effect == task.effect)
     }
 
-    @Test func `the time of a task begins when it leaves, however long the disk takes`() throws {
+    @Test func `The time of a task begins when it leaves, however long the disk takes`() throws {
         let rig = try Self.rig()
         rig.commits = false
         rig.order(job("a", timeout: 3))
@@ -61,7 +61,7 @@ import Testing
         #expect(try rig.state().done == ["a timed out after 1 attempt: no answer within its timeout"])
     }
 
-    @Test func theLastFailureBecomesTheMessageOfTheProgram() throws {
+    @Test func `The last failure becomes the message of the program`() throws {
         let rig = try Self.rig()
         rig.order(job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -70,7 +70,7 @@ import Testing
         #expect(rig.durable.ledger.open.count + rig.durable.ledger.dead.count == 0)
     }
 
-    @Test func aPermanentFailureIsNotTriedAgain() throws {
+    @Test func `A permanent failure is not tried again`() throws {
         let rig = try Self.rig()
         rig.order(job("a", attempts: 9))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -78,7 +78,7 @@ import Testing
         #expect(try rig.state().done == ["a failed after 1 attempt: no luck"])
     }
 
-    @Test func aFailureOfWhichTheProgramMakesNothingLeavesADeadEffect() throws {
+    @Test func `A failure of which the program makes nothing leaves a dead effect`() throws {
         let rig = try Self.rig()
         rig.order(job("a", diesSilently: true))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Two events of one round: the effect was given back by the HELLO before its failure was taken.
-    @Test func aFailureThatMeetsAHelloKeepsItsPause() throws {
+    @Test func `A failure that meets a hello keeps its pause`() throws {
         let rig = try Self.rig()
         rig.order(job("a", attempts: 3))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: Timeouts
 
-    @Test func aJobBeyondItsTimeoutAndGraceIsTakenBackAndCancelled() throws {
+    @Test func `A job beyond its timeout and grace is taken back and cancelled`() throws {
         let rig = try Self.rig(credit: 9)
         rig.order(job("a", attempts: 2, timeout: 3))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -118,7 +118,7 @@ import Testing
         #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
     }
 
-    @Test func theLastTimeoutIsAFailureForGoodWithOneCancel() throws {
+    @Test func `The last timeout is a failure for good with one cancel`() throws {
         let rig = try Self.rig()
         rig.order(job("a", timeout: 3))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -127,7 +127,7 @@ import Testing
         #expect(try rig.state().done == ["a timed out after 1 attempt: no answer within its timeout"])
     }
 
-    @Test func theTimeoutOfAClaimedJobIsEnforcedAfterARestart() throws {
+    @Test func `The timeout of a claimed job is enforced after a restart`() throws {
         let rig = try Self.rig()
         rig.order(job("a", timeout: 3))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Deaths
 
-    @Test func onlyStartedJobsOfADeadWorkerCountADeath() throws {
+    @Test func `Only started jobs of a dead worker count a death`() throws {
         let rig = try Self.rig(slots: 2, credit: 4)
         rig.order(job("a"), job("b"), job("c"), job("d"))
         _ = rig.takeTasks(worker(1))
@@ -151,7 +151,7 @@ import Testing
         #expect(rig.connectWorker(2, slots: 4, credit: 4).tasks.map(\.attempt).sorted() == [1, 1, 2, 2])
     }
 
-    @Test func anAnsweredJobIsNotOneThatItsWorkerHadStarted() throws {
+    @Test func `An answered job is not one that its worker had started`() throws {
         let rig = try Self.rig(slots: 1, credit: 2)
         rig.order(job("a"), job("b"))
         let tasks = rig.takeTasks(worker(1))
@@ -162,7 +162,7 @@ import Testing
         #expect(rig.durable.ledger.open[tasks[1].effect]?.deaths == 1, "the next job was running by then")
     }
 
-    @Test func aSilentWorkerIsDeadAfterSixSeconds() throws {
+    @Test func `A silent worker is dead after six seconds`() throws {
         let rig = try Self.rig()
         rig.order(job("a"))
         for _ in 0..<6 { rig.tick(.seconds(1)) }
@@ -173,7 +173,7 @@ import Testing
         #expect(rig.exchange(.ping(1), from: worker(1)).contains(.error(PeerError(.unknownPeer, "say HELLO first"))))
     }
 
-    @Test func anAnswerOfAWorkerThatDiesBeforeItIsTakenStillCounts() throws {
+    @Test func `An answer of a worker that dies before it is taken still counts`() throws {
         let rig = try Self.rig(slots: 3, credit: 3)
         rig.order(job("a"), job("b", attempts: 5), job("c"))
         let tasks = rig.takeTasks(worker(1))
@@ -187,7 +187,7 @@ import Testing
         #expect(rig.connectWorker(2, slots: 3, credit: 3).tasks.map(\.name) == ["c"], "what was returned is free")
     }
 
-    @Test func aGoodbyeCostsNothing() throws {
+    @Test func `A goodbye costs nothing`() throws {
         let rig = try Self.rig()
         rig.order(job("a"))
         rig.exchange(.goodbye, from: worker(1))
@@ -209,7 +209,7 @@ import Testing
         return rig
     }
 
-    @Test func afterTwoDeathsAnEffectIsOfferedAloneToAnEmptyWorker() throws {
+    @Test func `After two deaths an effect is offered alone to an empty worker`() throws {
         let rig = try Self.suspect()
         rig.order(job("a"), job("b"), job("c"), sequence: 2)
         #expect(rig.connectWorker(3, slots: 4, credit: 4).tasks.map(\.name) == ["killer"])
@@ -231,7 +231,7 @@ import Testing
         #expect(rig.durable.joined.contains(workerID(number)) == false)
     }
 
-    @Test func `a lost lease spends no retry and is no death, but after two the effect is offered alone`() throws {
+    @Test func `A lost lease spends no retry and is no death, but after two the effect is offered alone`() throws {
         let rig = try Self.rig()
         rig.order(job("lost"))
         Self.lose(1, rig)
@@ -250,7 +250,7 @@ import Testing
         #expect(rig.takeTasks(worker(4)).map(\.name) == ["a", "b"])
     }
 
-    @Test func `an effect whose workers always fall silent is parked in the end, so that nothing loops`() throws {
+    @Test func `An effect whose workers always fall silent is parked in the end, so that nothing loops`() throws {
         let rig = try Self.rig()
         rig.order(job("lost", diesSilently: true))
         Self.lose(1, rig)
@@ -263,7 +263,7 @@ import Testing
         #expect(rig.durable.ledger.dead.values.map(\.failure) == [Failure(reason: .workerDied, text: text, attempts: 10)])
     }
 
-    @Test func aSuspectThatEndsWellFreesItsWorker() throws {
+    @Test func `A suspect that ends well frees its worker`() throws {
         let rig = try Self.suspect()
         rig.order(job("a"), sequence: 2)
         let killer = try #require(rig.connectWorker(3, slots: 4, credit: 4).tasks.first)
@@ -272,7 +272,7 @@ import Testing
         #expect(rig.takeTasks(worker(3)).map(\.name) == ["a"])
     }
 
-    @Test func aWorkerThatRunsASuspectStaysAloneWithItOverConnectionsAndRestarts() throws {
+    @Test func `A worker that runs a suspect stays alone with it over connections and restarts`() throws {
         let rig = try Self.suspect()
         let killer = try #require(rig.connectWorker(3, slots: 4, credit: 4).tasks.first)
         let claim = JobClaim(effect: killer.effect, lease: killer.lease, token: killer.token)
@@ -282,7 +282,7 @@ import Testing
         #expect(later.connectWorker(3, slots: 4, claims: [claim], credit: 4).tasks == [])
     }
 
-    @Test func aBusyWorkerIsEmptiedForASuspectWhateverWaitsInQueuesThatNobodyServes() throws {
+    @Test func `A busy worker is emptied for a suspect whatever waits in queues that nobody serves`() throws {
         let rig = try Rig()
         rig.connectClient()
         // The first suspect is in a queue that has no worker any more, the second has to wait for worker 9.
@@ -296,6 +296,9 @@ import Testing
             #expect(rig.connectWorker(number).tasks.map(\.name) == ["killer"])
             rig.machine.workerDied(workerID(number), "killed by signal 9", now: rig.now)
         }
+        // One that is about to leave will not become empty for it.
+        rig.connectWorker(5, credit: 0)
+        rig.exchange(.drain, from: worker(5))
         rig.order(job("b"), sequence: 2)
         rig.deliver(.credit(9), from: worker(9))
         rig.round()
@@ -305,7 +308,7 @@ import Testing
         #expect(rig.takeTasks(worker(9)).map(\.name) == ["killer"])
     }
 
-    @Test func anUnservedQueueIsWarnedOfOnceAfterTwoSeconds() throws {
+    @Test func `An unserved queue is warned of once after two seconds`() throws {
         let rig = try Self.rig()
         rig.order(job("a", queue: "http"), job("b", queue: "http"))
         let text = "2 effects wait in queue http, and no worker serves it"

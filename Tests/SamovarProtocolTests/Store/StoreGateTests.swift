@@ -9,8 +9,8 @@ import Testing
     // MARK: A full disk
 
     /// Turn 3 is with the journal, turn 4 in the open batch, and there is no space.
-    static func full() throws -> Rig {
-        let rig = try Rig()
+    static func full(_ settings: StoreSettings = StoreSettings()) throws -> Rig {
+        let rig = try Rig(settings)
         rig.connectClient()
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.tick(.milliseconds(100))
@@ -22,7 +22,7 @@ import Testing
         return rig
     }
 
-    @Test func `status is answered at once on a full disk, and tells of nothing that is not on disk`() throws {
+    @Test func `Status is answered at once on a full disk, and tells of nothing that is not on disk`() throws {
         let rig = try Self.full()
         rig.tick(.seconds(3))
         let status = try #require(rig.ask("status")?.value)
@@ -38,7 +38,7 @@ import Testing
         #expect(rig.ask("status")?.value["openEffects"] == .int(1))
     }
 
-    @Test func `ticks and the newest durable view go on while the disk is full`() throws {
+    @Test func `Ticks and the newest durable view go on while the disk is full`() throws {
         let rig = try Self.full()
         _ = rig.takePublished()
         rig.tick(.seconds(1))
@@ -48,7 +48,7 @@ import Testing
         #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 4), from: client(1)) == [])
     }
 
-    @Test func `nothing is lost or doubled by a full disk`() throws {
+    @Test func `Nothing is lost or doubled by a full disk`() throws {
         let rig = try Self.full()
         #expect(
             rig.exchange(inputs([.add(100)], from: 4), from: client(1))
@@ -73,7 +73,7 @@ import Testing
         return rig
     }
 
-    @Test func welcomeWaitsForTheCommit() throws {
+    @Test func `Welcome waits for the commit`() throws {
         let rig = try Rig()
         rig.commits = false
         #expect(rig.connectClient() == [])
@@ -81,7 +81,7 @@ import Testing
         #expect(rig.take(client(1)) == [.welcome(Welcome(schema: shop, expected: 1, credit: 4_096, head: 0, silence: .seconds(6)))])
     }
 
-    @Test func receiptWaitsForTheCommit() throws {
+    @Test func `Receipt waits for the commit`() throws {
         let rig = try Self.rig()
         #expect(rig.exchange(inputs([.add(1), .forbidden]), from: client(1)) == [])
         rig.commit()
@@ -92,7 +92,7 @@ import Testing
             ])
     }
 
-    @Test func repeatedOutcomeWaitsForTheCommit() throws {
+    @Test func `Repeated outcome waits for the commit`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
         #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [])
@@ -100,7 +100,7 @@ import Testing
         #expect(rig.take(client(1)) == Array(repeating: .receipt([applied(1, 2)], credit: 4_096), count: 2))
     }
 
-    @Test func viewWaitsForTheCommit() throws {
+    @Test func `View waits for the commit`() throws {
         let rig = try Self.rig()
         _ = rig.takePublished()
         rig.deliver(inputs([.add(1)]), from: client(1))
@@ -111,7 +111,7 @@ import Testing
             rig.takePublished().first == .view(instance: .main, turn: 2, bytes: packed(Shop.ViewState(total: 1, done: 0))))
     }
 
-    @Test func taskAndAcknowledgementWaitForTheCommit() throws {
+    @Test func `Task and acknowledgement wait for the commit`() throws {
         let rig = try Self.rig { $0.connectWorker() }
         rig.order(job("a"))
         #expect(rig.take(worker(1)) == [])
@@ -137,7 +137,7 @@ import Testing
         #expect(tasks.map(\.effect) == [tasks[0].effect, tasks[0].effect] && tasks[0].lease < tasks[1].lease)
     }
 
-    @Test func settledAndRequestedViewWaitForTheCommit() throws {
+    @Test func `Settled and requested view wait for the commit`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.deliver(.settle(turn: 2), from: client(1))
@@ -152,7 +152,7 @@ import Testing
             ])
     }
 
-    @Test func replyToAnOperatorWaitsForTheCommit() throws {
+    @Test func `Reply to an operator waits for the commit`() throws {
         let rig = try Self.rig()
         rig.deliver(inputs([.add(1)]), from: client(1))
         rig.round()
@@ -161,7 +161,48 @@ import Testing
         #expect(rig.take(admin).count == 1)
     }
 
-    @Test func pongAndErrorsDoNotWait() throws {
+    @Test func `A cancellation waits for the commit of the turn that wants it`() throws {
+        let rig = try Self.rig { rig in
+            rig.connectWorker()
+            rig.order(StorePolicyTests.job("a"))
+            _ = rig.take(worker(1))
+        }
+        #expect(rig.exchange(inputs([.cancel("label")], from: 2), from: client(1)) == [] && rig.take(worker(1)) == [])
+        rig.commit()
+        #expect(rig.take(worker(1)).map(\.kind) == [.cancel])
+    }
+
+    @Test func `The WELCOME to a repeated HELLO waits as the first did`() throws {
+        let rig = try Self.rig { $0.connectWorker() }
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        #expect(rig.connectWorker() == [])
+        rig.commit()
+        #expect(rig.take(worker(1)).map(\.kind) == [.welcome])
+    }
+
+    @Test func `That there is no view waits as the view would`() throws {
+        let rig = try Self.rig()
+        rig.machine.turnViewsOff("why")
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 2), from: client(1)) == [])
+        rig.commit()
+        #expect(rig.take(client(1)).last == .waiting(turn: 2, on: "there is no view: why"))
+    }
+
+    @Test func `A full disk sends a worker away, too, and before the first view a tick tells of none`() throws {
+        let rig = try Rig()
+        rig.commits = false
+        rig.round()
+        rig.machine.journalIsFull(true, now: rig.now)
+        let hello = Hello(role: .worker(WorkerOffer(id: workerID(1), slots: 1, queues: [.default])), schema: shop)
+        let full = Frame.error(PeerError(.retryLater, "the disk of the store is full", wait: .seconds(1)))
+        #expect(rig.exchange(.hello(hello), from: worker(1)) == [full])
+        _ = rig.takePublished()
+        rig.tick(.seconds(1))
+        #expect(rig.takePublished() == [.tick(instance: .main, head: 0, view: 0, idle: false)])
+    }
+
+    @Test func `Pong and errors do not wait`() throws {
         let rig = try Self.rig()
         rig.deliver(inputs([.add(1)]), from: client(1))
         rig.round()
@@ -171,7 +212,7 @@ import Testing
         #expect(rig.exchange(.ping(0), from: client(9)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
     }
 
-    @Test func viewLeavesBeforeEffectsAndEffectsBeforeAnswers() throws {
+    @Test func `View leaves before effects and effects before answers`() throws {
         let rig = try Self.rig { $0.connectWorker() }
         rig.now = rig.now + .milliseconds(100)
         _ = rig.takeOrder()
@@ -180,7 +221,7 @@ import Testing
         #expect(rig.takeOrder() == ["view", "task", "receipt"])
     }
 
-    @Test func aBatchClosesWhenTheJournalIsFree() throws {
+    @Test func `A batch closes when the journal is free`() throws {
         let rig = try Self.rig()
         for sequence in 1...3 {
             rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
@@ -192,7 +233,7 @@ import Testing
         #expect(rig.journal.suffix(1).map { [$0.first, $0.last] } == [[3, 4]])
     }
 
-    @Test func theEngineWaitsAtTheLimitOfABatch() throws {
+    @Test func `The engine waits at the limit of a batch`() throws {
         var settings = StoreSettings()
         settings.batchTurns = 2
         let rig = try Rig(settings)
@@ -209,7 +250,7 @@ import Testing
         #expect(try rig.state().total == 10)
     }
 
-    @Test func aGroupIsNeverSplitOverTwoBatches() throws {
+    @Test func `A group is never split over two batches`() throws {
         var settings = StoreSettings()
         settings.batchTurns = 2
         let rig = try Rig(settings)

@@ -6,11 +6,11 @@ import Testing
 
 /// A peer can never crash the store, whatever it sends.
 @Suite struct StoreNoiseTests {
-    @Test(arguments: Door.allCases)
-    func noiseIsCountedAndDropped(_ door: Door) throws {
+    @Test(arguments: Listener.allCases)
+    func `Noise is counted and dropped`(_ listener: Listener) throws {
         let rig = try Rig()
         rig.round()
-        let route = Route(door: door, id: [1])
+        let route = Route(listener: listener, id: [1])
         for parts: [[UInt8]] in [[], [[]], [[1, 2, 3]], [[], [], []], [Array(repeating: 0, count: 32)]] {
             rig.machine.received(parts, from: route, now: rig.now)
         }
@@ -22,7 +22,7 @@ import Testing
         #expect(rig.machine.head == 1)
     }
 
-    @Test func framesAtTheWrongDoorAreMisuse() throws {
+    @Test func `Frames at the wrong door are misuse`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.connectWorker()
@@ -55,9 +55,9 @@ import Testing
         #expect(rig.ask(verb) != nil, "an operator is answered")
     }
 
-    /// Frames of every kind at every door, with numbers at the ends of their range, in a store that has work.
+    /// Frames of every kind at every listener, with numbers at the ends of their range, in a store that has work.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func noFrameTraps(_ seed: UInt64) throws {
+    func `No frame traps`(_ seed: UInt64) throws {
         var random = Random(seed: seed)
         let rig = try Rig()
         rig.connectClient()

@@ -78,8 +78,39 @@ import Testing
         let rig = try Self.rig()
         let beyond = Frame.outputsRequest(instance: .main, after: EffectID(turn: 99, ordinal: 0), waits: true)
         #expect(rig.exchange(beyond, from: client(1)) == [.error(PeerError(.misuse, "there is no turn 99 yet"))])
-        let other = Frame.outputsRequest(instance: "other", after: Self.start, waits: true)
-        #expect(rig.exchange(other, from: client(1)) == [.error(PeerError(.misuse, "there is no instance other"))])
+        let others: [Frame] = [
+            .outputsRequest(instance: "other", after: Self.start, waits: true), .viewsRequest(instance: "other", after: 1),
+            .viewRequest(instance: "other", atLeast: 1),
+        ]
+        for other in others {
+            #expect(rig.exchange(other, from: client(1)) == [.error(PeerError(.misuse, "there is no instance other"))])
+        }
+    }
+
+    @Test func `The newest turn is a place, and the next is none yet`() throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        let misuse = [Frame.error(PeerError(.misuse, "there is no turn 3 yet"))]
+        func outputs(_ turn: Int) -> [Frame] {
+            rig.exchange(.outputsRequest(instance: .main, after: EffectID(turn: turn, ordinal: 0), waits: true), from: client(1))
+        }
+        #expect(outputs(2) == [] && outputs(3) == misuse)
+        #expect(rig.exchange(.viewsRequest(instance: .main, after: 3), from: client(1)) == misuse)
+        #expect(rig.exchange(.viewsRequest(instance: .main, after: 2), from: client(1)) == [])
+        let page = try #require(rig.exchange(inputs([.add(1)], from: 2), from: client(1)).views)
+        #expect(page.views.map(\.turn) == [3] && !page.isMissingSome)
+    }
+
+    @Test func `Without views a reader is told why, and none are taken for it`() throws {
+        let rig = try Self.rig()
+        rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
+        rig.machine.turnViewsOff("why")
+        #expect(
+            rig.exchange(.viewsRequest(instance: .main, after: 1), from: client(1)) == [
+                .waiting(turn: 1, on: "there is no view: why")
+            ])
+        rig.tick(.seconds(1))
+        #expect(rig.machine.log.tap == nil)
     }
 
     @Test func `A request that is repeated replaces itself, and waiting ones are limited`() throws {
@@ -114,6 +145,7 @@ import Testing
         #expect(try page.totals == [2, 3, 4, 4])
         #expect(page.views.map(\.turn) == [3, 4, 5, 7], "a refusal is no view")
         #expect(page.after == turn && !page.isMissingSome)
+        #expect(rig.exchange(inputs([.add(1)], from: 5), from: client(1)).views == nil, "a request is answered once")
     }
 
     @Test func `No view of a turn leaves before it is on disk`() throws {

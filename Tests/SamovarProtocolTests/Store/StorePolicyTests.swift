@@ -135,6 +135,18 @@ import Testing
         #expect(rig.durable.ledger.open.isEmpty)
     }
 
+    @Test func `An effect that was given back waits anew`() throws {
+        let rig = try Self.rig(slots: 1, credit: 1)
+        rig.order(Shop.Job(name: "a", waiting: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.tick(.seconds(2))
+        rig.exchange(.result([task.result(.returned)], credit: 1), from: worker(1))
+        rig.tick(.milliseconds(2_999))
+        #expect(try rig.state().done == [])
+        rig.tick(.milliseconds(1))
+        #expect(try rig.state().done == ["a timed out after 0 attempts: no worker took it within 3.0 seconds"])
+    }
+
     @Test func `An effect that runs is not waiting`() throws {
         let rig = try Self.rig()
         rig.order(Shop.Job(name: "a", waiting: 3))

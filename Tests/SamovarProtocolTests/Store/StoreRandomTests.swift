@@ -83,7 +83,7 @@ import Testing
             for number: UInt8 in 1...3 { collect(number, rig.take(worker(number))) }
             for case .error(let error) in rig.take(client(1)) {
                 if error.code == .unknownPeer { rig.connectClient(attempt: attempts) }
-                sequence = rig.machine.desks[session(1)]?.received ?? 0
+                sequence = rig.machine.clients[session(1)]?.received ?? 0
             }
         }
 
@@ -133,7 +133,7 @@ import Testing
 
     /// The rig holds every frame against what is on disk, after each event.
     @Test(arguments: 1...8)
-    func nothingTellsOfMoreThanIsOnDiskAndAReplayGivesWhatWasLive(_ group: UInt64) throws {
+    func `Nothing tells of more than is on disk and a replay gives what was live`(_ group: UInt64) throws {
         var turns = 0
         var streams = 0
         for seed in (group * 25 - 24)...(group * 25) {

@@ -16,7 +16,7 @@ import Testing
         return (rig, JobClaim(effect: task.effect, lease: task.lease, token: task.token), task)
     }
 
-    @Test func whatWasCommittedIsThereAndNothingElse() throws {
+    @Test func `What was committed is there and nothing else`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(inputs([.add(1), .chain(3)]), from: client(1))
@@ -31,7 +31,16 @@ import Testing
         #expect(later.exchange(inputs([.add(100)], from: 3), from: client(1)) == [.receipt([applied(3, 7)], credit: 4_096)])
     }
 
-    @Test func openEffectsWaitForTheWorkersOfBefore() throws {
+    @Test func `A replay has the terms that its host has set`() {
+        var machine = Rig.machine()
+        var terms = ReplayTerms()
+        terms.accepted[3] = [7]
+        machine.terms = terms
+        let (told, used) = (machine.terms, machine.state.engine.terms)
+        #expect(told == terms && used == terms)
+    }
+
+    @Test func `Open effects wait for the workers of before`() throws {
         let rig = try Self.running().rig
         let later = try rig.restarted()
         #expect(later.connectWorker(2).tasks == [], "worker 1 may be running it")
@@ -40,7 +49,7 @@ import Testing
         #expect(later.takeTasks(worker(2)).map(\.name) == ["a"])
     }
 
-    @Test func openEffectsWaitNoLongerThanTheSilence() throws {
+    @Test func `Open effects wait no longer than the silence`() throws {
         let later = try Self.running().rig.restarted()
         later.connectWorker(2)
         later.tick(.milliseconds(5_999))
@@ -52,7 +61,7 @@ import Testing
         #expect(later.durable.joined == [workerID(2)])
     }
 
-    @Test func `a wall clock that was set back while the store was down does not hold its time`() throws {
+    @Test func `A wall clock that was set back while the store was down does not hold its time`() throws {
         let later = try Self.running().rig.restarted(after: .seconds(-3_600))
         later.connectWorker(2)
         _ = later.takePublished()
@@ -67,7 +76,7 @@ import Testing
         #expect(later.machine.state.time >= at(0), "and no turn is earlier than the one before it")
     }
 
-    @Test func openEffectsWaitNoLongerThanTheReportOfASupervisor() throws {
+    @Test func `Open effects wait no longer than the report of a supervisor`() throws {
         let later = try Self.running().rig.restarted()
         later.connectWorker(2)
         later.machine.workerDied(workerID(1), "killed by signal 9", now: later.now)
@@ -75,7 +84,7 @@ import Testing
         #expect(later.takeTasks(worker(2)).map(\.name) == ["a"])
     }
 
-    @Test func workersOfBeforeThatNeverComeBackAreForgottenEvenIfNothingWaitsForThem() throws {
+    @Test func `Workers of before that never come back are forgotten even if nothing waits for them`() throws {
         let rig = try Rig()
         rig.connectWorker()
         let later = try rig.restarted()
@@ -88,7 +97,7 @@ import Testing
     }
 
     /// Else a store that is killed every few seconds would never hand out anything.
-    @Test func aStoreThatIsRestartedAgainAndAgainWaitsNoLongerThanOneThatIsRestartedOnce() throws {
+    @Test func `A store that is restarted again and again waits no longer than one that is restarted once`() throws {
         var (rig, _, _) = try Self.running()
         for _ in 0..<3 {
             rig = try rig.restarted(after: .seconds(2))
@@ -100,7 +109,7 @@ import Testing
         #expect(rig.durable.joined == [workerID(2)])
     }
 
-    @Test func aClaimedJobIsAdoptedAndItsAnswerApplied() throws {
+    @Test func `A claimed job is adopted and its answer applied`() throws {
         let (rig, claim, task) = try Self.running()
         let later = try rig.restarted()
         later.connectWorker(2)
@@ -110,14 +119,14 @@ import Testing
         #expect(try later.state().done == ["a"])
     }
 
-    @Test func aClaimOfAClosedEffectIsCancelled() throws {
+    @Test func `A claim of a closed effect is cancelled`() throws {
         let (rig, claim, task) = try Self.running()
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
         let later = try rig.restarted()
         #expect(later.connectWorker(1, claims: [claim]).contains(.cancel([task.lease])))
     }
 
-    @Test func aClaimWithoutProofIsDropped() throws {
+    @Test func `A claim without proof is dropped`() throws {
         let (rig, claim, _) = try Self.running()
         let later = try rig.restarted()
         var forged = claim
@@ -130,7 +139,7 @@ import Testing
         #expect(later.takeTasks(worker(2)).map(\.name) == ["a"])
     }
 
-    @Test func theGreaterOfTwoClaimsFencesTheSmaller() throws {
+    @Test func `The greater of two claims fences the smaller`() throws {
         let (rig, old, task) = try Self.running()
         rig.machine.workerDied(workerID(1), "lost", now: rig.now)
         let newer = try #require(rig.connectWorker(2).tasks.first)
@@ -147,7 +156,7 @@ import Testing
         #expect(reverse.take(worker(2)) == [])
     }
 
-    @Test func leasesOfDifferentStartsAreNeverEqual() throws {
+    @Test func `Leases of different starts are never equal`() throws {
         let (rig, _, task) = try Self.running()
         let later = try rig.restarted()
         let again = try #require(later.connectWorker(1).tasks.first)
@@ -156,7 +165,7 @@ import Testing
         #expect(again.token != task.token)
     }
 
-    @Test func anotherTimelineClaimsNothing() throws {
+    @Test func `Another timeline claims nothing`() throws {
         let (rig, claim, _) = try Self.running()
         let later = try rig.restarted()
         #expect(later.connectWorker(1, claims: [claim], of: abroad).tasks.map(\.name) == ["a"])
@@ -169,7 +178,7 @@ import Testing
         TurnProof(of: turn, in: timeline, workshopSecret).code
     }
 
-    @Test func aWitnessOfATurnBeyondTheJournalStopsTheStore() throws {
+    @Test func `A witness of a turn beyond the journal stops the store`() throws {
         let rig = try Rig()
         rig.round()
         rig.connectClient(witness: 1, proof: Self.proof(of: 1))
@@ -180,7 +189,7 @@ import Testing
         #expect(rig.stop?.description.hasSuffix(advice) == true)
     }
 
-    @Test func aWorkersWitnessOfATurnBeyondTheJournalStopsTheStore() throws {
+    @Test func `A workers witness of a turn beyond the journal stops the store`() throws {
         let rig = try Rig()
         rig.round()
         let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
@@ -190,7 +199,7 @@ import Testing
     }
 
     /// Nobody can have been told of turns that are not on disk, so they prove nothing.
-    @Test func turnsOnTheirWayToTheDiskDoNotHideALostTail() throws {
+    @Test func `Turns on their way to the disk do not hide a lost tail`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.commits = false
@@ -199,7 +208,7 @@ import Testing
         #expect(rig.stop == .lostTail("a client has seen turn 2, the journal ends at 1"))
     }
 
-    @Test func `the proof that a peer was given stops a store that has lost the turn`() throws {
+    @Test func `The proof that a peer was given stops a store that has lost the turn`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(inputs([.add(1)]), from: client(1))
@@ -213,7 +222,7 @@ import Testing
         #expect(shorter.stop == .lostTail("a client has seen turn 2, the journal ends at 1"))
     }
 
-    @Test func `a witness without a proof, or with a wrong one, is counted as none and its peer is served`() throws {
+    @Test func `A witness without a proof, or with a wrong one, is counted as none and its peer is served`() throws {
         let rig = try Rig()
         rig.round()
         let forged: [UInt64?] = [nil, 0, .max, Self.proof(of: 899), Self.proof(of: 900, in: abroad), Self.proof(of: 900) ^ 1]
@@ -233,7 +242,7 @@ import Testing
         #expect(notes.count == 3, "the first, the second and the fourth are told")
     }
 
-    @Test func aWitnessOfAnotherTimelineProvesNothing() throws {
+    @Test func `A witness of another timeline proves nothing`() throws {
         let rig = try Rig()
         let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 900, proof: Self.proof(of: 900))
         rig.exchange(.hello(hello), from: client(1), of: abroad)
@@ -241,14 +250,14 @@ import Testing
     }
 
     /// The token of a job and the proof of a turn are made with one secret.
-    @Test func `a token is no proof`() {
+    @Test func `A token is no proof`() {
         let token = JobProof(home, workshopSecret).token(of: EffectID(turn: 0, ordinal: 0), under: Lease(start: 0, counter: 0))
         #expect(token != Self.proof(of: 0))
     }
 
     // MARK: Proofs
 
-    @Test func `a peer that takes proofs gets one with all that tells it of turns, for what is on disk`() throws {
+    @Test func `A peer that takes proofs gets one with all that tells it of turns, for what is on disk`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.connectWorker()
@@ -264,7 +273,7 @@ import Testing
     }
 
     /// PONG does not wait for the disk, so it must not tell of what is on its way there.
-    @Test func `a pong proves what is on disk`() throws {
+    @Test func `A pong proves what is on disk`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.commits = false
@@ -278,7 +287,7 @@ import Testing
     }
 
     /// A reader of before refuses a body with a value more.
-    @Test func `a peer that takes no proofs gets none`() throws {
+    @Test func `A peer that takes no proofs gets none`() throws {
         let rig = try Rig()
         rig.connectClient(takesProofs: false)
         let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
@@ -296,7 +305,7 @@ import Testing
 
     // MARK: Connections
 
-    @Test func aNewerConnectionSupersedesTheOlder() throws {
+    @Test func `A newer connection supersedes the older`() throws {
         let rig = try Rig()
         let text = "another connection uses this session"
         rig.connectClient(1, attempt: 1, at: client(1))
@@ -309,7 +318,7 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)]), from: client(2)) == [.receipt([applied(1, 2)], credit: 4_096)])
     }
 
-    @Test func `a HELLO that is late is no sign of life of the newer connection, so that it is welcome after the silence`() throws {
+    @Test func `A HELLO that is late is no sign of life of the newer connection, so that it is welcome after the silence`() throws {
         let rig = try Rig()
         rig.connectClient(1, attempt: 5)
         rig.exchange(inputs([.add(1)]), from: client(1))
@@ -325,7 +334,7 @@ import Testing
         }
     }
 
-    @Test func aNewerConnectionOfAWorkerSupersedesTheOlder() throws {
+    @Test func `A newer connection of a worker supersedes the older`() throws {
         let rig = try Rig()
         rig.connectWorker(1, attempt: 1, at: worker(1))
         rig.connectWorker(1, attempt: 2, at: worker(2))
@@ -337,18 +346,18 @@ import Testing
         #expect(rig.take(worker(3)) == [.error(PeerError(.superseded, "a newer connection uses this identity"))])
     }
 
-    @Test func aJobThatWasLostOnTheWayIsHandedOutAgain() throws {
+    @Test func `A job that was lost on the way is handed out again`() throws {
         let (rig, _, task) = try Self.running()
         let again = rig.connectWorker(1, attempt: 2, at: worker(2)).tasks
         #expect(again.map(\.effect) == [task.effect])
         #expect(again.first?.attempt == 1)
     }
 
-    @Test func aConnectionThatSaysHelloForAnotherSessionLeavesTheFirst() throws {
+    @Test func `A connection that says hello for another session leaves the first`() throws {
         let rig = try Rig()
         rig.connectClient(1, at: client(1))
         rig.connectClient(2, at: client(1))
-        #expect(rig.machine.desks[session(1)]?.route == nil)
+        #expect(rig.machine.clients[session(1)]?.route == nil)
         rig.deliver(inputs([.add(1)]), from: client(1))
         for _ in 0..<8 {
             rig.deliver(.ping(0), from: client(1))
@@ -357,7 +366,7 @@ import Testing
         #expect(rig.take(client(1)).allSatisfy { $0.kind != .error })
     }
 
-    @Test func framesOfAnotherTimelineAreNotTaken() throws {
+    @Test func `Frames of another timeline are not taken`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(inputs([.add(1)]), from: client(1), of: abroad)

@@ -232,14 +232,15 @@ import Testing
         let frames = rig.exchange(.result([more], credit: 1), from: worker(1))
         #expect(frames.tasks.isEmpty && !frames.contains(.streamed([mark(task, 1)])))
         // The others wait for the slot of the stream, and it for its acknowledgement.
-        var told: [Frame] = []
-        for _ in 0..<3 {
+        for index in 1...3 {
+            if index > 1 { rig.exchange(.result([task.streamed(index, "\(index)")], credit: 1), from: worker(1)) }
             rig.tick(.seconds(1))
-            told += rig.take(worker(1))
+            #expect(!rig.take(worker(1)).contains { $0.kind == .streamed }, "a job may end until the next tick")
+            rig.tick(.seconds(1))
+            #expect(rig.take(worker(1)).contains(.streamed([mark(task, index)])))
         }
-        #expect(told.contains(.streamed([mark(task, 1)])))
-        rig.exchange(.result([task.streamed(2, "two"), task.answered("end")], credit: 2), from: worker(1))
-        #expect(try rig.state().done == ["two", "end"])
+        rig.exchange(.result([task.streamed(4, "4"), task.answered("end")], credit: 2), from: worker(1))
+        #expect(try rig.state().done == ["2", "3", "4", "end"])
     }
 
     @Test func `A worker that dies with an unread stream message does not keep its effect`() throws {
@@ -250,6 +251,29 @@ import Testing
         let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
         #expect(next.resume == StreamPlace(index: 1))
         #expect(try rig.state().done == ["one"])
+    }
+
+    @Test(arguments: [[], ["end"], ["end", "of it"]])
+    func `An answer that lacks a message of its attempt does not count later either, when nobody else has the effect`(
+        _ messages: [String]
+    ) throws {
+        let (rig, task) = try Self.running()
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, credit: 9).tasks.count == 1, "another attempt is under way")
+        rig.connectWorker(1, credit: 0, attempt: 2, at: worker(3))
+        rig.exchange(.result([task.streamed(1, "one")], credit: 0), from: worker(3))
+        rig.machine.workerDied(workerID(2), "killed", now: rig.now)
+        rig.tick(.seconds(1))
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        #expect(rig.connectWorker(1, claims: [claim], credit: 0, attempt: 3, at: worker(3)).contains(.cancel([task.lease])))
+        let answer = task.result(.done(MessageList(messages.map { packed(Shop.Message.finished($0)) })))
+        rig.exchange(.result([answer], credit: 0), from: worker(3))
+        #expect(try rig.state().done == [], "the end without what came before it")
+        let next = try #require(rig.exchange(.credit(9), from: worker(3)).tasks.first)
+        rig.exchange(.result([next.streamed(1, "one"), next.answered("end")], credit: 9), from: worker(3))
+        #expect(try rig.state().done == ["one", "end"])
+        rig.tick(.seconds(1))
+        #expect(rig.machine.rejectedStreams.isEmpty, "nothing is kept of an effect that is closed")
     }
 
     // MARK: Progress

@@ -13,7 +13,7 @@ import Testing
         #expect(text.count <= 1_000 && text.utf8.count <= 4_000, sourceLocation: location)
     }
 
-    @Test func aRejectionDoesNotRepeatTheWholeInput() throws {
+    @Test func `A rejection does not repeat the whole input`() throws {
         let rig = try Rig()
         rig.connectClient()
         let bad = packed([Self.long: 1])
@@ -31,7 +31,7 @@ import Testing
         #expect(try rig.machine.snapshot().count < 20_000)
     }
 
-    @Test func aRejectionOfAFormerBuildIsKeptWithItsBeginning() throws {
+    @Test func `A rejection of a former build is kept with its beginning`() throws {
         let rig = try Rig()
         rig.round()
         let origin = Origin.client(session: session(1), sequence: 1)
@@ -50,14 +50,14 @@ import Testing
         Self.expectBounded(text)
     }
 
-    @Test func aRefusalOfTheProgramHasALimit() {
+    @Test func `A refusal of the program has a limit`() {
         #expect(Outcome.Verdict(refusal: [1, 2]) == .refused([1, 2]))
         #expect(
             Outcome.Verdict(refusal: Array(repeating: 0, count: 65_537))
                 == .rejected("refused, with a reason of 65537 bytes; 65536 at most"))
     }
 
-    @Test func errorsAndRepliesDoNotRepeatWhatWasSent() throws {
+    @Test func `Errors and replies do not repeat what was sent`() throws {
         let rig = try Rig()
         let hello = Hello(role: .client(session: session(1)), schema: Schema(name: Self.long, version: 1))
         for case .error(let error) in rig.exchange(.hello(hello), from: client(1)) { Self.expectBounded(error.text) }
@@ -75,7 +75,7 @@ import Testing
         for note in rig.takeNotes() { Self.expectBounded(note) }
     }
 
-    @Test func aFrameOfAPeerWithALongTextIsReadWithItsBeginning() throws {
+    @Test func `A frame of a peer with a long text is read with its beginning`() throws {
         let error = Envelope(.error(PeerError(.misuse, Self.long)), timeline: home)
         guard case .error(let read) = try Envelope(parts: error.parts).frame else { return }
         Self.expectBounded(read.text)
@@ -84,7 +84,7 @@ import Testing
         Self.expectBounded(TrapError(turn: 1, Self.long).text)
     }
 
-    @Test func whatASettledTurnListsIsBounded() throws {
+    @Test func `What a settled turn lists is bounded`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.connectWorker(credit: 200)
@@ -103,7 +103,7 @@ import Testing
         dead.forEach { Self.expectBounded($0) }
     }
 
-    @Test func whatATurnWaitsForIsToldInOneText() throws {
+    @Test func `What a turn waits for is told in one text`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.deliver(inputs([.order((0..<200).map { job("job", queue: "a queue with a name, number \($0)") })]), from: client(1))
@@ -116,7 +116,7 @@ import Testing
         told.forEach { Self.expectBounded($0) }
     }
 
-    @Test func aListOfEffectsHasNoMorePayloadThanFitsAReply() throws {
+    @Test func `A list of effects has no more payload than fits a reply`() throws {
         var settings = StoreSettings()
         settings.adminReplyBytes = 40_000
         let rig = try Rig(settings)

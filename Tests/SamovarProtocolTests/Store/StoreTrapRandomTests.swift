@@ -86,9 +86,9 @@ import Testing
             collect(worker: number, frames)
         }
 
-        private func nextRoute(_ door: Door) -> Route {
+        private func nextRoute(_ listener: Listener) -> Route {
             attempt += 1
-            return Route(door: door, id: [1, UInt8(truncatingIfNeeded: attempt >> 8), UInt8(truncatingIfNeeded: attempt)])
+            return Route(listener: listener, id: [1, UInt8(truncatingIfNeeded: attempt >> 8), UInt8(truncatingIfNeeded: attempt)])
         }
 
         func step() {
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: 1...6)
-    func `however many poisons there are, each is given up and all else is applied exactly once`(group: UInt64) throws {
+    func `However many poisons there are, each is given up and all else is applied exactly once`(group: UInt64) throws {
         for seed in (group * 5 - 4)...(group * 5) {
             let world = try World(seed: seed)
             for _ in 0..<400 where !world.isDone { try world.life() }

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `an input that traps is quarantined after three deaths alone, and all others are applied once`() throws {
+    @Test func `An input that traps is quarantined after three deaths alone, and all others are applied once`() throws {
         let store = try Self.store()
         try Self.deaths(store)
         #expect(!store.hasTrapped && store.starts == 5, "one death among others, three alone")
@@ -36,7 +36,7 @@ import Testing
         #expect(outcomes[0].verdict == .applied && outcomes[2].verdict == .applied)
     }
 
-    @Test func `who sends a quarantined input again hears the same, also after a restart`() throws {
+    @Test func `Who sends a quarantined input again hears the same, also after a restart`() throws {
         let store = try Self.store()
         try Self.deaths(store)
         _ = store.rig.take(client(1))
@@ -47,7 +47,7 @@ import Testing
         #expect(outcomes.map(\.verdict) == [.rejected(Self.why)])
     }
 
-    @Test func `a suspect is taken when all before it is on disk, and nothing follows in its batch`() throws {
+    @Test func `A suspect is taken when all before it is on disk, and nothing follows in its batch`() throws {
         let store = try Self.store()
         store.rig.connectClient(1)
         store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
@@ -67,7 +67,7 @@ import Testing
         #expect(store.hasTrapped && rig.durable.sessions.last(of: session(1)) == 1)
     }
 
-    @Test func `a suspect that does no harm is free again`() throws {
+    @Test func `A suspect that does no harm is free again`() throws {
         let store = try Self.store()
         store.rig.connectClient(1)
         store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
@@ -79,7 +79,7 @@ import Testing
         #expect(store.rig.suspects.isEmpty)
     }
 
-    @Test func `kills are no proof: nine in a row at the same place give nothing up, ten do`() throws {
+    @Test func `Kills are no proof: nine in a row at the same place give nothing up, ten do`() throws {
         let store = try Self.store()
         try Self.deaths(store, by: .kill, most: 10)
         let verdict = store.rig.suspects.verdict(on: .input(session(1), sequence: 2))
@@ -94,7 +94,7 @@ import Testing
         #expect(text.hasSuffix("each time alone (killed, or out of memory)"))
     }
 
-    @Test func `a group that breaks a limit is quarantined like a trap, with the limit in the text`() throws {
+    @Test func `A group that breaks a limit is quarantined like a trap, with the limit in the text`() throws {
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
@@ -119,7 +119,7 @@ import Testing
         #expect(try rig.state().total == 3)
     }
 
-    @Test func `an answer that traps leaves its effect dead with the reason, and the worker is told to forget it`() throws {
+    @Test func `An answer that traps leaves its effect dead with the reason, and the worker is told to forget it`() throws {
         let store = try TrappedStore { $0 == .answer("poison") }
         store.rig.connectClient()
         store.rig.order(job("a"))
@@ -140,7 +140,7 @@ import Testing
         #expect(store.rig.durable.ledger.open.isEmpty)
     }
 
-    @Test func `a failure that traps leaves its effect dead`() throws {
+    @Test func `A failure that traps leaves its effect dead`() throws {
         let store = try TrappedStore { $0 == .failure }
         store.rig.connectClient()
         store.rig.order(job("a"))
@@ -156,7 +156,7 @@ import Testing
         #expect(store.rig.durable.ledger.dead.values.map(\.failure.reason) == [.unhandled])
     }
 
-    @Test func `a timer that traps is skipped once by a record, and the store goes on`() throws {
+    @Test func `A timer that traps is skipped once by a record, and the store goes on`() throws {
         var isPoison = true
         let store = try TrappedStore { isPoison && $0 == .firing }
         store.rig.connectClient()
@@ -181,7 +181,7 @@ import Testing
         #expect(try again.state().ticks.count == 1)
     }
 
-    @Test func `a view that traps is not made any more after three deaths, and turns go on`() throws {
+    @Test func `A view that traps is not made any more after three deaths, and turns go on`() throws {
         let store = try TrappedStore { $0 == .view }
         for _ in 1...5 {
             // What the host does: the view comes before the commit.
@@ -208,7 +208,7 @@ import Testing
         #expect(rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })
     }
 
-    @Test func `a view that cannot be encoded turns views off at once`() throws {
+    @Test func `A view that cannot be encoded turns views off at once`() throws {
         let store = try TrappedStore { $0 == .view }
         store.rig.round()
         let viewsOff = store.rig.machine.viewsOff
@@ -217,7 +217,7 @@ import Testing
 
     // MARK: Start and replay
 
-    @Test func `a turn that traps in replay is refused by the next start, which names it`() throws {
+    @Test func `A turn that traps in replay is refused by the next start, which names it`() throws {
         var isChanged = false
         let store = try TrappedStore { isChanged && $0 == .replay(3) }
         store.rig.connectClient()
@@ -227,7 +227,7 @@ import Testing
         #expect(throws: ReplayError.self) { try store.restart(.kill) }
     }
 
-    @Test func `a death in replay counts against the turn only with proof, and only once`() throws {
+    @Test func `A death in replay counts against the turn only with proof, and only once`() throws {
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
@@ -258,7 +258,167 @@ import Testing
         _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page), build: "mended")
     }
 
-    @Test func `a start that traps three times is refused`() throws {
+    @Test func `A replay leaves in the marker which turn it takes`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        #expect(throws: ReplayError.self) {
+            _ = try Rig(journal: rig.committedBatches, engine: TrapEngine { $0 == .replay(2) }, marker: TrapMarker(page))
+        }
+        TrapMarker.note(signal: 5, in: page)
+        let refusal = #expect(throws: TrapError.self) {
+            _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page))
+        }
+        #expect(refusal?.turn == 2)
+    }
+
+    // MARK: Recovery
+
+    /// A page that a process has left which ended in this call.
+    private static func page(_ call: ProgramCall, signal: Int32? = 4) -> UnsafeMutableRawPointer {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        let marker = TrapMarker(page)
+        _ = marker.take(timeline: home, build: KeyedHash.of("test"))
+        marker.begin(call, isAlone: true, after: 0)
+        if let signal { TrapMarker.note(signal: signal, in: page) }
+        return page
+    }
+
+    @Test func `A snapshot that ended the store when it was read is not read again, and a journal is`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(3)]), from: client(1))
+        let bytes = try rig.machine.snapshotBytes()
+        for (call, isRefused) in [(ProgramCall.restore, true), (.view, false)] {
+            let page = Self.page(call)
+            defer { page.deallocate() }
+            let marker = TrapMarker(page)
+            var refusal: TrapError?
+            do {
+                _ = try Rig(journal: rig.committedBatches, snapshot: bytes, marker: marker)
+            } catch let error as TrapError {
+                refusal = error
+            }
+            #expect(refusal == (isRefused ? TrapError(turn: 0, "its state ended the store when it was read") : nil))
+            guard isRefused else { continue }
+            #expect(try Rig(journal: rig.committedBatches, marker: TrapMarker(page)).state().total == 3)
+        }
+    }
+
+    @Test func `A snapshot that was read leaves nothing in the marker`() throws {
+        let rig = try Rig()
+        rig.round()
+        let page = Self.page(.view, signal: nil)
+        defer { page.deallocate() }
+        let marker = TrapMarker(page)
+        var machine = Rig.machine(marker: marker)
+        try machine.restore(snapshot: try rig.machine.snapshotBytes())
+        #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of("test")).death == nil)
+    }
+
+    @Test func `A program that ended the store when asked for its subscriptions is refused, with proof`() throws {
+        let rig = try Rig()
+        rig.round()
+        for signal: Int32? in [4, nil] {
+            let page = Self.page(.subscriptions, signal: signal)
+            defer { page.deallocate() }
+            var refusal: TrapError?
+            do {
+                _ = try Rig(journal: rig.committedBatches, marker: TrapMarker(page))
+            } catch let error as TrapError {
+                refusal = error
+            }
+            let text = "the program ended the store when asked for its subscriptions (a trap, signal 4)"
+            #expect(refusal == (signal == nil ? nil : TrapError(turn: 1, text)))
+        }
+    }
+
+    @Test func `Between its calls into the program a store has nothing in the marker`() throws {
+        let page = Self.page(.view, signal: nil)
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer {
+            page.deallocate()
+            copy.deallocate()
+        }
+        let rig = try Rig(marker: TrapMarker(page))
+        func expectNothing(_ what: String) {
+            copy.copyMemory(from: page, byteCount: TrapMarker.byteCount)
+            #expect(TrapMarker(copy).take(timeline: home, build: KeyedHash.of("test")).death == nil, "\(what)")
+        }
+        expectNothing("the start")
+        rig.connectClient()
+        rig.connectWorker(slots: 9, credit: 99)
+        expectNothing("a view")
+        // A view would end what went before it.
+        rig.machine.turnViewsOff("why")
+        var sequence = 0
+        func send(_ input: Shop.Input) {
+            sequence += 1
+            rig.exchange(inputs([input], from: sequence), from: client(1))
+            expectNothing("\(input)")
+        }
+        send(.add(1))
+        send(.forbidden)
+        send(.order([job("a"), job("b"), job("c", diesSilently: true), job("d"), job("e"), job("f")]))
+        let tasks = rig.takeTasks(worker(1))
+        let message = packed(Shop.Message.finished("x"))
+        let answers = [
+            tasks[0].answered("a"), tasks[1].result(.done([[0xc1]])), tasks[2].failed(), tasks[3].failed(),
+            tasks[4].result(.streamed(index: 1, message: message, checkpoint: nil)), tasks[4].answered("x", "y"),
+            tasks[5].result(.streamed(index: 1, message: [0xc1], checkpoint: nil)),
+        ]
+        for answer in answers {
+            rig.exchange(.result([answer], credit: 99), from: worker(1))
+            expectNothing("\(answer.answer)")
+        }
+        send(.watch([StoreTimerTests.every(1)]))
+        rig.tick(.seconds(1))
+        expectNothing("a timer")
+        #expect(rig.ask("inspect")?.value["turn"] != nil)
+        expectNothing("the state")
+        rig.machine.saveSnapshot()
+        expectNothing("a snapshot")
+        let later = try Rig(journal: rig.committedBatches, now: rig.now, marker: TrapMarker(page))
+        later.machine.turnViewsOff("why")
+        expectNothing("a restart")
+    }
+
+    @Test func `A view and a state that can be encoded now acquit nobody of a proven death`() throws {
+        for call in [ProgramCall.state, .view] {
+            let page = Self.page(call)
+            defer { page.deallocate() }
+            let rig = try Rig(marker: TrapMarker(page))
+            rig.round()
+            #expect(rig.takeNotes().count { $0.hasPrefix("the store ended while it ") } == 1)
+            #expect(rig.ask("inspect")?.refusal == nil)
+            rig.tick(.seconds(1))
+            #expect(rig.suspects.list.map(\.call) == [call] && rig.suspects.list.map(\.deaths) == [1])
+            #expect(rig.takeNotes() == [])
+        }
+    }
+
+    @Test func `A state that ended the store again and again is neither shown nor saved, and a stop in order forgets that`() throws
+    {
+        var settings = StoreSettings()
+        settings.trapDeaths = 1
+        settings.snapshotBytes = 0
+        let page = Self.page(.state)
+        defer { page.deallocate() }
+        let rig = try Rig(settings, marker: TrapMarker(page))
+        rig.connectClient()
+        #expect(rig.snapshotRequests.isEmpty && rig.takeNotes().contains { $0.hasPrefix("no snapshot is taken: ") })
+        #expect(rig.ask("inspect")?.refusal?.hasPrefix("the state cannot be encoded: ") == true)
+        #expect(rig.ask("status")?.value["snapshots"] != "on")
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        #expect(rig.snapshots.count == 1, "the operator may have mended it")
+    }
+
+    @Test func `A start that traps three times is refused`() throws {
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
@@ -285,7 +445,7 @@ import Testing
 
     // MARK: The page
 
-    @Test func `another build begins without suspicion`() throws {
+    @Test func `Another build begins without suspicion`() throws {
         let store = try Self.store()
         store.rig.connectClient(1)
         store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
@@ -293,7 +453,7 @@ import Testing
         #expect(store.rig.suspects.isEmpty)
     }
 
-    @Test func `whatever is in the page, a store starts or names a turn`() throws {
+    @Test func `Whatever is in the page, a store starts or names a turn`() throws {
         let journal = try Rig().afterTurns(3)
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
@@ -316,7 +476,7 @@ import Testing
         }
     }
 
-    @Test func `no more suspects are kept than there is room for, those with the most against them`() throws {
+    @Test func `No more suspects are kept than there is room for, those with the most against them`() throws {
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
@@ -352,7 +512,7 @@ extension Rig {
         return committedBatches
     }
 
-    @Test func `a firing that traps is passed over after three deaths alone, and the timer goes on`() throws {
+    @Test func `A firing that traps is passed over after three deaths alone, and the timer goes on`() throws {
         var isHarmful = true
         let store = try TrappedStore { isHarmful && $0 == .firing }
         store.rig.connectClient(1)

@@ -39,7 +39,7 @@ import Testing
 
         /// The process dies while the thread is in the program: by a signal that it raised itself, or by somebody.
         func die(_ signal: Int32?, of thread: UInt64 = thread) throws {
-            let mark = UpkeepMark(page)
+            let mark = MaintenanceMark(page)
             mark.begin(thread: Self.thread)
             if let signal { mark.note(signal: signal, thread: thread) }
             try restart()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `three traps beside the service turn its snapshots off, and turns go on`() throws {
+    @Test func `Three traps beside the service turn its snapshots off, and turns go on`() throws {
         let world = try World()
         for death in 1...3 {
             #expect(world.wantsSnapshot && world.status("snapshots") == "on", "start \(death)")
@@ -73,7 +73,7 @@ import Testing
         #expect(!world.wantsSnapshot && world.status("snapshots") == off, "it is not forgotten")
     }
 
-    @Test func `a stop in order and another build begin anew`() throws {
+    @Test func `A stop in order and another build begin anew`() throws {
         let world = try World()
         for _ in 1...3 { try world.die(5) }
         try world.restart(build: "mended")
@@ -88,7 +88,7 @@ import Testing
         #expect(world.wantsSnapshot && world.status("snapshots") == "on")
     }
 
-    @Test func `kills are no proof: ten in a row turn them off, and one snapshot that is made begins anew`() throws {
+    @Test func `Kills are no proof: ten in a row turn them off, and one snapshot that is made begins anew`() throws {
         let world = try World()
         for _ in 1...9 { try world.die(nil) }
         #expect(world.wantsSnapshot)
@@ -99,22 +99,22 @@ import Testing
         #expect(!world.wantsSnapshot && world.status("snapshots").hasSuffix("(killed, or out of memory)"))
     }
 
-    @Test func `a signal of another thread is none of this one`() throws {
+    @Test func `A signal of another thread is none of this one`() throws {
         let world = try World()
         for _ in 1...4 { try world.die(5, of: 78) }
         #expect(world.wantsSnapshot)
     }
 
-    @Test func `the thread that has raised the signal is blamed, and not the one that was cut off`() throws {
+    @Test func `The thread that has raised the signal is blamed, and not the one that was cut off`() throws {
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
         func suspicion(loop: Int32?, upkeep: Int32?) -> Suspicion {
             page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
             _ = TrapMarker(page).take(timeline: home, build: 1)
             TrapMarker(page).begin(.input(session(1), sequence: 1), isAlone: true, after: 0)
-            UpkeepMark(page).begin(thread: 7)
+            MaintenanceMark(page).begin(thread: 7)
             if let loop { TrapMarker.note(signal: loop, in: page) }
-            if let upkeep { UpkeepMark(page).note(signal: upkeep, thread: 7) }
+            if let upkeep { MaintenanceMark(page).note(signal: upkeep, thread: 7) }
             return TrapMarker(page).take(timeline: home, build: 1)
         }
         let input = ProgramCall.input(session(1), sequence: 1)

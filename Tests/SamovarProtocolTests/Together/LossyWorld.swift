@@ -163,7 +163,7 @@ struct LossyWorld: ~Copyable {
             case .connect: workerLink.open()
             case .disconnect: cutWorker()
             case .send(let envelope): if workerLink.isOpen { workerLink.toStore.append(envelope.frame) }
-            case .start(let task):
+            case .start(let task, _):
                 #expect(started.insert(task.lease).inserted, "lease \(task.lease) was started twice")
                 running.append(task.lease)
                 windows[task.lease] = StreamWindow(after: task.resume)

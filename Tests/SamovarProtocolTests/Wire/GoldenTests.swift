@@ -5,12 +5,12 @@ import Testing
 /// The bytes of each kind, as `docs/protocol.md` shows them to who writes a peer in another language.
 @Suite struct GoldenTests {
     @Test(arguments: FrameExample.all)
-    func theDocumentShowsTheBytes(_ example: FrameExample) throws {
+    func `The document shows the bytes`(_ example: FrameExample) throws {
         let documented = try #require(try Self.documented()[example.name], "docs/protocol.md has no bytes of \(example.name)")
         #expect(documented == example.envelope.parts.map(hexadecimal))
     }
 
-    @Test func theDocumentShowsNothingElse() throws {
+    @Test func `The document shows nothing else`() throws {
         #expect(try Set(Self.documented().keys) == Set(FrameExample.all.map(\.name)))
     }
 

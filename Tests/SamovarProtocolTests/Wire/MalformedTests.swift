@@ -29,38 +29,38 @@ import Testing
 
     // MARK: Parts and header
 
-    @Test func noPartsAndTooManyParts() {
+    @Test func `No parts and too many parts`() {
         #expect(text([]) == "malformed frame: 0 parts; a frame has a header and at most one body")
         #expect(
             text([header(.ping), [], []]) == "malformed frame: 3 parts; a frame has a header and at most one body")
     }
 
-    @Test func aHeaderOfAnotherLength() {
+    @Test func `A header of another length`() {
         #expect(text([[]]) == "malformed frame: a header has 32 bytes, not 0")
         #expect(text([header(.ping) + [0]]) == "malformed frame: a header has 32 bytes, not 33")
     }
 
-    @Test func anotherMagic() {
+    @Test func `Another magic`() {
         var bytes = header(.ping)
         bytes[3] = 0x32
         #expect(throws: WireError.foreign) { try Envelope(parts: [bytes]) }
         #expect(text([bytes]) == "not a Samovar frame")
     }
 
-    @Test func anotherWireVersion() {
+    @Test func `Another wire version`() {
         var bytes = header(.ping)
         bytes[4] = 2
         #expect(throws: WireError.version(2)) { try Envelope(parts: [bytes]) }
         #expect(text([bytes]) == "wire version 2; this build speaks 1")
     }
 
-    @Test func anUnknownKind() {
+    @Test func `An unknown kind`() {
         var bytes = header(.ping)
         bytes[5] = 99
         #expect(text([bytes]) == "malformed frame: unknown kind 99")
     }
 
-    @Test func reservedBytesAreNotLookedAt() throws {
+    @Test func `Reserved bytes are not looked at`() throws {
         var bytes = header(.goodbye)
         bytes[6] = 1
         bytes[7] = 2
@@ -69,11 +69,11 @@ import Testing
 
     // MARK: Bodies
 
-    @Test func aBodyWhereNoneBelongs() {
+    @Test func `A body where none belongs`() {
         #expect(text(.ping) { $0.writeNil() } == "malformed frame: ping has bytes after its end")
     }
 
-    @Test func anythingButAProofAfterTheBody() {
+    @Test func `Anything but a proof after the body`() {
         let head = "malformed frame: "
         #expect(text(.pong) { $0.write(7) } != "read pong(0)")
         let one = text(.pong) {
@@ -100,7 +100,7 @@ import Testing
         #expect(two == head + "pong has bytes after its end")
     }
 
-    @Test func bytesAfterTheBody() {
+    @Test func `Bytes after the body`() {
         #expect(
             text(.waiting) {
                 $0.write("a queue")
@@ -108,23 +108,23 @@ import Testing
             } == "malformed frame: waiting has bytes after its end")
     }
 
-    @Test func noBodyWhereOneBelongs() {
+    @Test func `No body where one belongs`() {
         #expect(text([header(.hello)]).hasPrefix("malformed frame: hello: "))
         #expect(text([header(.view)]).hasPrefix("malformed frame: view: "))
     }
 
-    @Test func anotherTypeThanTheRightOne() {
+    @Test func `Another type than the right one`() {
         #expect(text(.send) { $0.write("text") }.hasPrefix("malformed frame: send: expected an array"))
     }
 
     @Test(arguments: [FrameKind.hello, .welcome, .error, .request, .reply])
-    func anotherNumberOfFields(_ kind: FrameKind) {
+    func `Another number of fields`(_ kind: FrameKind) {
         let text = text(kind) { $0.writeArrayHeader(0) }
         #expect(text.hasSuffix(" fields, not 0"), "\(text)")
     }
 
     @Test(arguments: [FrameKind.send, .receipt, .task, .result, .acknowledge, .cancel])
-    func anotherNumberOfFieldsInAnEntry(_ kind: FrameKind) {
+    func `Another number of fields in an entry`(_ kind: FrameKind) {
         let text = text(kind) {
             $0.writeArrayHeader(1)
             $0.writeArrayHeader(0)
@@ -132,7 +132,7 @@ import Testing
         #expect(text.hasSuffix(" fields, not 0"), "\(text)")
     }
 
-    @Test func anUnknownRole() {
+    @Test func `An unknown role`() {
         #expect(
             text(.hello) {
                 $0.writeArrayHeader(4)
@@ -143,7 +143,7 @@ import Testing
             } == "malformed frame: unknown role king")
     }
 
-    @Test func anIdentityOfAnotherLength() {
+    @Test func `An identity of another length`() {
         #expect(
             text(.hello) {
                 $0.writeArrayHeader(4)
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, 65_537])
-    func slotsOutOfRange(_ slots: Int) {
+    func `Slots out of range`(_ slots: Int) {
         #expect(
             text(.hello) {
                 $0.writeArrayHeader(4)
@@ -170,7 +170,7 @@ import Testing
             } == "malformed frame: \(slots) slots; 1 to 65,536 are possible")
     }
 
-    @Test func anUnknownErrorCode() {
+    @Test func `An unknown error code`() {
         #expect(
             text(.error) {
                 $0.writeArrayHeader(4)
@@ -181,13 +181,13 @@ import Testing
             } == "malformed frame: unknown error code 99")
     }
 
-    @Test func anInstanceKeyThatIsTooLong() {
+    @Test func `An instance key that is too long`() {
         #expect(
             text(.viewRequest) { $0.write(String(repeating: "x", count: 129)) }
                 == "malformed frame: an instance key of 129 bytes; 128 at most")
     }
 
-    @Test func anUnknownVerdict() {
+    @Test func `An unknown verdict`() {
         #expect(outcome(verdict: 3) == "malformed frame: unknown verdict 3")
         #expect(outcome(verdict: 0) == "malformed frame: an applied outcome carries nothing")
     }
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownAnswer() {
+    @Test func `An unknown answer`() {
         #expect(answer(4) { $0.writeNil() } == "malformed frame: unknown answer 4")
         #expect(answer(2) { $0.write(1) } == "malformed frame: a returned job carries nothing")
         #expect(
@@ -230,11 +230,11 @@ import Testing
         }
     }
 
-    @Test func aCountThatPromisesTooMuch() {
+    @Test func `A count that promises too much`() {
         #expect(text([header(.cancel), [0xdd, 0xff, 0xff, 0xff, 0xff]]).hasPrefix("malformed frame: cancel: "))
     }
 
-    @Test func aTextThatIsNotUTF8() {
+    @Test func `A text that is not UTF 8`() {
         #expect(text([header(.waiting), [0xa2, 0xff, 0xfe]]).hasPrefix("malformed frame: waiting: a string is not UTF-8"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct MutationTests {
     /// Whatever is changed in a frame, it is read or refused, and what is read can be written and read again.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func noMutationTraps(_ seed: UInt64) throws {
+    func `No mutation traps`(_ seed: UInt64) throws {
         var random = Random(seed: seed)
         var read = 0
         for _ in 0..<25_000 {

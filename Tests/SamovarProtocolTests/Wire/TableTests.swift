@@ -7,7 +7,7 @@ import Testing
         "Connection/Connection.swift", "Worker/WorkerMachine.swift", "Client/ClientMachine.swift",
         "Client/SubscriberMachine.swift",
     ])
-    func theDocumentHasTheTableOf(_ file: String) throws {
+    func `The document has the table of`(_ file: String) throws {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let root = tests.deletingLastPathComponent().deletingLastPathComponent()
         let source = try String(contentsOf: root.appending(path: "Sources/SamovarProtocol/\(file)"), encoding: .utf8)

@@ -60,14 +60,14 @@ import Testing
         ]
     }
 
-    @Test func `the document shows the bytes of each, and nothing else`() throws {
+    @Test func `The document shows the bytes of each, and nothing else`() throws {
         let documented = try Self.documented()
         let examples = try Self.examples().mapValues(hexadecimal)
         for (name, bytes) in examples { #expect(documented[name] == bytes, "\(name)") }
         #expect(Set(documented.keys) == Set(examples.keys))
     }
 
-    @Test func `other encodings of a value are read as the document says`() throws {
+    @Test func `Other encodings of a value are read as the document says`() throws {
         let decoder = MessagePackDecoder(lenient: true)
         // Keys in another order, and nil for what is missing.
         let reordered = bytes("82 a5636f756e74 05 a46e616d65 a3746561")

@@ -18,7 +18,7 @@ import Testing
         Envelope(.acknowledge(numbers.map(Worker.lease)), timeline: home)
     }
 
-    @Test func withoutJobsItLeavesAtOnce() {
+    @Test func `Without jobs it leaves at once`() {
         var machine = Worker.welcomed()
         let actions = machine.drain(now: at(0))
         let deadline = machine.deadline
@@ -26,13 +26,13 @@ import Testing
         #expect(deadline == nil)
     }
 
-    @Test func beforeItIsConnectedItJustStops() {
+    @Test func `Before it is connected it just stops`() {
         var machine = Worker.machine()
         let actions = machine.drain(now: at(0))
         #expect(actions == [.stop])
     }
 
-    @Test func waitingTasksAreGivenBackAtOnce() {
+    @Test func `Waiting tasks are given back at once`() {
         var machine = busy()
         let drained = machine.drain(now: at(0))
         let flushed = machine.flush(now: at(0))
@@ -42,7 +42,7 @@ import Testing
         #expect(state == .draining(until: at(5)))
     }
 
-    @Test func runningJobsMayFinish() {
+    @Test func `Running jobs may finish`() {
         var machine = busy()
         _ = machine.drain(now: at(0))
         _ = machine.flush(now: at(0))
@@ -56,7 +56,7 @@ import Testing
         #expect(last == [Worker.send(.goodbye), .stop])
     }
 
-    @Test func tasksThatWereUnderWayAreGivenBack() {
+    @Test func `Tasks that were under way are given back`() {
         var machine = Worker.welcomed()
         _ = machine.received(Worker.tasks([1], number: 1), now: at(0))
         _ = machine.drain(now: at(0))
@@ -66,7 +66,7 @@ import Testing
         #expect(flushed == [Worker.results([Worker.result(2, .returned)], credit: 2)])
     }
 
-    @Test func atTheDeadlineRunningJobsAreGivenBack() {
+    @Test func `At the deadline running jobs are given back`() {
         var machine = busy()
         _ = machine.drain(now: at(0))
         _ = machine.received(acknowledge(2), now: at(0))
@@ -80,7 +80,7 @@ import Testing
         #expect(ended == [Worker.send(.goodbye), .stop])
     }
 
-    @Test func noHandlerAndNoStoreCanKeepItForEver() {
+    @Test func `No handler and no store can keep it for ever`() {
         var machine = busy()
         _ = machine.drain(now: at(0))
         _ = machine.flush(now: at(0))
@@ -92,7 +92,7 @@ import Testing
         #expect(after == [])
     }
 
-    @Test func whatWasNotFlushedGoesBeforeTheGoodbye() {
+    @Test func `What was not flushed goes before the goodbye`() {
         var machine = busy()
         _ = machine.abandon(now: at(0))
         let last = machine.ticked(now: at(1))
@@ -103,7 +103,7 @@ import Testing
             ])
     }
 
-    @Test func abandonGivesEverythingBackAtOnce() {
+    @Test func `Abandon gives everything back at once`() {
         var machine = busy()
         let abandoned = machine.abandon(now: at(0))
         let flushed = machine.flush(now: at(0))
@@ -113,7 +113,7 @@ import Testing
         #expect(state == .leaving(until: at(1)))
     }
 
-    @Test func abandonCutsADrainShort() {
+    @Test func `Abandon cuts a drain short`() {
         var machine = busy()
         _ = machine.drain(now: at(0))
         let abandoned = machine.abandon(now: at(1))
@@ -122,7 +122,7 @@ import Testing
         #expect(state == .leaving(until: at(2)))
     }
 
-    @Test func aSecondDrainChangesNothing() {
+    @Test func `A second drain changes nothing`() {
         var machine = busy()
         _ = machine.drain(now: at(0))
         let again = machine.drain(now: at(2))
@@ -131,7 +131,7 @@ import Testing
         #expect(state == .draining(until: at(5)))
     }
 
-    @Test func afterALostConnectionItSaysWhatItStillHolds() {
+    @Test func `After a lost connection it says what it still holds`() {
         var machine = busy()
         _ = machine.drain(now: at(0))
         _ = machine.flush(now: at(0))

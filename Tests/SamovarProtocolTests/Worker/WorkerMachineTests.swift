@@ -68,13 +68,13 @@ import Testing
 
     // MARK: Greeting and credit
 
-    @Test func itConnectsAndSaysHello() {
+    @Test func `It connects and says hello`() {
         var machine = Self.machine()
         let actions = machine.ticked(now: at(0))
         #expect(actions == [.connect, Self.hello([], witness: 0, attempt: 1, of: .zero)])
     }
 
-    @Test func afterWelcomeItGivesCredit() {
+    @Test func `After welcome it gives credit`() {
         var machine = Self.machine(slots: 2, readAhead: 3)
         _ = machine.ticked(now: at(0))
         let welcomed = machine.received(Self.welcome(), now: at(0))
@@ -85,7 +85,7 @@ import Testing
         #expect(again == [])
     }
 
-    @Test func aPingCarriesTheCredit() {
+    @Test func `A ping carries the credit`() {
         var machine = Self.welcomed()
         let actions = machine.ticked(now: at(1))
         #expect(actions == [Self.send(.ping(2))])
@@ -93,24 +93,24 @@ import Testing
 
     // MARK: TASK
 
-    @Test func aTaskStartsIfASlotIsFreeAndElseWaits() {
+    @Test func `A task starts if a slot is free and else waits`() {
         var machine = Self.welcomed()
         let actions = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         let jobs = machine.jobs
-        #expect(actions == [.start(Self.task(1))])
+        #expect(actions == [.start(Self.task(1), in: home)])
         #expect(jobs == 2)
     }
 
-    @Test func tasksStartInTheirOrder() {
+    @Test func `Tasks start in their order`() {
         var machine = Self.welcomed(slots: 1, readAhead: 2)
         _ = machine.received(Self.tasks([3, 1, 2], number: 3), now: at(0))
         let second = machine.finished(Self.lease(3), .done([]), now: at(0))
         let third = machine.finished(Self.lease(1), .done([]), now: at(0))
-        #expect(second == [.start(Self.task(1))])
-        #expect(third == [.start(Self.task(2))])
+        #expect(second == [.start(Self.task(1), in: home)])
+        #expect(third == [.start(Self.task(2), in: home)])
     }
 
-    @Test func aTaskThatItHoldsIsIgnoredAndCostsNoCredit() {
+    @Test func `A task that it holds is ignored and costs no credit`() {
         var machine = Self.welcomed(slots: 1, readAhead: 1)
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
         let again = machine.received(Self.tasks([1], number: 2), now: at(0))
@@ -119,7 +119,7 @@ import Testing
         #expect(flushed == [Self.send(.credit(3))])
     }
 
-    @Test func aTaskThatIsAnsweredIsNotRunAgain() {
+    @Test func `A task that is answered is not run again`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
         _ = machine.finished(Self.lease(1), .done([]), now: at(0))
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [(3, [1, 2, 3]), (9, [1]), (Int.max, [1]), (Int.min, [1, 2, 3])])
-    func moreTasksThanCreditBeginAnew(_ number: Int, _ numbers: [Int]) {
+    func `More tasks than credit begin anew`(_ number: Int, _ numbers: [Int]) {
         var machine = Self.welcomed()
         let actions = machine.received(Self.tasks(numbers, number: number), now: at(0))
         let opened = machine.ticked(now: at(0))
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test func manyAnswersAreOneFrame() {
+    @Test func `Many answers are one frame`() {
         var machine = Self.welcomed(slots: 2, readAhead: 0)
         _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         _ = machine.finished(Self.lease(2), .done([[0x05]]), now: at(0))
@@ -196,7 +196,7 @@ import Testing
         #expect(actions == [Self.results([Self.result(2, .done([[0x05]])), Self.result(1, .done([]))], credit: 4)])
     }
 
-    @Test func aFrameOfAnswersHasALimit() {
+    @Test func `A frame of answers has a limit`() {
         var machine = Self.welcomed(slots: 3, readAhead: 0) { $0.frameBytes = 200 }
         _ = machine.received(Self.tasks([1, 2, 3], number: 3), now: at(0))
         for number in 1...3 { _ = machine.finished(Self.lease(number), .done([]), now: at(0)) }
@@ -213,7 +213,7 @@ import Testing
         #expect(split == (4...6).map { Self.results([Self.result($0, .done([large]))], credit: 9) })
     }
 
-    @Test func anAnswerThatIsTooLargeFails() {
+    @Test func `An answer that is too large fails`() {
         var machine = Self.welcomed { $0.answerBytes = 3 }
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
         _ = machine.finished(Self.lease(1), .done([[1, 2], [3, 4]]), now: at(0))
@@ -222,7 +222,7 @@ import Testing
         #expect(actions == [Self.results([Self.result(1, failure)], credit: 3)])
     }
 
-    @Test func theAnswerOfAnUnknownJobIsIgnored() {
+    @Test func `The answer of an unknown job is ignored`() {
         var machine = Self.welcomed()
         let actions = machine.finished(Self.lease(5), .done([]), now: at(0))
         let flushed = machine.flush(now: at(0))
@@ -230,7 +230,7 @@ import Testing
         #expect(flushed == [])
     }
 
-    @Test func aWaitingTaskCannotBeFinished() {
+    @Test func `A waiting task cannot be finished`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         let actions = machine.finished(Self.lease(2), .done([]), now: at(0))
@@ -239,7 +239,7 @@ import Testing
         #expect(jobs == 2)
     }
 
-    @Test func anAcknowledgedAnswerIsForgotten() {
+    @Test func `An acknowledged answer is forgotten`() {
         var machine = Self.answered()
         _ = machine.received(Envelope(.acknowledge([Self.lease(1)]), timeline: home), now: at(0))
         let count = machine.unacknowledged
@@ -263,7 +263,7 @@ import Testing
         #expect(hello == [.connect, Self.hello([2], witness: 9, attempt: 2, slots: 4)])
     }
 
-    @Test func anAnswerIsSentAgainAfterWelcome() {
+    @Test func `An answer is sent again after welcome`() {
         var machine = Self.answered()
         let hello = Self.reconnected(&machine)
         let welcomed = machine.received(Self.welcome(head: 12), now: at(0))
@@ -273,7 +273,7 @@ import Testing
         #expect(flushed == [Self.results([Self.result(1, .done([]))], credit: 2)])
     }
 
-    @Test func anAnswerIsSentAgainIfNoAcknowledgementComes() {
+    @Test func `An answer is sent again if no acknowledgement comes`() {
         var machine = Self.answered()
         for second in 1...5 {
             _ = machine.received(Envelope(.pong(0), timeline: home), now: at(Double(second)))
@@ -321,7 +321,7 @@ import Testing
         #expect(results == 40)
     }
 
-    @Test func theCreditStopsAtTheLimitOfUnacknowledgedAnswers() {
+    @Test func `The credit stops at the limit of unacknowledged answers`() {
         var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledged = 2 }
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
         _ = machine.finished(Self.lease(1), .done([]), now: at(0))
@@ -336,7 +336,7 @@ import Testing
         #expect(third == [Self.send(.credit(3))])
     }
 
-    @Test func theCreditStopsAtTheLimitOfUnacknowledgedBytes() {
+    @Test func `The credit stops at the limit of unacknowledged bytes`() {
         var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledgedBytes = 10 }
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
         _ = machine.finished(Self.lease(1), .done([]), now: at(0))
@@ -346,7 +346,7 @@ import Testing
 
     // MARK: A lost connection
 
-    @Test func jobsGoOnWithoutAConnection() {
+    @Test func `Jobs go on without a connection`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         let lost = machine.disconnected(now: at(0))
@@ -356,27 +356,27 @@ import Testing
         _ = machine.received(Self.welcome(), now: at(0))
         let sent = machine.flush(now: at(0))
         #expect(lost == [.disconnect, .note("lost the store: the connection broke")])
-        #expect(next == [.start(Self.task(2))])
+        #expect(next == [.start(Self.task(2), in: home)])
         #expect(flushed == [])
         #expect(opened == [.connect, Self.hello([1, 2], witness: 9, attempt: 2)])
         #expect(sent == [Self.results([Self.result(1, .done([]))], credit: 1)])
     }
 
-    @Test func helloWitnessesTheNewestTurnOfATask() {
+    @Test func `Hello witnesses the newest turn of a task`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([30], number: 1), now: at(0))
         let hello = Self.reconnected(&machine)
         #expect(hello == [.connect, Self.hello([30], witness: 30, attempt: 2)])
     }
 
-    @Test func `hello shows the newest proof`() {
+    @Test func `Hello shows the newest proof`() {
         var machine = Self.welcomed()
         _ = machine.received(Envelope(.acknowledge([]), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
         _ = machine.received(Self.tasks([30], number: 1), now: at(0))
         #expect(Self.reconnected(&machine) == [.connect, Self.hello([30], witness: 12, proof: 7, attempt: 2)])
     }
 
-    @Test func `a proof of another timeline is forgotten with it`() {
+    @Test func `A proof of another timeline is forgotten with it`() {
         var machine = Self.welcomed()
         _ = machine.received(Envelope(.pong(0), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
         _ = Self.reconnected(&machine)
@@ -385,13 +385,13 @@ import Testing
         #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 3, attempt: 3, of: abroad)])
     }
 
-    @Test func anUnknownPeerSaysHelloOnTheSameSocket() {
+    @Test func `An unknown peer says hello on the same socket`() {
         var machine = Self.welcomed()
         let actions = machine.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(0))
         #expect(actions == [Self.hello([], witness: 9, attempt: 2)])
     }
 
-    @Test func anotherTimelineDropsEverything() {
+    @Test func `Another timeline drops everything`() {
         var machine = Self.welcomed(slots: 1, readAhead: 2)
         _ = machine.received(Self.tasks([1, 2, 3], number: 3), now: at(0))
         _ = machine.finished(Self.lease(1), .done([]), now: at(0))
@@ -410,23 +410,23 @@ import Testing
         #expect(after == [.send(Envelope(.credit(3), timeline: abroad))])
         // Leases begin anew with the timeline.
         let task = machine.received(Envelope(.task([Self.task(1)], number: 1), timeline: abroad), now: at(0))
-        #expect(task == [.start(Self.task(1))])
+        #expect(task == [.start(Self.task(1), in: abroad)])
     }
 
     // MARK: CANCEL and timeouts
 
-    @Test func cancelStopsARunningJobAndKeepsItsSlot() {
+    @Test func `Cancel stops a running job and keeps its slot`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         let cancelled = machine.received(Envelope(.cancel([Self.lease(1)]), timeline: home), now: at(0))
         let ended = machine.finished(Self.lease(1), .done([]), now: at(0))
         let flushed = machine.flush(now: at(0))
         #expect(cancelled == [.cancel(Self.lease(1))])
-        #expect(ended == [.start(Self.task(2))])
+        #expect(ended == [.start(Self.task(2), in: home)])
         #expect(flushed == [Self.send(.credit(3))])
     }
 
-    @Test func cancelDropsAWaitingTask() {
+    @Test func `Cancel drops a waiting task`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         let cancelled = machine.received(Envelope(.cancel([Self.lease(2)]), timeline: home), now: at(0))
@@ -435,7 +435,7 @@ import Testing
         #expect(ended == [])
     }
 
-    @Test func cancelForgetsAnAnswer() {
+    @Test func `Cancel forgets an answer`() {
         var machine = Self.answered()
         let cancelled = machine.received(Envelope(.cancel([Self.lease(1)]), timeline: home), now: at(0))
         let count = machine.unacknowledged
@@ -443,7 +443,7 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test func aJobThatRunsOutOfTimeIsAnsweredAndKeepsItsSlot() {
+    @Test func `A job that runs out of time is answered and keeps its slot`() {
         var machine = Self.welcomed()
         let tasks = [Self.task(1, timeout: .seconds(2)), Self.task(2)]
         _ = machine.received(Envelope(.task(tasks, number: 2), timeline: home), now: at(0))
@@ -458,10 +458,10 @@ import Testing
         #expect(due == [.cancel(Self.lease(1)), Self.send(.ping(2))])
         let timedOut = JobResult.Answer.failed(.timedOut, "the attempt ran out of time", permanent: false)
         #expect(flushed == [Self.results([Self.result(1, timedOut)], credit: 2)])
-        #expect(ended == [.start(Self.task(2))])
+        #expect(ended == [.start(Self.task(2), in: home)])
     }
 
-    @Test func eachJobHasItsOwnTime() {
+    @Test func `Each job has its own time`() {
         var machine = Self.welcomed(slots: 2, readAhead: 0)
         let tasks = [Self.task(1, timeout: .seconds(3)), Self.task(2, timeout: .milliseconds(500))]
         _ = machine.received(Envelope(.task(tasks, number: 2), timeline: home), now: at(0))
@@ -471,9 +471,174 @@ import Testing
         #expect(deadline == at(1))
     }
 
+    // MARK: At the limits
+
+    @Test func `An answer as large as the limit is taken, as a value and as bytes`() {
+        for isBytes in [false, true] {
+            var machine = Self.welcomed { $0.answerBytes = 3 }
+            _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+            var actions: [WorkerMachine.Action] = []
+            let job = RunningJob(Self.task(1), in: home)
+            if isBytes {
+                _ = [UInt8](arrayLiteral: 1, 2, 3).withUnsafeBytes {
+                    machine.finished(job.lease, message: $0, now: { at(0) }, into: &actions, next: job)
+                }
+            } else {
+                _ = machine.finished(Self.lease(1), .done([[1, 2, 3]]), now: at(0))
+            }
+            let flushed = machine.flush(now: at(0))
+            #expect(flushed == [Self.results([Self.result(1, .done([[1, 2, 3]]))], credit: 3)])
+        }
+    }
+
+    @Test func `The credit stops when the unacknowledged bytes reach their limit, and not before`() {
+        let bytes = AnswerBatch().append(JobClaim(Self.task(1)), .done([]))
+        for (limit, credit) in [(bytes, 1), (bytes + 1, 2)] {
+            var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledgedBytes = limit }
+            _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+            _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+            let flushed = machine.flush(now: at(0))
+            #expect(flushed == [Self.results([Self.result(1, .done([]))], credit: credit)])
+        }
+    }
+
+    @Test func `A worker has at least one slot`() {
+        var machine = Self.machine(slots: 0, readAhead: -3)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        #expect(machine.flush(now: at(0)) == [Self.send(.credit(1))])
+        let started = machine.received(Self.tasks([1], number: 1), now: at(0))
+        #expect(started == [.start(Self.task(1), in: home)] && machine.jobs == 1)
+    }
+
+    @Test func `The newest task is not taken twice while it waits`() {
+        var machine = Self.welcomed(slots: 1, readAhead: 2)
+        _ = machine.received(Self.tasks([1, 2, 3], number: 3), now: at(0))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        _ = machine.flush(now: at(0))
+        #expect(machine.received(Self.tasks([3], number: 4), now: at(0)) == [])
+        #expect(machine.jobs == 2)
+    }
+
+    // MARK: Time
+
+    @Test func `It wakes for what it has to repeat, and for nothing once that is acknowledged`() {
+        var machine = Self.answered()
+        _ = machine.received(Envelope(.pong(0), timeline: home), now: at(5.5))
+        _ = machine.ticked(now: at(5.5))
+        #expect(machine.deadline == at(6), "the answer")
+        _ = machine.received(Envelope(.acknowledge([Self.lease(1)]), timeline: home), now: at(5.6))
+        #expect(machine.deadline == at(6.5), "a PING")
+        var streaming = Self.welcomed()
+        _ = streaming.received(Self.tasks([1], number: 1), now: at(0))
+        streaming.streamed(Self.lease(1), index: 1, message: [1], checkpoint: nil)
+        _ = streaming.flush(now: at(0))
+        _ = streaming.received(Envelope(.pong(1), timeline: home), now: at(5.5))
+        _ = streaming.ticked(now: at(5.5))
+        #expect(streaming.deadline == at(6), "the message")
+        _ = streaming.received(Envelope(.streamed([StreamMark(lease: Self.lease(1), index: 1)]), timeline: home), now: at(5.6))
+        #expect(streaming.deadline == at(6.5))
+    }
+
+    @Test func `Without a connection it wakes for the next attempt and for its jobs, and repeats nothing`() {
+        var machine = Self.answered()
+        let error = Envelope(.error(PeerError(.retryLater, "full", wait: .seconds(30))), timeline: home)
+        _ = machine.received(error, now: at(1))
+        #expect(machine.deadline == at(31))
+        #expect(machine.ticked(now: at(20)) == [] && machine.flush(now: at(20)) == [] && machine.deadline == at(31))
+        var greeting = Self.answered()
+        _ = greeting.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(5.5))
+        #expect(greeting.deadline == at(6.5))
+    }
+
+    @Test func `What it sends is a sign of life, so that it need not say PING`() {
+        var machine = Self.machine()
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        _ = machine.flush(now: at(0.6))
+        #expect(machine.deadline == at(1.6), "CREDIT")
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0.7))
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0.9))
+        _ = machine.flush(now: at(0.9))
+        #expect(machine.ticked(now: at(1.8)) == [])
+        #expect(machine.ticked(now: at(1.9)) == [Self.send(.ping(3))])
+    }
+
+    @Test func `A worker that has stopped does nothing more, though a handler still runs out of time`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Envelope(.task([Self.task(1, timeout: .seconds(3))], number: 1), timeline: home), now: at(0))
+        _ = machine.abandon(now: at(0))
+        let last = machine.ticked(now: at(1))
+        #expect(last.last == .stop)
+        #expect(machine.ticked(now: at(9)) == [] && machine.flush(now: at(9)) == [] && machine.deadline == nil)
+        #expect(machine.received(Self.tasks([2], number: 2), now: at(9)) == [] && machine.abandon(now: at(9)) == [])
+    }
+
+    @Test func `Abandoned without jobs, it leaves at once`() {
+        var machine = Self.welcomed()
+        #expect(machine.abandon(now: at(0)) == [Self.send(.drain), Self.send(.goodbye), .stop])
+    }
+
+    // MARK: What the store says
+
+    @Test func `It answers PING, notes what is of another timeline or no use, and leaves a store that closes`() {
+        var machine = Self.welcomed()
+        #expect(machine.received(Envelope(.ping(7), timeline: home), now: at(0)) == [Self.send(.pong(7))])
+        let foreign = machine.received(Envelope(.pong(7), timeline: abroad), now: at(0))
+        #expect(foreign == [.note("dropped a pong of another timeline")])
+        #expect(machine.received(Envelope(.drain, timeline: home), now: at(0)) == [.note("the store is about to stop")])
+        let closed = machine.received(Envelope(.goodbye, timeline: home), now: at(0))
+        #expect(closed == [.disconnect, .note("lost the store: the store closes")] && !machine.isConnected)
+    }
+
+    @Test func `HELLO shows the proof that came with WELCOME, and the witness does not go back`() {
+        var machine = Self.welcomed()
+        _ = Self.reconnected(&machine)
+        _ = machine.received(Self.welcome(head: 3), now: at(0))
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 9, attempt: 3)])
+        let welcome = Welcome(schema: counter, head: 12, silence: .seconds(6))
+        _ = machine.received(
+            Envelope(.welcome(welcome), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 12, proof: 7, attempt: 4)])
+    }
+
+    @Test func `HELLO lists what it holds by the leases, answered or not`() {
+        var machine = Self.welcomed(slots: 2, readAhead: 2)
+        _ = machine.received(Self.tasks([4, 2, 3, 1], number: 4), now: at(0))
+        _ = machine.finished(Self.lease(4), .done([]), now: at(0))
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([1, 2, 3, 4], witness: 9, attempt: 2, slots: 2)])
+    }
+
+    @Test func `Of an ended job nothing is kept but its answer`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        machine.streamed(Self.lease(1), index: 1, message: [1], checkpoint: [1])
+        _ = machine.finished(Self.lease(1), .done([]), now: at(0))
+        let told = machine.received(Envelope(.streamed([StreamMark(lease: Self.lease(1), index: 1)]), timeline: home), now: at(0))
+        #expect(told == [] && machine.checkpointed.isEmpty, "nobody is left to be told")
+    }
+
+    @Test func `Whoever streams on without a checkpoint may finish when the worker drains`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        machine.streamed(Self.lease(1), index: 1, message: [1], checkpoint: [1])
+        machine.streamed(Self.lease(1), index: 2, message: [1], checkpoint: nil)
+        #expect(machine.drain(now: at(0)) == [Self.send(.drain)])
+    }
+
+    @Test func `What was told of progress in one timeline is not told in the next`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        machine.progressed(Self.lease(1), JobProgress(fraction: 0.5))
+        _ = Self.reconnected(&machine)
+        #expect(machine.deadline == at(1), "nothing is told before WELCOME")
+        _ = machine.received(Self.welcome(of: abroad), now: at(0))
+        #expect(machine.flush(now: at(0)) == [.send(Envelope(.credit(1), timeline: abroad))] && machine.deadline == at(1))
+    }
+
     // MARK: Refusal
 
-    @Test func aRefusalEndsEverything() {
+    @Test func `A refusal ends everything`() {
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
         let error = PeerError(.schema, "another program")
@@ -485,14 +650,14 @@ import Testing
         #expect(after == [])
     }
 
-    @Test func aFrameForOthersIsDropped() {
+    @Test func `A frame for others is dropped`() {
         var machine = Self.welcomed()
         let actions = machine.received(Envelope(.settled(turn: 1, dead: []), timeline: home), now: at(0))
         #expect(actions == [.note("dropped a settled, which is not for workers")])
     }
 
     @Test(arguments: FrameExample.all)
-    func everyFrameHasItsAnswerInEveryState(_ example: FrameExample) {
+    func `Every frame has its answer in every state`(_ example: FrameExample) {
         let frame = Envelope(example.envelope.frame, timeline: home)
         var idle = Self.machine()
         let ignored = idle.received(frame, now: at(0))

@@ -106,14 +106,95 @@ import Testing
         #expect(outbox.isEmpty && outbox.bytes == 0)
     }
 
+    @Test func `What waits longest is known, in whatever order others were acknowledged`() {
+        var outbox = Outbox(limit: 1 << 20)
+        for number in 1...4 {
+            outbox.add(Self.claim(number), Self.answer(number))
+            _ = outbox.takeUnsent()
+        }
+        outbox.forget(Self.leases(2))
+        outbox.forget(Self.leases(1))
+        let oldest = outbox.oldest
+        #expect(outbox.holds(anyOf: oldest) && outbox.count == 2)
+        outbox.forget(Self.leases(4))
+        #expect(outbox.holds(anyOf: oldest), "3 still waits")
+        outbox.forget(Self.leases(3))
+        #expect(!outbox.holds(anyOf: oldest) && outbox.isEmpty && outbox.bytes == 0)
+    }
+
+    @Test func `Of each stream the oldest message is waited for, and one that is on disk is not`() {
+        var outbox = Self.outbox([1])
+        for index in 1...3 { outbox.add(Self.claim(2), .streamed(index: index, message: [1], checkpoint: nil)) }
+        #expect(!outbox.awaitsAcknowledgement, "nothing is sent")
+        _ = outbox.takeUnsent()
+        outbox.forget(Self.leases(1))
+        let oldest = outbox.oldest
+        #expect(outbox.awaitsAcknowledgement && outbox.holds(anyOf: oldest) && outbox.count == 0 && !outbox.isEmpty)
+        outbox.forget(StreamMark(lease: Self.claim(2).lease, index: 1))
+        #expect(!outbox.holds(anyOf: oldest) && outbox.holds(anyOf: outbox.oldest))
+        outbox.forget(StreamMark(lease: Self.claim(3).lease, index: 9))
+        #expect(outbox.awaitsAcknowledgement)
+        outbox.forget(StreamMark(lease: Self.claim(2).lease, index: 3))
+        #expect(outbox.isEmpty && outbox.bytes == 0 && !outbox.awaitsAcknowledgement)
+    }
+
+    @Test func `A streamed message that is on disk before it was sent is not sent, and those beside it are`() throws {
+        var outbox = Outbox(limit: 300)
+        for index in 1...4 {
+            outbox.add(Self.claim(1), .streamed(index: index, message: [UInt8](repeating: 9, count: 100), checkpoint: nil))
+        }
+        outbox.add(Self.claim(2), .streamed(index: 1, message: [1], checkpoint: nil))
+        outbox.add(Self.claim(1), .done([]))
+        outbox.forget(StreamMark(lease: Self.claim(1).lease, index: 3))
+        let left = try Self.frames(&outbox).flatMap { $0 }
+        #expect(left.map(\.lease) == Self.leases(1, 2, 1) && left.map(\.answer.index) == [4, 1, 0])
+        #expect(!outbox.hasUnsent && outbox.count == 1)
+        outbox.forget(Self.leases(2, 1))
+        #expect(outbox.isEmpty && outbox.bytes == 0)
+    }
+
+    @Test func `What was streamed is forgotten with its answer, though others streamed too`() {
+        var outbox = Outbox(limit: 1 << 20)
+        for number in 1...3 {
+            outbox.add(Self.claim(number), .streamed(index: 1, message: [1], checkpoint: [2]))
+            outbox.add(Self.claim(number), Self.answer(number))
+        }
+        _ = outbox.takeUnsent()
+        #expect(outbox.count == 3 && outbox.claims == [1, 2, 3].map(Self.claim))
+        outbox.forget(Self.leases(1, 3))
+        #expect(outbox.claims == [Self.claim(2)] && outbox.awaitsAcknowledgement)
+        outbox.forgetAll()
+        #expect(outbox.isEmpty && outbox.bytes == 0 && !outbox.awaitsAcknowledgement && !outbox.hasUnsent)
+    }
+
+    @Test func `A frame is filled up to its limit, and not beyond it`() throws {
+        // About 66 bytes for its one message of one byte, and 40 beside what is written.
+        let claim = Self.claim(1)
+        let size = JobResult.Answer.done([[1]]).size
+        let written = AnswerBatch().append(claim, .done([[1]]))
+        for (limit, frames) in [(written + size, [2]), (written + size - 1, [1, 1])] {
+            var outbox = Outbox(limit: limit)
+            for number in 1...2 { outbox.add(Self.claim(number), .done([[1]])) }
+            #expect(try Self.leases(&outbox).map(\.count) == frames)
+            outbox.rewind()
+            #expect(outbox.count == 2 && outbox.claims.count == 2)
+        }
+    }
+
     @Test func `An answer that is forgotten before it was sent is not sent`() throws {
         var outbox = Self.outbox([1, 2, 3])
         outbox.forget(Self.leases(2))
         #expect(try Self.leases(&outbox) == [Self.leases(1, 3)])
+        var full = Self.outbox([250, 251, 252], limit: 200)
+        full.forget(Self.leases(251, 250))
+        #expect(full.hasUnsent && full.claims == [Self.claim(252)])
+        full.forget(Self.leases(252))
+        #expect(!full.hasUnsent && full.isEmpty && full.bytes == 0 && full.takeUnsent() == [])
     }
 
     @Test func `A frame has at most its limit, and a larger answer a frame of its own, also when they are sent again`() throws {
         var outbox = Self.outbox([1, 2, 250, 3, 4], limit: 200)
+        #expect([1, 2, 250, 3, 4].allSatisfy { outbox.holds(WorkerMachineTests.lease($0)) } && outbox.count == 5)
         let frames = try Self.leases(&outbox)
         #expect(frames == [Self.leases(1, 2), Self.leases(250), Self.leases(3, 4)])
         outbox.rewind()

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a site goes down and comes back: the page shows it, and an alert has one key in all its attempts`() async throws {
+    @Test func `A site goes down and comes back: the page shows it, and an alert has one key in all its attempts`() async throws {
         let page = try PseudoTerminal(
             Self.program, ["monitor", "--data", scratch.folder("data")], columns: 120, rows: 24, in: scratch)
         try await see("200 in ", in: page)
@@ -62,7 +62,7 @@ import Testing
         #expect(server.with { Set($0.alerts.compactMap(\.key)).count } == 2)
     }
 
-    @Test func `nobody is asked while it is paused, or more often than it says`() async throws {
+    @Test func `Nobody is asked while it is paused, or more often than it says`() async throws {
         #expect(try await run("send", #"{"pause":{"on":true}}"#, "--wait", "settled").end == .exited(0))
         try await eventually("the probe that was under way is back") {
             try await run("status", "--json").output.contains(#""openEffects":0"#)
@@ -76,7 +76,7 @@ import Testing
         try await eventually("it asks again") { server.with { $0.probes } > asked + 1 }
     }
 
-    @Test func `a site that nobody serves is down`() async throws {
+    @Test func `A site that nobody serves is down`() async throws {
         let other = try await LocalServer()
         try await other.close()
         #expect(try await run("send", #"{"add":{"url":"\#(other.url)/"}}"#, "--wait", "settled").end == .exited(0))
@@ -85,7 +85,7 @@ import Testing
         #expect(server.with { $0.alerts.map(\.text) } == ["\(other.url)/ is down"])
     }
 
-    @Test func `what the README says to type prints what it says`() async throws {
+    @Test func `What the README says to type prints what it says`() async throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
         // A port of its own, and none that the system might give to somebody else meanwhile.

@@ -15,7 +15,7 @@ import Testing
         Uptime.Site(url: url, isUp: isUp, answer: answer, since: since)
     }
 
-    @Test func `that a site is up at first is no news, that it goes down and comes back is`() throws {
+    @Test func `That a site is up at first is no news, that it goes down and comes back is`() throws {
         let store = try store()
         let start = store.now
         store.complete(.probe(url: url), with: .probed(url: url, isUp: true, answer: "200 in 5 ms")) {
@@ -40,7 +40,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `a site has three attempts of ten seconds, and meanwhile no other probe is begun`() throws {
+    @Test func `A site has three attempts of ten seconds, and meanwhile no other probe is begun`() throws {
         // Not every change is compared: the pauses before attempts vary, and so does the time from which it is down.
         let store = try TestStore(Uptime.self, seed: Uptime.Seed(sites: [url], everySeconds: 60), exhaustive: false)
         store.failAttempt(.probe(url: url), "refused")
@@ -58,7 +58,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `an alert that nobody takes waits for an operator`() throws {
+    @Test func `An alert that nobody takes waits for an operator`() throws {
         let store = try store()
         let start = store.now
         store.fail(.probe(url: url)) { $0.sites = [site(isUp: false, "failed after 1 attempt", since: start)] }
@@ -67,7 +67,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `the timer is there while somebody wants it`() throws {
+    @Test func `The timer is there while somebody wants it`() throws {
         let store = try store([])
         store.expectSubscriptions([])
         store.send(.add(url: url)) { $0.sites = [site(isUp: nil, "", since: nil)] }
@@ -84,7 +84,7 @@ import Testing
         store.finish()
     }
 
-    @Test func `what is no site is refused`() throws {
+    @Test func `What is no site is refused`() throws {
         let store = try store([])
         store.expectRefusal(of: .add(url: "file:///etc/passwd"), .notHTTP)
         store.expectRefusal(of: .remove(url: url), .unknown)

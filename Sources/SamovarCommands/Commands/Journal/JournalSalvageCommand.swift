@@ -33,14 +33,25 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
         guard let result = salvage.result else {
             throw CommandFailure(.usage, "nothing was changed; say --accept-loss to do it")
         }
-        printData("The new timeline is \(result.timeline).")
+        printData("The timeline is \(result.timeline).")
         if let archive = result.archive { printData("The old journal is in \(archive).") }
     }
 
     private static func text(of salvage: JournalSalvage) -> String {
         var lines = salvage.problems.map { "problem: \($0)" }
         let (kept, witnessed, readable) = (salvage.kept, salvage.witnessed, salvage.readable)
-        lines.append("Kept: the turns up to \(kept), as a new timeline.")
+        let timeline = salvage.isWhole ? "the same timeline" : "a new timeline"
+        if let rest = salvage.rest {
+            lines.append(
+                """
+                Kept: the state after turn \(rest.snapshot), which is a snapshot, and the records of \(turnsText(rest.first, kept)), as \
+                \(timeline).
+                Not kept: the records of the turns before. What came of them is in the snapshot; what can be read of them stays in the archive.
+                """)
+            if salvage.isWhole { return lines.joined(separator: "\n") }
+        } else {
+            lines.append("Kept: the turns up to \(kept), as \(timeline).")
+        }
         if witnessed > kept {
             lines.append("Lost: \(turnsText(kept + 1, witnessed)).")
         } else {

@@ -24,7 +24,10 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
         for warning in found.warnings { printError("warning: \(warning)") }
         guard !found.isSound else { return }
         let help =
-            found.salvageable.map { "turns up to \($0) can be kept: see `journal salvage`" }
+            found.rest.map {
+                "the snapshot of turn \($0.snapshot) and what follows it up to turn \($0.last) can be kept: see `journal salvage`"
+            }
+            ?? found.salvageable.map { "turns up to \($0) can be kept: see `journal salvage`" }
             ?? "nothing can be kept: put a backup back, or archive it with --fresh"
         throw CommandFailure(.badData, "the journal in \(folder) is not sound; \(help)")
     }
@@ -55,6 +58,7 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
             "batches": .int(Int64(found.batches)),
             "bytes": .int(Int64(found.bytes)),
             "salvageable": found.salvageable.map { .int(Int64($0)) } ?? .nil,
+            "salvageableFromSnapshot": found.rest.map { .int(Int64($0.snapshot)) } ?? .nil,
             "snapshots": .array(
                 found.snapshots.map {
                     ["turn": .int(Int64($0.turn)), "problem": $0.problem.map { .string($0) } ?? .nil]

@@ -1,0 +1,35 @@
+/// Reads a journal from its beginning, a piece at a time, up to the end that it had when the check began: what a start from a
+/// snapshot has not read.
+public struct JournalCheck: Sendable {
+    /// How many bytes of batches are a piece, unless a single one is larger.
+    static let pieceSize = 512 << 10
+
+    /// The last turn to read.
+    public let end: Int
+    private var through: Int
+
+    /// A check up to the present end.
+    public init(of journal: some Journal) {
+        end = journal.last
+        through = journal.first - 1
+    }
+
+    /// Reads the next piece.
+    ///
+    /// - Returns: whether there is more.
+    /// - Throws: what is wrong with the batches that follow; they are not what was written, or cannot be read.
+    public mutating func advance(in journal: some Journal) throws -> Bool {
+        // What was trimmed meanwhile need not be read.
+        through = max(through, journal.first - 1)
+        guard through < end else { return false }
+        var size = 0
+        do {
+            try journal.read(from: through + 1) { batch in
+                through = batch.last
+                size += batch.bytes.count
+                if size >= Self.pieceSize { throw Enough() }
+            }
+        } catch is Enough {}
+        return through < end
+    }
+}

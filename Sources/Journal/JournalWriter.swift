@@ -1,0 +1,53 @@
+/// Appends what a store has computed, one batch after the other, and says what came of it. It decides which errors are waited out and
+/// which end the store; when it is called, and on which thread, is its host's business. Snapshots are ``JournalMaintenance``'s.
+public struct JournalWriter: ~Copyable {
+
+    public enum News: Sendable {
+        case committed(through: Int)
+        /// The disk is full; the batch is tried again until there is space.
+        case full(JournalError)
+        case freed
+        /// The journal cannot be used any more.
+        case failed(JournalError)
+    }
+
+    /// How long to wait before work that found the disk full is tried again.
+    public static let pause = Duration.seconds(1)
+
+    private var journal: any Journal
+    /// After a failure nothing may be written.
+    private var hasFailed = false
+    private var isFull = false
+
+    public init(_ journal: any Journal) {
+        self.journal = journal
+    }
+
+    /// - Parameter waiting: Whether a full disk may be waited for; if not, it is a failure.
+    /// - Returns: False if the same batch is to be tried again after ``pause``.
+    public mutating func append(_ batch: Batch, waiting: Bool, report: (News) -> Void) -> Bool {
+        guard !hasFailed else { return true }
+        do throws(JournalError) {
+            try journal.append(batch)
+            if isFull { report(.freed) }
+            isFull = false
+            report(.committed(through: batch.last))
+            return true
+        } catch {
+            guard error.code == .full && waiting else {
+                hasFailed = true
+                report(.failed(error))
+                return true
+            }
+            if !isFull { report(.full(error)) }
+            isFull = true
+            return false
+        }
+    }
+
+    /// Gives the journal up.
+    public mutating func close(report: (News) -> Void) {
+        guard !hasFailed else { return }
+        do throws(JournalError) { try journal.close() } catch { report(.failed(error)) }
+    }
+}

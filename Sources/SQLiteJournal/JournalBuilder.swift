@@ -1,0 +1,135 @@
+import CrashPoints
+import GRDB
+public import Journal
+import SamovarCore
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Builds the data folder of a journal from parts of another one: a backup, or what a salvage could keep.
+///
+/// It grows in `PATH.building` without a sync for each batch, and gets its name when it is complete and durable. Until then its
+/// database says that it is a draft, and is refused as a journal. So a copy that was cut short is never taken for a whole one.
+/// Used by one thread.
+///
+/// ```swift
+/// let draft = try JournalBuilder(at: "backup", from: journal, as: .same)
+/// try journal.read(from: journal.first) { try draft.append([$0]) }
+/// try draft.finish()
+/// ```
+public final class JournalBuilder {
+    public enum Identity: Sendable {
+        /// Another copy of the same journal.
+        case same
+        /// A journal of its own, which begins with the turns of the other.
+        case new
+    }
+
+    private let path: String
+    private let building: String
+    private let connection: SQLiteConnection
+    private let identity: UniqueID
+    private let snapshots: SnapshotFolder
+    private var end: BatchChain
+
+    /// - Parameters:
+    ///   - source: begins the batches at the same turn, which is not 1 if it was trimmed.
+    ///   - turn: begins them at the batch that holds the turn after this one instead, as if those before had been trimmed.
+    /// - Throws: ``JournalError/Code/misuse`` if there is something at `path` already.
+    public init(at path: String, from source: SQLiteJournal, as identity: Identity, behind turn: Int? = nil) throws(JournalError) {
+        guard !FileSystem.exists(path) else { throw JournalError(.misuse, "\(path) exists already.") }
+        building = path + ".building"
+        try Self.clear(building)
+        try FileSystem.makeFolder(building)
+        let name = identity == .same ? source.identityText : JournalOpening.randomIdentity()
+        guard let id = UniqueID(name) else { throw JournalError(.damaged, "\(name) is no identity of a journal.") }
+        self.identity = id
+        let connection = try SQLiteConnection(
+            path: "\(building)/\(DataFolder.database)", mode: .draft, emptyFile: .begin(identity: name))
+        self.connection = connection
+        self.path = path
+        snapshots = SnapshotFolder(path: "\(building)/\(DataFolder.snapshots)", journal: id)
+        end = try turn.map { turn throws(JournalError) in try source.connection.place(behind: turn) } ?? source.anchor
+        if end.last > 0 { try record(end.bytes, as: Facts.anchor) }
+    }
+
+    public var last: Int { end.last }
+
+    public func record(_ value: [UInt8], as name: String) throws(JournalError) {
+        try connection.perform("the fact \(name) cannot be written") { db in
+            try db.inTransaction(.immediate) {
+                try Facts.write(value, as: name, to: db)
+                return .commit
+            }
+        }
+    }
+
+    public func append(_ batches: [Batch]) throws(JournalError) {
+        var end = end
+        for batch in batches { try batch.requireFollowing(end.last); end.last = batch.last }
+        end = self.end
+        try connection.perform("the batches after turn \(end.last.grouped) cannot be written") { db in
+            try db.inTransaction(.immediate) {
+                let statement = try db.cachedStatement(
+                    sql: "INSERT INTO batches (first, last, data, digest) VALUES (?, ?, ?, ?)")
+                for batch in batches {
+                    end = BatchChain(last: batch.last, digest: Digest.of(batch, after: end.digest))
+                    try statement.execute(arguments: [batch.first, batch.last, Data(batch.bytes), Data(end.digest)])
+                }
+                return .commit
+            }
+        }
+        self.end = end
+        CrashPoint.pass(.copyAfterPiece)
+    }
+
+    public func save(_ snapshot: Snapshot) throws(JournalError) {
+        try snapshot.requireCovered(by: end.last)
+        try snapshots.save(snapshot) { () throws(JournalError) in }
+    }
+
+    /// Makes the copy durable and gives it its name.
+    public func finish() throws(JournalError) {
+        try connection.perform("the copy cannot be ended") { db in try Schema.finishDraft(db) }
+        try connection.close()
+        try FileSystem.synchronizeFile("\(building)/\(DataFolder.database)")
+        let head = try HeadFile(at: "\(building)/\(DataFolder.head)")
+        try head.write(end, of: identity)
+        try head.synchronize()
+        let text = identity.description.filter { $0 != "-" }
+        try FileSystem.replace("\(building)/\(DataFolder.identity)", with: text)
+        CrashPoint.pass(.copyBeforeName)
+        try FileSystem.move(building, to: path)
+        CrashPoint.pass(.copyAfterName)
+        try FileSystem.synchronizeFolder(FileSystem.parent(of: path))
+    }
+
+    /// Removes what was built.
+    public func discard() throws(JournalError) {
+        try connection.close()
+        try Self.clear(building)
+    }
+
+    /// Removes what a draft has left that was cut short: only files with the names that a draft gives, and the lock of whoever has
+    /// tried to open it.
+    private static func clear(_ building: String) throws(JournalError) {
+        guard FileSystem.exists(building) else { return }
+        let folder = "\(building)/\(DataFolder.snapshots)"
+        for name in try FileSystem.names(in: folder) { try FileSystem.remove("\(folder)/\(name)") }
+        try FileSystem.removeFolder(folder)
+        let others = [DataFolder.identity, DataFolder.identity + ".new", DataFolder.database + "-journal", DataFolder.lockFile]
+        for name in DataFolder.content + others where name != DataFolder.snapshots {
+            try FileSystem.remove("\(building)/\(name)")
+        }
+        try FileSystem.removeFolder(building)
+    }
+}
+
+extension SQLiteJournal {
+    var anchor: BatchChain { state.withLock(\.anchor) }
+    var identityText: String { identity.description.filter { $0 != "-" } }
+}

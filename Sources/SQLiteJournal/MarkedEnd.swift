@@ -1,0 +1,72 @@
+import Journal
+import SamovarCore
+import Synchronization
+
+/// The second witness of how far a journal has come, besides `head`: three words in the page of the file `marker`, which the host has
+/// mapped into memory for another purpose.
+///
+/// It costs a store to memory for each batch and no system call. Like `head` it tells of what is durable already: it is complete after
+/// the death of the process, and behind after that of the machine. A second one, since `head` may itself be an older copy.
+///
+/// The turn shares its word with a checksum, so that a process that dies at any instant leaves the old one or the new one.
+///
+/// `@unchecked Sendable`, because all that it points to is written under the lock of its journal; the page has to outlive it.
+struct MarkedEnd: @unchecked Sendable {
+    /// Where the words are in the page, in bytes.
+    static let offset = 4_096 - 6 * 8
+    static let byteCount = 3 * 8
+
+    private let words: UnsafeMutablePointer<Atomic<UInt64>>
+    private let journal: UniqueID
+
+    /// - Parameter memory: the words; it has to outlive this.
+    init(_ memory: UnsafeMutableRawPointer, of journal: UniqueID) {
+        words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 3)
+        self.journal = journal
+        // What it said of another journal shall not be taken for this one's.
+        store(0, at: 2)
+        store(journal.high, at: 0)
+        store(journal.low, at: 1)
+    }
+
+    func write(_ turn: Int) {
+        store(Self.word(turn, of: journal), at: 2)
+    }
+
+    private func store(_ word: UInt64, at place: Int) {
+        words[place].store(word, ordering: .sequentiallyConsistent)
+    }
+
+    private static func word(_ turn: Int, of journal: UniqueID) -> UInt64 {
+        let turn = UInt64(truncatingIfNeeded: turn) & (1 << 48 - 1)
+        let hash = (turn ^ journal.high ^ journal.low) &* 0x9e37_79b9_7f4a_7c15
+        return turn << 16 | hash >> 48
+    }
+}
+
+extension MarkedEnd {
+    /// What a file says.
+    enum Reading: Equatable {
+        /// There is none, or no process has made calls yet.
+        case nothing
+        /// A store has served here, and no more is known.
+        case used
+        case end(journal: UniqueID, turn: Int)
+    }
+
+    static func reading(_ path: String) throws(JournalError) -> Reading {
+        guard FileSystem.size(of: path) != nil, let bytes = try FileSystem.bytes(of: path, limit: offset + byteCount) else {
+            return .nothing
+        }
+        // In the machine's own byte order, as the whole page is.
+        let words = stride(from: offset, to: bytes.count - 7, by: 8).map { place in
+            bytes[place..<place + 8].withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        }
+        if words.count == 3 {
+            let turn = Int(words[2] >> 16)
+            let journal = UniqueID(high: words[0], low: words[1])
+            if turn > 0, word(turn, of: journal) == words[2] { return .end(journal: journal, turn: turn) }
+        }
+        return bytes.allSatisfy { $0 == 0 } ? .nothing : .used
+    }
+}

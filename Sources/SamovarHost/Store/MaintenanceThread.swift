@@ -1,0 +1,187 @@
+import CrashPoints
+import DequeModule
+import Foundation
+import Journal
+import SamovarProtocol
+import SQLiteJournal
+import Synchronization
+
+/// What a store does beside its service, on a thread of its own and at a low priority: snapshots, trimming, backups, and reading once what
+/// the start from a snapshot has not read.
+///
+/// One after the other, so a backup never reads what is being trimmed. It reads the journal through the one connection, a
+/// bounded page at a time, and commits go on in between.
+final class MaintenanceThread: Sendable {
+    enum Work: Sendable {
+        case maintain(JournalMaintenance.Work)
+        /// Copy the journal up to this turn into a new folder.
+        case export(through: Int, folder: String)
+        case end
+    }
+
+    enum News: Sendable {
+        case maintained(JournalMaintenance.Report)
+        case copied(through: Int)
+        case exported
+        case notExported(String)
+        case checked(Check)
+    }
+
+    /// What became of the turns that a start from a snapshot does not read.
+    enum Check: Sendable {
+        case sound(through: Int)
+        /// They are not what was written, or cannot be read.
+        case damaged(String)
+    }
+
+    private let queue = Mutex<Deque<Work>>([])
+    private let available = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let stopping = Atomic<Bool>(false)
+    private let opened: OpenedJournal
+    private let retain: Int?
+    private let machine: @Sendable () -> StoreMachine
+    private let mark: MaintenanceMark
+    private let report: @Sendable (News) -> Void
+
+    /// - Parameters:
+    ///   - retain: the newest turns that are kept at least; nil keeps all.
+    ///   - mark: says while the program is called; it has to outlive the thread.
+    ///   - machine: makes one that has seen nothing yet.
+    init(
+        _ opened: OpenedJournal, retain: Int?, mark: MaintenanceMark, machine: @escaping @Sendable () -> StoreMachine,
+        report: @escaping @Sendable (News) -> Void
+    ) {
+        self.opened = opened
+        self.retain = retain
+        self.machine = machine
+        self.mark = mark
+        self.report = report
+        let thread = Thread { [self] in run() }
+        thread.name = "samovar-upkeep"
+        // It replays a program, and a decoder follows nested values on the stack.
+        thread.stackSize = 16 << 20
+        thread.start()
+    }
+
+    func post(_ work: Work) {
+        queue.withLock { $0.append(work) }
+        available.signal()
+    }
+
+    /// Gives up what runs, keeps the snapshots that wait, and blocks until the thread has let go of the journal, or 2 s: on a
+    /// busy machine its low priority may keep it longer at what cannot be interrupted.
+    ///
+    /// - Returns: whether it has let go.
+    func end() -> Bool {
+        stopping.store(true, ordering: .releasing)
+        post(.end)
+        return ended.wait(timeout: .now() + 2) == .success
+    }
+
+    private func run() {
+        TrapSignals.withAlternateStack { work() }
+    }
+
+    private func work() {
+        lowerPriority()
+        var journal = opened.journal
+        var maintenance = JournalMaintenance(retain: retain, program: program) { [self] in
+            isStopping
+        } report: { [report] news in
+            if case .saved = news { CrashPoint.pass(.storeAfterSnapshot) }
+            report(.maintained(news))
+        }
+        maintenance.trim(&journal)
+        var check: JournalCheck? = JournalCheck(of: journal)
+        while true {
+            if check == nil {
+                available.wait()
+            } else if available.wait(timeout: .now() + Self.checkPause) == .timedOut {
+                proceed(&check, journal)
+                continue
+            }
+            guard let work = queue.withLock({ $0.popFirst() }) else { continue }
+            switch work {
+            case .maintain(let work): maintenance.perform(work, on: &journal)
+            case .export(let turn, let folder):
+                guard !isStopping else { continue }
+                export(through: turn, to: folder)
+            case .end:
+                ended.signal()
+                return
+            }
+        }
+    }
+
+    // MARK: The check
+
+    /// Between two pieces of the check, which is in no hurry: commits wait for one piece at most.
+    private static let checkPause = DispatchTimeInterval.milliseconds(50)
+
+    /// Reads the next piece. Whatever is found, the store goes on, because its state does not come from there.
+    private func proceed(_ check: inout JournalCheck?, _ journal: SQLiteJournal) {
+        guard var running = check else { return }
+        do {
+            let hasMore = try running.advance(in: journal)
+            check = hasMore ? running : nil
+            if !hasMore { report(.checked(.sound(through: running.end))) }
+        } catch {
+            check = nil
+            report(.checked(.damaged("\(error)")))
+        }
+    }
+
+    private var isStopping: Bool { stopping.load(ordering: .acquiring) }
+
+    private func proceed() throws(JournalError) {
+        if isStopping { throw JournalError(.misuse, "The store stops.") }
+    }
+
+    // MARK: Snapshots
+
+    private var program: JournalMaintenance.Program {
+        JournalMaintenance.Program { [self] turn in
+            try makeSnapshot(through: turn)
+        } check: { [self] snapshot in
+            try mark.during(thread: TrapSignals.thread) {
+                var machine = machine()
+                try machine.restore(snapshot: snapshot.bytes)
+            }
+        }
+    }
+
+    /// Takes the newest snapshot and replays the batches after it in a second state, which does not outlive this call: to
+    /// keep it would make the next snapshot cheaper, and double the memory of every store for good.
+    private func makeSnapshot(through turn: Int) throws -> Snapshot {
+        var accepted = AcceptedDivergences()
+        return try mark.during(thread: TrapSignals.thread) {
+            let shadow = try opened.recover(through: turn, accepting: &accepted, machine) { _ in
+            } proceed: { () throws(JournalError) in
+                try proceed()
+            }
+            return Snapshot(turn: shadow.head, bytes: try shadow.snapshot())
+        }
+    }
+
+    // MARK: Backups
+
+    private func export(through turn: Int, to folder: String) {
+        do {
+            try JournalCopy.export(opened.journal, through: turn, to: folder) { done throws(JournalError) in
+                try proceed()
+                report(.copied(through: done))
+            }
+            report(.exported)
+        } catch {
+            report(.notExported("\(error)"))
+        }
+    }
+
+    /// On Linux a thread has a priority of its own; elsewhere this one is as good as the others.
+    private func lowerPriority() {
+        #if os(Linux)
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+        #endif
+    }
+}

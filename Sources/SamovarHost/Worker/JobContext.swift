@@ -1,0 +1,203 @@
+import CrashPoints
+import SamovarCore
+import SamovarProtocol
+import Synchronization
+
+/// A running job: what it is, and what it has said, between its handler and the loop of its worker.
+///
+/// A slot uses its context for the next job, too, if nothing has kept it and nothing was said: what is left of an ended job must not speak
+/// for another. So nearly all jobs, which only answer, have one context without a lock.
+///
+/// `@unchecked`: `limit`, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that others did.
+@usableFromInline
+final class JobContext: @unchecked Sendable {
+    private enum Voice: UInt8, AtomicRepresentable {
+        case silent
+        /// Something was said.
+        case heard
+        /// The job is over.
+        case closed
+    }
+
+    private struct Speech {
+        var messages: [[UInt8]] = []
+        var window: StreamWindow
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var waiterCount = 0
+        /// Made when the job tells of itself for the first time.
+        var told: ProgressCell?
+
+        init(_ task: JobTask) {
+            window = StreamWindow(after: task.resume)
+        }
+
+        mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+            guard !waiters.isEmpty else { return [] }
+            defer { waiters.removeAll() }
+            return Array(waiters.values)
+        }
+    }
+
+    let job: RunningJob
+    // Nobody reads it while `begin` writes.
+    @exclusivity(unchecked) private(set) var limit: TimeLimit?
+    private let voice = Atomic(Voice.silent)
+    /// Nil as long as nothing was said.
+    private let speech = Mutex<Speech?>(nil)
+    private let report: @Sendable (JobNews) -> Void
+
+    init(_ task: consuming JobTask, in timeline: Timeline, report: @escaping @Sendable (JobNews) -> Void) {
+        job = RunningJob(task, in: timeline)
+        limit = job.timeout.map { TimeLimit($0) }
+        self.report = report
+    }
+
+    /// The effect in MessagePack. For the slot's task alone, before its handler.
+    @usableFromInline
+    func takePayload() -> ArraySlice<UInt8> { job.takePayload() }
+
+    @usableFromInline
+    func passBeforeEffect() { CrashPoint.pass(.workerBeforeEffect) }
+
+    // MARK: The slot
+
+    /// Nobody else has this context, so nobody can say anything, and nobody has.
+    static func isFree(_ context: inout JobContext) -> Bool {
+        guard isKnownUniquelyReferenced(&context) else { return false }
+        // What the last other one did comes before what is done with the context now: the look at the count alone does not say so.
+        atomicMemoryFence(ordering: .acquiring)
+        return context.voice.load(ordering: .relaxed) == .silent
+    }
+
+    /// Its job is another one from now on. Only while the context is free.
+    func begin() {
+        limit = job.timeout.map { TimeLimit($0) }
+    }
+
+    /// An empty context, for the job that comes after this one.
+    func successor() -> JobContext { JobContext(job.task, in: job.timeline, report: report) }
+
+    /// The collected messages; nothing can be said after this.
+    func close() -> [[UInt8]] {
+        // Who says the first thing looks at this, too.
+        guard voice.exchange(.closed, ordering: .acquiringAndReleasing) != .silent else { return [] }
+        let (messages, waiters) = speech.withLock { speech in
+            (speech?.messages ?? [], speech?.takeWaiters() ?? [])
+        }
+        for waiter in waiters { waiter.resume() }
+        return messages
+    }
+
+    // MARK: The handler
+
+    /// Says something; nil if the job is over.
+    private func speak<Result>(_ body: (inout Speech) throws -> sending Result) rethrows -> Result? {
+        try speech.withLock { speech in
+            let (_, before) = voice.compareExchange(expected: .silent, desired: .heard, ordering: .acquiringAndReleasing)
+            if before == .closed { return nil }
+            var said = speech.take() ?? Speech(job.task)
+            defer { speech = said }
+            return try body(&said)
+        }
+    }
+
+    func collect(_ message: [UInt8]) {
+        speak { $0.messages.append(message) }
+    }
+
+    func stream(_ message: [UInt8], checkpoint: [UInt8]?) async throws {
+        let size = message.count + (checkpoint?.count ?? 0)
+        if let bytes = checkpoint?.count, bytes > StreamWindow.checkpointLimit {
+            throw StreamError.checkpointTooLarge(bytes: bytes, limit: StreamWindow.checkpointLimit)
+        }
+        guard size <= StreamWindow.messageLimit else { throw StreamError.tooLarge(bytes: size, limit: StreamWindow.messageLimit) }
+        while true {
+            try Task.checkCancellation()
+            let isSent = speak { speech in
+                guard let index = speech.window.next(size: size) else { return false }
+                // Under the lock: the numbers must reach the loop in order.
+                report(.streamed(self, index: index, message: message, checkpoint: checkpoint))
+                return true
+            }
+            guard let isSent else { throw StreamError.ended }
+            if isSent { return }
+            await waitForRoom(size)
+        }
+    }
+
+    private func waitForRoom(_ size: Int) async {
+        guard
+            let number = speak({ speech in
+                speech.waiterCount += 1
+                return speech.waiterCount
+            })
+        else { return }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isWaiting = speak { speech in
+                    if speech.window.hasRoom(for: size) || Task.isCancelled { return false }
+                    speech.waiters[number] = continuation
+                    return true
+                }
+                if isWaiting != true { continuation.resume() }
+            }
+        } onCancel: {
+            speech.withLock { $0?.waiters.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    func progress(_ progress: JobProgress) {
+        let told = speak { speech in
+            let cell = speech.told ?? ProgressCell()
+            speech.told = cell
+            return cell
+        }
+        if let told, told.set(progress) { report(.progressed(job.lease, told)) }
+    }
+
+    // MARK: The loop
+
+    func acknowledged(_ mark: StreamMark) {
+        guard mark.lease == job.lease else { return }
+        let waiters = speech.withLock { speech in
+            speech?.window.acknowledged(through: mark.index)
+            return speech?.takeWaiters() ?? []
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+/// What a job tells its worker before its end.
+enum JobNews: Sendable {
+    case streamed(JobContext, index: Int, message: [UInt8], checkpoint: [UInt8]?)
+    case progressed(Lease, ProgressCell)
+}
+
+/// When a job is to end. Boxed: an `Instant` has no static size, and would take it from the context as well.
+final class TimeLimit: Sendable {
+    let deadline: ContinuousClock.Instant
+
+    init(_ timeout: Duration) {
+        deadline = .now + timeout
+    }
+}
+
+/// The newest progress of a job. However often it is set, the loop hears of it once until it looks.
+final class ProgressCell: Sendable {
+    private let value = Mutex<JobProgress?>(nil)
+
+    /// True if the loop has to be told.
+    func set(_ progress: JobProgress) -> Bool {
+        value.withLock { value in
+            defer { value = progress }
+            return value == nil
+        }
+    }
+
+    func take() -> JobProgress? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+    }
+}

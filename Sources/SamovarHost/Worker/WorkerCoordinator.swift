@@ -1,0 +1,214 @@
+import SamovarCore
+import SamovarProtocol
+import ZeroMQ
+
+/// The machine of a worker, entered by its loop and by its slots.
+///
+/// A slot whose job has ended tells the machine so itself, and the machine's next task is its next job: nothing is handed from
+/// thread to thread as long as there is work. The loop hears of the answers when it next looks, and is woken once for all that came
+/// together. What the machine says to anybody else is carried out by the loop, in order.
+///
+/// The loop moderates itself as a network card does. An answer that comes to a loop at rest leaves at once; those that come right
+/// after it gather for a moment, unless a slot has nothing else to do.
+final class WorkerCoordinator: Sendable {
+    /// What comes after a job.
+    struct End {
+        /// The slot has another job; else it is free.
+        let hasNext: Bool
+        /// The job that has ended was told to stop.
+        let isInterrupted: Bool
+    }
+
+    /// What the loop is doing.
+    private enum Loop {
+        /// It looks before it rests.
+        case works
+        /// It has sent answers a moment ago and looks again in a moment: only what may not wait wakes it.
+        case gathers
+        /// Anything wakes it.
+        case rests
+    }
+
+    private struct SlotState {
+        /// The job of the slot.
+        var lease: Lease?
+        /// The job was told to stop.
+        var isInterrupted = false
+        /// The slot has a task that runs jobs. One whose job was told to stop runs no other, and the slot is between two tasks then.
+        var hasTask = false
+        /// The context of the job once it streams.
+        var streaming: JobContext?
+    }
+
+    private struct State: ~Copyable {
+        var machine: WorkerMachine
+        /// What the loop has to carry out.
+        var actions: [WorkerMachine.Action] = []
+        var freeSlots: [Int]
+        var slotStates: [SlotState]
+        var loop = Loop.works
+        /// Something has happened since the loop last looked.
+        var hasNews = false
+
+        /// Whether the loop must be woken for what has just happened.
+        mutating func tellLoop(urgently: Bool = true) -> Bool {
+            hasNews = true
+            switch loop {
+            case .works: return false
+            case .gathers where !urgently: return false
+            case .gathers, .rests:
+                loop = .works
+                return true
+            }
+        }
+    }
+
+    private let state: ShortLock<State>
+    private let clock = HostClock()
+    let wakeup: Wakeup
+
+    init(_ machine: consuming sending WorkerMachine, slots: Int) throws(ZeroMQError) {
+        wakeup = try Wakeup()
+        let free = Array((0..<slots).reversed())
+        state = ShortLock(State(machine: machine, freeSlots: free, slotStates: Array(repeating: SlotState(), count: slots)))
+    }
+
+    func now() -> Timestamp { clock.now() }
+
+    // MARK: The loop
+
+    /// How long answers gather.
+    private static let gathering = 100
+
+    /// Waits a moment for more answers, if all slots are at work.
+    func gather() {
+        let mayWait = state.withLock { state in
+            guard state.freeSlots.isEmpty else { return false }
+            state.loop = .gathers
+            return true
+        }
+        if mayWait { wakeup.wait(microseconds: Self.gathering) }
+    }
+
+    /// How long the loop may rest, in milliseconds; nil for ever. Whatever comes after this wakes it.
+    func rest() -> Int? {
+        let (hasNews, deadline) = state.withLock { state in
+            state.loop = state.hasNews ? .works : .rests
+            return (state.hasNews, state.hasNews ? nil : state.machine.deadline)
+        }
+        return hasNews ? 0 : clock.milliseconds(until: deadline)
+    }
+
+    /// The loop tells the machine something.
+    func enter(_ body: (inout WorkerMachine) -> [WorkerMachine.Action]) {
+        state.withLock { state in
+            let actions = body(&state.machine)
+            if !actions.isEmpty { state.actions += actions }
+        }
+    }
+
+    /// The loop has told the machine what has come and looks at everything else: what is to be done now, in order.
+    func look(now: Timestamp, isBroken: Bool) -> [WorkerMachine.Action] {
+        state.withLock { state in
+            state.loop = .works
+            state.hasNews = false
+            var actions = state.actions
+            state.actions = []
+            if isBroken { actions += state.machine.disconnected(now: now) }
+            actions += state.machine.ticked(now: now)
+            actions += state.machine.flush(now: now)
+            return actions
+        }
+    }
+
+    var timeline: Timeline { state.withLock { $0.machine.timeline } }
+
+    /// A free slot for a task that the machine starts.
+    func assign(_ task: JobTask) -> Int? {
+        state.withLock { state in
+            guard let slot = state.freeSlots.popLast() else { return nil }
+            state.slotStates[slot].lease = task.lease
+            return slot
+        }
+    }
+
+    func slot(of lease: Lease) -> Int? { state.withLock { $0.slotStates.firstIndex { $0.lease == lease } } }
+
+    /// Tells a job to stop, if it has not ended.
+    ///
+    /// - Parameter interrupt: cancels the slot's task; called under the lock, before the job can end, or it would reach the next one.
+    func cancel(_ lease: Lease, in slot: Int, _ interrupt: () -> Void) {
+        state.withLock { state in
+            guard state.slotStates[slot].lease == lease else { return }
+            state.slotStates[slot].isInterrupted = true
+            if state.slotStates[slot].hasTask { interrupt() }
+        }
+    }
+
+    /// What a job has streamed is on disk up to a place.
+    func acknowledged(_ mark: StreamMark) {
+        state.withLock { $0.slotStates.first { $0.lease == mark.lease }?.streaming }?.acknowledged(mark)
+    }
+
+    // MARK: Slots
+
+    /// A task of a slot begins, whose first job may have been told to stop before.
+    func began(_ slot: Int, _ interrupt: () -> Void) {
+        state.withLock { state in
+            state.slotStates[slot].hasTask = true
+            if state.slotStates[slot].isInterrupted { interrupt() }
+        }
+    }
+
+    /// The handler of a job has ended. The slot's next job begins in its place, if there is one.
+    ///
+    /// - Parameter job: that has ended, and to which nobody else refers.
+    func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int, next job: RunningJob) -> End {
+        finished(in: slot, job) { $0.finished(lease, answer, now: { clock.now() }, into: &$1, next: job) }
+    }
+
+    /// The same for an answer of one message.
+    func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int, next job: RunningJob) -> End {
+        finished(in: slot, job) { $0.finished(lease, message: message, now: { clock.now() }, into: &$1, next: job) }
+    }
+
+    @inline(__always)
+    private func finished(
+        in slot: Int, _ job: RunningJob, _ finish: (inout WorkerMachine, inout [WorkerMachine.Action]) -> Bool
+    ) -> End {
+        let (end, wakesLoop) = state.withLock { state -> (End, Bool) in
+            let hasNext = finish(&state.machine, &state.actions)
+            let end = End(hasNext: hasNext, isInterrupted: state.slotStates[slot].isInterrupted)
+            state.slotStates[slot] = SlotState(lease: hasNext ? job.lease : nil, hasTask: !end.isInterrupted)
+            if !hasNext { state.freeSlots.append(slot) }
+            return (end, state.tellLoop(urgently: !hasNext))
+        }
+        if wakesLoop { wakeup.signal() }
+        return end
+    }
+
+    /// What the running job of a slot says before its end.
+    func take(_ news: JobNews, from slot: Int) {
+        let wakesLoop = state.withLock { state in
+            switch news {
+            case .streamed(let context, let index, let message, let checkpoint):
+                state.slotStates[slot].streaming = context
+                state.machine.streamed(context.job.lease, index: index, message: message, checkpoint: checkpoint)
+            case .progressed(let lease, let cell):
+                if let progress = cell.take() { state.machine.progressed(lease, progress) }
+            }
+            return state.tellLoop()
+        }
+        if wakesLoop { wakeup.signal() }
+    }
+
+    /// The process is to stop in order.
+    func drain() {
+        let now = clock.now()
+        let wakesLoop = state.withLock { state in
+            state.actions += state.machine.drain(now: now)
+            return state.tellLoop()
+        }
+        if wakesLoop { wakeup.signal() }
+    }
+}

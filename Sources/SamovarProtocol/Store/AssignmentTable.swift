@@ -1,0 +1,117 @@
+import SamovarCore
+
+/// Where open effects are: those that wait for a worker, and those that one has. An effect that is delayed, or behind another with its
+/// label, is nowhere.
+///
+/// Each has a row of its own. Who knows the number of the row needs no look-up, and a field of it is read without a copy of the others.
+struct AssignmentTable {
+    struct Row {
+        /// Whose row it is; nil while it is nobody's.
+        fileprivate(set) var effect: EffectID?
+        /// When the effect came to wait.
+        let since: Timestamp
+        // The dispatcher has the workerState of each worker for as long as one of these refers to it: a worker that leaves loses its rows first. So
+        // no reference is counted for each job.
+        /// The worker that has it, and all that follows; nil while it waits.
+        fileprivate var holder: Unmanaged<Dispatcher.WorkerState>?
+        fileprivate(set) var lease = Lease(start: 0, counter: 0)
+        /// What proves that the lease was given.
+        fileprivate(set) var token: UInt64 = 0
+        /// Nil also for the default ones.
+        fileprivate var options: RunOptions?
+        /// The rows that the same worker was given before and after this one.
+        fileprivate var before: Int?
+        fileprivate var after: Int?
+
+        fileprivate init(_ effect: EffectID?, since: Timestamp) {
+            self.effect = effect
+            self.since = since
+        }
+
+        fileprivate mutating func give(
+            _ options: RunOptions?, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, after before: Int?
+        ) {
+            holder = .passUnretained(workerState)
+            self.lease = lease
+            self.token = token
+            self.options = options
+            self.before = before
+        }
+
+        /// Takes the job off its worker's count.
+        func release() {
+            holder?._withUnsafeGuaranteedRef { $0.release(of: queue) }
+        }
+
+        /// The queue in which it waited.
+        var queue: Queue { options?.queue ?? .default }
+
+        var isWaiting: Bool { holder == nil }
+
+        /// The worker that has it; nil while it waits.
+        var workerState: Dispatcher.WorkerState? { holder?.takeUnretainedValue() }
+
+        var assignment: Dispatcher.Assignment? { workerState.map { Dispatcher.Assignment(lease: lease, workerState: $0) } }
+    }
+
+    private var numbers = EffectMap<Int>()
+    private var rows: [Row] = []
+    /// Numbers of rows that are nobody's.
+    private var free: [Int] = []
+
+    /// Effects that wait or that a worker has.
+    var count: Int { numbers.count }
+
+    /// The number of an effect's row; nil if it is nowhere.
+    func number(of effect: EffectID) -> Int? { numbers[effect] }
+
+    subscript(number: Int) -> Row {
+        _read { yield rows[number] }
+    }
+
+    /// Lets an effect wait; nil if it has a row already.
+    mutating func insert(_ effect: EffectID, since: Timestamp) -> Int? {
+        let number = free.last ?? rows.count
+        guard numbers.insert(number, for: effect) else { return nil }
+        let row = Row(effect, since: since)
+        if free.popLast() != nil { rows[number] = row } else { rows.append(row) }
+        return number
+    }
+
+    /// Gives a waiting effect, whose row has this number, to a worker.
+    mutating func give(_ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64) {
+        let before = workerState.newest
+        rows[number].give(effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, after: before)
+        if let before { rows[before].after = number }
+        workerState.newest = number
+    }
+
+    /// Takes an effect's row from it, and returns what it said.
+    mutating func remove(_ effect: EffectID) -> Row? {
+        guard let number = numbers.removeValue(forKey: effect) else { return nil }
+        free.append(number)
+        var row = Row(nil, since: rows[number].since)
+        swap(&row, &rows[number])
+        if let before = row.before { rows[before].after = row.after }
+        if let after = row.after {
+            rows[after].before = row.before
+        } else {
+            row.holder?._withUnsafeGuaranteedRef { $0.newest = row.before }
+        }
+        return row
+    }
+
+    /// What a worker has, in the order in which it was given it.
+    func effects(of workerState: Dispatcher.WorkerState) -> [EffectID] {
+        sequence(state: workerState.newest) { number in
+            defer { number = number.flatMap { rows[$0].before } }
+            return number.flatMap { rows[$0].effect }
+        }.reversed()
+    }
+
+    /// Whether this row is still that of this effect, and no worker has it.
+    func isWaiting(_ effect: EffectID, at number: Int) -> Bool { rows[number].isWaiting && rows[number].effect == effect }
+
+    /// The rows that are somebody's, in no order.
+    var taken: some Sequence<Row> { rows.lazy.filter { $0.effect != nil } }
+}

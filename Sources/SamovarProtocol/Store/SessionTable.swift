@@ -1,0 +1,88 @@
+import DequeModule
+import SamovarCore
+
+/// What clients have sent and what became of it: state that the journal determines.
+///
+/// Numbers of a session are contiguous, so “which inputs were taken” is one number, whatever was sent twice. Outcomes are kept
+/// until the client confirms them, and never more than a window, because a client cannot be further ahead.
+struct SessionTable: Equatable, Sendable {
+    struct Session: Equatable, Sendable {
+        /// The number of the newest input that has a turn.
+        var last = 0
+        /// Outcomes of the newest inputs, ending with `last`.
+        var outcomes: Deque<Outcome> = []
+
+        fileprivate mutating func answer(_ outcome: Outcome, keeping window: Int) {
+            last = outcome.sequence
+            outcomes.append(outcome)
+            if outcomes.count > window { outcomes.removeFirst() }
+        }
+
+        fileprivate mutating func confirm(_ sequence: Int) {
+            while let first = outcomes.first, first.sequence <= sequence { outcomes.removeFirst() }
+        }
+    }
+
+    private(set) var sessions: [SessionID: Session] = [:]
+    /// Those that were silent for too long.
+    private(set) var expired = EndedSessions()
+    /// Those that their clients have ended.
+    private(set) var closed = EndedSessions()
+    let window: Int
+
+    init(window: Int) {
+        self.window = window
+    }
+
+    func last(of id: SessionID) -> Int { sessions[id]?.last ?? 0 }
+
+    mutating func answer(_ id: SessionID, _ outcome: Outcome) {
+        sessions[id, default: Session()].answer(outcome, keeping: window)
+    }
+
+    /// The outcome of an input that has had its turn; nil if the client had confirmed it.
+    func outcome(of sequence: Int, in id: SessionID) -> Outcome? {
+        guard let outcomes = sessions[id]?.outcomes, let first = outcomes.first else { return nil }
+        guard sequence >= first.sequence, sequence - first.sequence < outcomes.count else { return nil }
+        return outcomes[sequence - first.sequence]
+    }
+
+    mutating func confirm(_ sequence: Int, in id: SessionID) {
+        sessions[id]?.confirm(sequence)
+    }
+
+    /// Its client has said goodbye.
+    ///
+    /// - Parameter sequence: of the record, which counts as one more input. Earlier builds wrote the number of the last input and
+    ///   remembered nothing, in their snapshots neither; a replay of such a record does as they did.
+    mutating func close(_ id: SessionID, sequence: Int, at turn: Int) {
+        if sequence > last(of: id) { closed.append(id, at: turn) }
+        sessions[id] = nil
+    }
+
+    mutating func expire(_ id: SessionID, at turn: Int) {
+        sessions[id] = nil
+        expired.append(id, at: turn)
+    }
+
+    /// How a session that is not known has ended, if it was known once. To welcome it at 1 could apply its inputs a second time.
+    ///
+    /// Who expired may come back with unanswered inputs, so a session that may be a forgotten one of these is not welcomed. Who has said
+    /// goodbye breaks the protocol by coming back, and many more do say it: that rule would send away who was quiet and never sent.
+    ///
+    /// - Parameter witness: the newest turn that its client was told of; 0 if it was never welcomed, and so never sent.
+    func end(of id: SessionID, witness: Int) -> SessionEnd? {
+        guard sessions[id] == nil else { return nil }
+        if closed.contains(id) { return .closed }
+        return expired.contains(id) || (witness > 0 && witness < expired.forgottenTurn) ? .expired : nil
+    }
+
+    mutating func restore(expired: EndedSessions, closed: EndedSessions) {
+        self.expired = expired
+        self.closed = closed
+    }
+
+    mutating func restore(_ id: SessionID, last: Int, outcomes: [Outcome]) {
+        sessions[id] = Session(last: last, outcomes: Deque(outcomes))
+    }
+}

@@ -1,0 +1,64 @@
+import SamovarCore
+
+/// When the next snapshot is due, and who makes it.
+///
+/// | state | event | what follows |
+/// |---|---|---|
+/// | nothing is due | the journal grows by a batch | due, if the journal is large enough beside the newest snapshot, or turns have gone by |
+/// | due | `asked` | nothing is due until the journal has grown again |
+/// | asked of the host | `ended` | the next one may be due |
+///
+/// To encode a large state would keep the engine from its turns for longer than anybody should wait, so the host makes that snapshot from
+/// the journal. How large it is, the newest snapshot tells; before the first one nobody knows.
+struct SnapshotSchedule: Equatable {
+    enum Due {
+        case no
+        /// Encode the state between two batches.
+        case atOnce
+        /// Let the host make it from the journal.
+        case fromJournal
+    }
+
+    /// Bytes of the batches since the newest snapshot that was asked for.
+    private(set) var journalBytes = 0
+    /// The turn of the newest snapshot that was asked for.
+    private(set) var turn = 0
+    /// The size of the newest snapshot; 0 until there is one.
+    private var size = 0
+    /// The host makes one.
+    private var isUnderWay = false
+
+    /// What is due between two batches, at this turn.
+    func due(at head: Int, _ settings: StoreSettings) -> Due {
+        guard !isUnderWay, journalBytes > 2 * size else { return .no }
+        guard journalBytes > settings.snapshotBytes || head - turn > settings.snapshotTurns else { return .no }
+        return size > 0 && size <= settings.snapshotInlineBytes ? .atOnce : .fromJournal
+    }
+
+    /// The state was that of a snapshot.
+    mutating func restored(at turn: Int, bytes: Int) {
+        self.turn = turn
+        size = bytes
+    }
+
+    mutating func journalGrew(by bytes: Int) { journalBytes += bytes }
+
+    /// One of this turn is made now, or is not made because the program is not to be trusted with it.
+    mutating func asked(at head: Int) {
+        journalBytes = 0
+        turn = head
+    }
+
+    mutating func begins() { isUnderWay = true }
+
+    /// One was made at once.
+    mutating func made(bytes: Int) { size = bytes }
+
+    /// The host is done with one.
+    ///
+    /// - Parameter bytes: its size; nil if there is none.
+    mutating func ended(bytes: Int?) {
+        isUnderWay = false
+        if let bytes { size = bytes }
+    }
+}

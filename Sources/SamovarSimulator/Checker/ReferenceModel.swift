@@ -1,0 +1,139 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+
+/// The canonical history of one timeline: every record that the disk has made durable, applied without the store's code.
+///
+/// It shares `ModelProgram.update` and the codec of records with the store, and nothing else: no engine, no ledger, no session book.
+final class ReferenceModel {
+    /// An effect that was ordered and is not closed.
+    struct Order {
+        let root: Int
+        let effect: ModelProgram.Effect
+        let payload: [UInt8]
+        var label: Label?
+        var policy = Policy.all
+        /// Not to be handed out earlier.
+        var notBefore = Timestamp(microseconds: 0)
+        /// Its policy leaves no room for it: it fails without an attempt.
+        var isOverLimit = false
+        /// What was streamed: how far, by which attempt last, and by each.
+        var place: StreamPlace?
+        var streamedBy: Lease?
+        var streamed = Streamed()
+        var failures = 0
+        var deaths = 0
+        var failed: Lease?
+    }
+
+    /// What became of one input.
+    struct Fate: Equatable {
+        let turn: Int
+        /// The number of the input; 0 for one that could not be read.
+        let inputID: UInt64
+        let verdict: Outcome.Verdict
+    }
+
+    let timeline: Timeline
+    let secret: Secret
+    var state: ModelProgram.State
+    /// The tally after each turn; the first is that of turn 0.
+    var tallies: [Tally]
+    var time = Timestamp(microseconds: .min)
+    var starts = 0
+    /// When the newest start was, by its record and in virtual time.
+    var startTime = Timestamp(microseconds: 0)
+    var startInstant: Instant = 0
+    /// Its record.
+    var startTurn = 0
+
+    var open: [EffectID: Order] = [:]
+    var openByRoot: [Int: Int] = [:]
+    /// Open effects by their label, oldest first.
+    var labels: [Label: [EffectID]] = [:]
+    /// Every effect that was ever ordered, and its payload.
+    var ordered: [EffectID: [UInt8]] = [:]
+    var closed: Set<EffectID> = []
+    var dead: Set<EffectID> = []
+    var timerOracle = TimerOracle()
+    var outputs: [EmittedOutput] = []
+    /// By `CoverageEvent.rawValue`.
+    private(set) var coverage = [Int](repeating: 0, count: CoverageEvent.allCases.count)
+    /// Follow-ups that must come next.
+    var announced: [(message: [UInt8], of: Int)] = []
+
+    var fates: [SessionID: [Fate]] = [:]
+    var fateAt: [Int: Fate] = [:]
+    var expired: Set<SessionID> = []
+    /// Every lease that was seen to leave the store.
+    var assignments: [Lease: Assignment] = [:]
+    var assignmentsOf: [EffectID: [Lease]] = [:]
+    var workers: Set<WorkerID> = []
+    var inputIDs: Set<UInt64> = []
+    /// The newest turn of which anybody was told, and the newest input of each session.
+    var told = 0
+    var receipts: [SessionID: Int] = [:]
+    /// The newest record says that the store has stopped in order.
+    var endsDrained = false
+
+    /// Views that were asked for a moment ago.
+    private var views: [Int: [UInt8]] = [:]
+
+    init(timeline: Timeline, secret: Secret, viewBytes: Int) {
+        self.timeline = timeline
+        self.secret = secret
+        state = ModelProgram.State(tally: Tally(), viewBytes: viewBytes)
+        tallies = [Tally()]
+    }
+
+    var last: Int { tallies.count - 1 }
+
+    /// The session's end is in the journal.
+    func isOver(_ session: SessionID) -> Bool { expired.contains(session) }
+
+    func leases(of effect: EffectID) -> [Lease] { assignmentsOf[effect] ?? [] }
+
+    /// The view of a turn, as the store would encode it.
+    func view(at turn: Int) -> [UInt8] {
+        if let known = views[turn] { return known }
+        if views.count >= 64 { views.removeAll(keepingCapacity: true) }
+        let view = packed(ModelProgram.view(of: tallies[turn], viewBytes: state.viewBytes))
+        views[turn] = view
+        return view
+    }
+
+    var books: Books {
+        var books = Books()
+        books.starts = starts
+        books.open = open.sorted { $0.key < $1.key }.map {
+            Books.Effect(
+                id: $0.key, root: $0.value.root, failures: $0.value.failures, deaths: $0.value.deaths, place: $0.value.place)
+        }
+        books.subscriptions = timerOracle.activations.values.sorted { $0.id < $1.id }.map {
+            Books.Subscription(id: $0.id, due: $0.due.map { Timestamp(microseconds: $0) })
+        }
+        books.lastOutput = outputs.last?.id
+        books.dead = dead.sorted()
+        books.sessions = fates.filter { !isOver($0.key) }.mapValues(\.count)
+        books.endedSessions = expired
+        books.workers = workers
+        return books
+    }
+
+    // MARK: Taking turns
+
+    func apply(_ message: ModelProgram.Message, _ turn: Turn, root: Int) {
+        take(ModelProgram.update(&state, message, turn), of: turn, root: root)
+    }
+
+    /// A chain of turns is at its end, and the state says what it wants to hear of.
+    func listen(turn: Int, now: Timestamp) {
+        let ended = timerOracle.want(state.timers, turn: turn, now: now)
+        if ended > 0 { count(.stoppedListening) }
+    }
+
+    func count(_ event: CoverageEvent) { coverage[event.rawValue] += 1 }
+
+    /// What the clock of the store says, but for what it drifts.
+    func storeTime(at now: Instant) -> Timestamp { startTime + .microseconds(now - startInstant) }
+}

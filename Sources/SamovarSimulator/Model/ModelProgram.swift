@@ -1,0 +1,181 @@
+import MessagePack
+import SamovarCore
+
+/// The program of the simulated store. Every input carries a number that no other has, and the checksum of the state depends on each
+/// message, its turn, its time and its order: a message lost, repeated or taken out of turn is seen in every later view.
+enum ModelProgram: Program {
+    struct Seed: Portable {
+        /// How much a view weighs.
+        var viewBytes: Int
+    }
+
+    struct State: Portable {
+        var tally: Tally
+        var viewBytes: Int
+        /// What was ordered, by kind: a dictionary, so that its order must not matter.
+        var orders: [String: Int] = [:]
+        /// What the state wants to hear of, by its label.
+        var timers: [String: ArmedTimer] = [:]
+    }
+
+    enum Input: Portable {
+        case note(UInt64)
+        /// With so many follow-ups, the last of which orders an effect.
+        case chain(UInt64, links: Int)
+        case work(UInt64, Work, count: Int)
+        case refuse(UInt64)
+        case arm(UInt64, TimerSpec)
+        case disarm(UInt64, timer: Int)
+        /// Orders an effect with a label and a policy.
+        case runLabelled(UInt64, Work, LabelSpec)
+        /// Cancels what has a label.
+        case cancel(UInt64, labelSpec: Int)
+        case emit(UInt64)
+    }
+
+    enum Message: Portable {
+        case noted(UInt64)
+        case link(UInt64, rest: Int)
+        case ordered(UInt64, Work, count: Int)
+        /// The answer of an effect; `resultID` is of one execution and no other.
+        case answered(UInt64, resultID: UInt64)
+        case failed(UInt64, attempts: Int)
+        case armed(UInt64, TimerSpec)
+        case disarmed(UInt64, timer: Int)
+        case fired(UInt64, timer: Int)
+        case labelled(UInt64, Work, LabelSpec)
+        case cancelled(UInt64, labelSpec: Int)
+        case emitted(UInt64)
+        /// Streamed by an effect, item after item.
+        case streamed(UInt64, item: Int)
+    }
+
+    /// What other programs hear.
+    typealias Output = UInt64
+
+    /// What a worker is asked for.
+    struct Effect: Portable {
+        let inputID: UInt64
+        let work: Work
+        /// Of several that one turn orders; of one with a label, the code of its `LabelSpec`.
+        let part: Int
+    }
+
+    struct Refusal: Error & Portable {
+        let inputID: UInt64
+    }
+
+    struct ViewState: Portable {
+        let tally: Tally
+        let text: String
+    }
+
+    static var schema: Schema { Schema(name: "Model", version: 1) }
+
+    static func start(_ seed: Seed, _ turn: Turn) throws -> Next<ModelProgram> {
+        .state(State(tally: Tally(), viewBytes: seed.viewBytes), .then(.noted(1)).run(Effect(inputID: 1, work: .quick, part: 0)))
+    }
+
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) throws(Refusal) -> Message {
+        switch input {
+        case .note(let inputID): return .noted(inputID)
+        case .chain(let inputID, let links): return .link(inputID, rest: links)
+        case .work(let inputID, let work, let count): return .ordered(inputID, work, count: count)
+        case .refuse(let inputID): throw Refusal(inputID: inputID)
+        case .arm(let inputID, let timer): return .armed(inputID, timer)
+        case .disarm(let inputID, let timer): return .disarmed(inputID, timer: timer)
+        case .runLabelled(let inputID, let work, let labelSpec): return .labelled(inputID, work, labelSpec)
+        case .cancel(let inputID, let labelSpec): return .cancelled(inputID, labelSpec: labelSpec)
+        case .emit(let inputID): return .emitted(inputID)
+        }
+    }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<ModelProgram> {
+        state.tally.take(message, turn)
+        switch message {
+        case .noted, .failed, .streamed: return .none
+        case .answered(let inputID, _):
+            // Some answers end subscriptions: one, or all that wait for the end of the store.
+            if inputID % 8 == 3 { state.timers[name(Int(inputID / 8 % UInt64(TimerSpec.places)))] = nil }
+            if inputID % 4 == 1 { state.timers = state.timers.filter { $0.value.timer.kind != .draining } }
+            return .none
+        case .link(let inputID, let rest):
+            return rest > 0 ? .then(.link(inputID, rest: rest - 1)) : order(Effect(inputID: inputID, work: .quick, part: 0))
+        case .ordered(let inputID, let work, let count):
+            state.orders[work.rawValue, default: 0] += count
+            return .batch((0..<count).map { order(Effect(inputID: inputID, work: work, part: $0)) })
+        case .armed(let inputID, let timer):
+            state.timers[name(timer.place)] = ArmedTimer(timer, inputID: inputID, now: turn.now)
+            return .none
+        case .disarmed(_, let timer):
+            state.timers[name(timer)] = nil
+            return .none
+        case .fired(let inputID, let timer): return fire(&state, inputID, timer)
+        case .labelled(let inputID, let work, let labelSpec):
+            return order(Effect(inputID: inputID, work: work, part: labelSpec.code), id: labelSpec.label, policy: labelSpec.policy)
+        case .cancelled(let inputID, let labelSpec): return .cancel(LabelSpec.label(labelSpec)).emit(inputID)
+        case .emitted(let inputID): return .emit(inputID).emit(inputID &+ 1)
+        }
+    }
+
+    /// A timer that fired. One that fires at a single time is disarmed by half of its firings.
+    private static func fire(_ state: inout State, _ inputID: UInt64, _ place: Int) -> Command<ModelProgram> {
+        guard let armed = state.timers[name(place)] else { return .none }
+        state.timers[name(place)]?.count += 1
+        if armed.timer.kind == .at, inputID % 2 == 0 { state.timers[name(place)] = nil }
+        guard armed.timer.isWorking else { return armed.count % 4 == 0 ? .emit(inputID) : .none }
+        return order(Effect(inputID: inputID, work: .quick, part: 0), id: Label("timer \(place)"), policy: .latest)
+    }
+
+    private static func order(_ effect: Effect, id: Label? = nil, policy: Policy = .all) -> Command<ModelProgram> {
+        .run(
+            effect, id: id, queue: effect.work.queue, policy: policy, retry: effect.work.retry, timeout: effect.timeout,
+            delay: effect.work.delay)
+    }
+
+    static func name(_ place: Int) -> String { "timer \(place)" }
+
+    static func subscriptions(_ state: State) -> [Subscription<ModelProgram>] {
+        state.timers.isEmpty ? [] : state.timers.sorted { $0.key < $1.key }.map { $0.value.subscription(id: Label($0.key)) }
+    }
+
+    static func view(_ state: State) -> ViewState { view(of: state.tally, viewBytes: state.viewBytes) }
+
+    /// A view depends on the tally alone, so that a checker that keeps the tally of each turn knows each view.
+    static func view(of tally: Tally, viewBytes: Int) -> ViewState {
+        let letter = UInt8(97 + tally.checksum % 26)
+        return ViewState(tally: tally, text: String(decoding: [UInt8](repeating: letter, count: viewBytes), as: UTF8.self))
+    }
+
+    static func failed(_ effect: Effect, _ failure: Failure) -> Message? {
+        effect.work == .doomed ? nil : .failed(effect.inputID, attempts: failure.attempts)
+    }
+}
+
+/// What the messages so far came to.
+struct Tally: Portable, BitwiseCopyable {
+    var messages = 0
+    var checksum: UInt64 = 0
+
+    mutating func take(_ message: ModelProgram.Message, _ turn: Turn) {
+        messages += 1
+        var random = turn.random("flour")
+        var hash = KeyedHash(Secret(high: checksum, low: random.next()))
+        hash.combine(turn.number)
+        hash.combine(UInt64(bitPattern: turn.now.microseconds))
+        switch message {
+        case .noted(let inputID): hash.combine(inputID)
+        case .link(let inputID, let rest): hash.combine(inputID &+ UInt64(rest))
+        case .ordered(let inputID, _, let count): hash.combine(inputID &* UInt64(count + 1))
+        case .answered(let inputID, let resultID): hash.combine(inputID ^ resultID)
+        case .failed(let inputID, let attempts): hash.combine(inputID &- UInt64(attempts))
+        case .armed(let inputID, let timer): hash.combine(inputID ^ timer.code)
+        case .disarmed(let inputID, let timer), .fired(let inputID, let timer): hash.combine(inputID &* UInt64(timer + 2))
+        case .labelled(let inputID, _, let labelSpec): hash.combine(inputID &- UInt64(labelSpec.code))
+        case .cancelled(let inputID, let labelSpec): hash.combine(inputID &+ UInt64(labelSpec) << 32)
+        case .emitted(let inputID): hash.combine(~inputID)
+        case .streamed(let inputID, let item): hash.combine(inputID &+ UInt64(item) << 40)
+        }
+        checksum = hash.finish()
+    }
+}

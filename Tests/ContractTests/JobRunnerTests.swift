@@ -1,0 +1,179 @@
+import SamovarCore
+import SamovarProtocol
+import Synchronization
+import Testing
+
+@testable import SamovarHost
+
+@Suite struct SlotTests {
+    /// A slot with its context and its machine, whose store is played by a test.
+    struct Workplace {
+        static let home = Timeline(high: 1, low: 1)
+        static let other = Timeline(high: 2, low: 2)
+
+        let coordinator: WorkerCoordinator
+        let slot: JobRunner
+
+        init() throws {
+            let offer = WorkerOffer(id: WorkerID(high: 7, low: 7), slots: 1, queues: [.default])
+            let settings = WorkerMachine.Settings(connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
+            coordinator = try WorkerCoordinator(
+                WorkerMachine(offer, schema: nil, readAhead: 8, settings: settings, random: Random(seed: 1)), slots: 1)
+            slot = JobRunner(0, of: coordinator)
+        }
+
+        /// A store of this timeline comes, and has these tasks.
+        func connect(_ timeline: Timeline = Self.home, tasks: [Int]) {
+            _ = coordinator.look(now: coordinator.now(), isBroken: true)
+            _ = coordinator.look(now: coordinator.now(), isBroken: false)
+            receive(.welcome(Welcome(schema: Schema(name: "x", version: 1), head: 9, silence: .seconds(6))), of: timeline)
+            receive(.task(tasks.map(SlotTests.task), number: tasks.count), of: timeline)
+        }
+
+        /// What the loop does with a frame. Returns the results that it sends.
+        @discardableResult
+        func receive(_ frame: Frame, of timeline: Timeline = Self.home) -> [Envelope] {
+            coordinator.enter { $0.received(Envelope(frame, timeline: timeline), now: coordinator.now()) }
+            return look()
+        }
+
+        @discardableResult
+        func look() -> [Envelope] {
+            var results: [Envelope] = []
+            for action in coordinator.look(now: coordinator.now(), isBroken: false) {
+                switch action {
+                case .start(let task, let timeline): if coordinator.assign(task) != nil { slot.give(task, in: timeline) }
+                case .cancel(let lease): slot.cancel(lease)
+                case .send(let envelope): if envelope.kind == .result { results.append(envelope) }
+                default: break
+                }
+            }
+            return results
+        }
+    }
+
+    static func lease(_ number: Int) -> Lease { Lease(start: 1, counter: number) }
+
+    static func task(_ number: Int) -> JobTask {
+        JobTask(effect: EffectID(turn: number, ordinal: 0), lease: lease(number), token: 0, attempt: 1, payload: [])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `A job that is cancelled before it begins is told to stop, and the next one is not`() async throws {
+        let work = try Workplace()
+        let cancellations = Mutex<[Bool]>([])
+        work.connect(tasks: [1, 2])
+        work.receive(.cancel([Self.lease(1)]))
+        await work.slot.run(on: SlotExecutor(0)) { slot in
+            guard var context = await slot.nextJob() else { return }
+            let isFirst = context.job.lease == Self.lease(1)
+            // A job that waits ends when it is told to.
+            if isFirst { while (try? await Task.sleep(for: .milliseconds(1))) != nil {} } else { slot.close() }
+            cancellations.withLock { $0.append(Task.isCancelled) }
+            // Another task runs the next job.
+            let end = slot.ended(&context, message: nil)
+            #expect(end == (isFirst ? .interrupted : .idle))
+        }
+        #expect(cancellations.withLock { $0 } == [true, false])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `A job that is cancelled while its slot is between two tasks is told to stop`() async throws {
+        let work = try Workplace()
+        let stopped = Mutex<[Lease]>([])
+        work.connect(tasks: [1, 2, 3])
+        work.receive(.cancel([Self.lease(1)]))
+        await work.slot.run(on: SlotExecutor(0)) { slot in
+            guard var context = await slot.nextJob() else { return }
+            let lease = context.job.lease
+            if lease != Self.lease(3) { while (try? await Task.sleep(for: .milliseconds(1))) != nil {} } else { slot.close() }
+            if Task.isCancelled { stopped.withLock { $0.append(lease) } }
+            _ = slot.ended(&context, message: nil)
+            if lease == Self.lease(1) { work.receive(.cancel([Self.lease(2)])) }
+        }
+        #expect(stopped.withLock { $0 } == [Self.lease(1), Self.lease(2)])
+    }
+
+    @Test func `A job is not told to stop because one of another timeline with its lease was`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1, 2])
+        var context = try #require(await work.slot.nextJob())
+        work.slot.cancel(Self.lease(1))
+        var end = work.slot.ended(&context, message: nil)
+        #expect(end == .interrupted, "it was told to stop, and so no other runs in its task")
+        context = try #require(await work.slot.nextJob())
+        work.slot.cancel(Self.lease(1))
+        #expect(context.job.lease == Self.lease(2))
+        end = work.slot.ended(&context, message: nil)
+        #expect(end == .idle)
+        work.slot.cancel(Self.lease(1))
+        work.connect(Workplace.other, tasks: [1])
+        context = try #require(await work.slot.nextJob())
+        #expect(context.job.lease == Self.lease(1) && context.job.timeline == Workplace.other)
+        end = work.slot.ended(&context, message: nil)
+        #expect(end == .idle, "this other job with the lease of the first one was not told to stop")
+    }
+
+    @Test func `A context is used again only if nothing has kept it, and nothing was said`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1, 2, 3, 4])
+        var context = try #require(await work.slot.nextJob())
+        let first = ObjectIdentifier(context)
+        _ = work.slot.ended(&context, message: nil)
+        #expect(ObjectIdentifier(context) == first && context.job.lease == Self.lease(2))
+        let kept = context
+        _ = work.slot.ended(&context, message: nil)
+        #expect(context !== kept && context.job.lease == Self.lease(3) && kept.job.lease == Self.lease(2))
+        kept.collect([2])
+        await #expect(throws: StreamError.ended) { try await kept.stream([2], checkpoint: nil) }
+        var isFree = JobContext.isFree(&context)
+        #expect(isFree, "what is left of an ended job does not speak for another")
+        context.collect([3])
+        _ = work.slot.ended(&context, message: nil)
+        isFree = JobContext.isFree(&context)
+        #expect(isFree && context.job.lease == Self.lease(4))
+    }
+
+    @Test func `What a job has sent comes before its last message, and nothing of it with a failure`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1, 2, 3, 4])
+        var context = try #require(await work.slot.nextJob())
+        context.collect([1])
+        context.collect([2])
+        _ = [3].withUnsafeBytes { work.slot.ended(&context, message: UnsafeRawBufferPointer(rebasing: $0[..<1])) }
+        context.collect([4])
+        _ = work.slot.ended(&context, message: nil)
+        context.collect([5])
+        _ = work.slot.ended(&context, .failed(.threw, "no", permanent: false))
+        _ = work.slot.ended(&context, message: nil)
+        let answers: [JobResult.Answer] = [
+            .done([[1], [2], [3]]), .done([[4]]), .failed(.threw, "no", permanent: false), .done([]),
+        ]
+        let results = zip(1..., answers).map {
+            JobResult(effect: EffectID(turn: $0, ordinal: 0), lease: Self.lease($0), token: 0, answer: $1)
+        }
+        #expect(work.look() == [Envelope(.result(JobResults(results), credit: 13), timeline: Workplace.home)])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `What the store has of a stream makes room for more`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1])
+        let context = try #require(await work.slot.nextJob())
+        for _ in 0..<StreamWindow.limit { try await context.stream([1], checkpoint: nil) }
+        work.coordinator.acknowledged(StreamMark(lease: Self.lease(1), index: 1))
+        try await context.stream([1], checkpoint: nil)
+    }
+
+    @Test func `What a short lock guards is changed by one thread at a time`() async {
+        let lock = ShortLock([0])
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<10_000 { lock.withLock { $0.append($0.removeLast() + 1) } }
+                }
+            }
+        }
+        #expect(lock.withLock { $0 } == [80_000])
+    }
+}

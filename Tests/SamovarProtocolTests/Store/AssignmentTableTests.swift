@@ -1,0 +1,62 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// Who has what, and in which order it was given.
+@Suite struct AssignmentTableTests {
+    let now = Timestamp(microseconds: 0)
+
+    private func workerState(_ number: UInt64) -> Dispatcher.WorkerState {
+        Dispatcher.WorkerState(
+            WorkerID(high: 0, low: number), route: Route(listener: .work, id: [UInt8(number)]), heard: now)
+    }
+
+    private func give(_ turn: Int, to workerState: Dispatcher.WorkerState, _ places: inout AssignmentTable) throws {
+        let effect = OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, payload: [], now: now)
+        let inserted = places.insert(effect.id, since: now)
+        let number = try #require(inserted)
+        places.give(effect, at: number, to: workerState, lease: Lease(start: 1, counter: turn), token: 0)
+    }
+
+    private func turns(of workerState: Dispatcher.WorkerState, _ places: AssignmentTable) -> [Int] {
+        places.effects(of: workerState).map(\.turn)
+    }
+
+    @Test func `A worker's effects are in the order in which it was given them, whichever end first`() throws {
+        var places = AssignmentTable()
+        let (one, other) = (workerState(1), workerState(2))
+        for turn in [5, 3, 9, 1, 7] { try give(turn, to: turn == 9 ? other : one, &places) }
+        #expect(turns(of: one, places) == [5, 3, 1, 7])
+        #expect(turns(of: other, places) == [9])
+
+        for (ended, left) in [(3, [5, 1, 7]), (7, [5, 1]), (5, [1]), (1, [])] {
+            let row = places.remove(EffectID(turn: ended, ordinal: 0))
+            #expect(row?.workerState === one)
+            #expect(turns(of: one, places) == left)
+        }
+        #expect(turns(of: other, places) == [9])
+    }
+
+    @Test func `A row that is free is used again, and belongs to its new effect alone`() throws {
+        var places = AssignmentTable()
+        let (one, other) = (workerState(1), workerState(2))
+        for turn in 1...3 { try give(turn, to: one, &places) }
+        _ = places.remove(EffectID(turn: 2, ordinal: 0))
+        try give(4, to: other, &places)
+        try give(5, to: one, &places)
+        #expect(turns(of: one, places) == [1, 3, 5])
+        #expect(turns(of: other, places) == [4])
+        #expect(places.count == 4)
+    }
+
+    @Test func `An effect has one row, however often it comes to wait`() throws {
+        var places = AssignmentTable()
+        try give(1, to: workerState(1), &places)
+        let again = places.insert(EffectID(turn: 1, ordinal: 0), since: now)
+        #expect(again == nil)
+        #expect(places.count == 1)
+        let number = try #require(places.number(of: EffectID(turn: 1, ordinal: 0)))
+        #expect(places[number].lease == Lease(start: 1, counter: 1))
+    }
+}

@@ -1,0 +1,35 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// When a view is due, and whether it is another one.
+@Suite struct ViewPublisherTests {
+    private let settings = StoreSettings()
+
+    @Test func `The first view is due at once, and the next after the interval or what the last one cost`() {
+        var views = ViewPublisher()
+        #expect(views.dueTime(head: 0, settings: settings) == nil, "there is no turn to show")
+        #expect(views.isDue(head: 1, now: Timestamp(microseconds: .min), settings: settings))
+        #expect(views.take([1], turn: 1, now: at(1)) == true)
+        #expect(views.isCurrent(head: 1) && !views.isCurrent(head: 2) && !views.isDue(head: 1, now: at(99), settings: settings))
+        #expect(views.dueTime(head: 2, settings: settings) == at(1) + settings.viewInterval)
+        #expect(views.isDue(head: 2, now: at(1) + .milliseconds(33), settings: settings))
+        #expect(!views.isDue(head: 2, now: at(1) + .microseconds(32_999), settings: settings))
+        views.note(cost: .milliseconds(5))
+        #expect(views.dueTime(head: 2, settings: settings) == at(1) + .milliseconds(100))
+        views.note(cost: .seconds(-5))
+        #expect(views.dueTime(head: 2, settings: settings) == at(1) + .milliseconds(33), "a clock that was set back costs nothing")
+    }
+
+    @Test func `A view like the last one is looked at and not published, but for the first`() {
+        var views = ViewPublisher()
+        #expect(views.take([], turn: 1, now: at(1)) == true, "it has no bytes, and neither has none")
+        #expect(views.take([], turn: 2, now: at(2)) == false)
+        #expect(views.published == 1 && views.isCurrent(head: 2))
+        #expect(views.take([1], turn: 3, now: at(3)) == true)
+        #expect(views.take([1], turn: 4, now: at(4)) == false)
+        #expect(views.take([], turn: 5, now: at(5)) == true)
+        #expect(views.published == 5)
+    }
+}
