@@ -97,7 +97,7 @@ extension Findings {
 
     private static func records(_ executable: String, _ arguments: [String], _ scratch: Scratch) async throws -> [Data] {
         let child = try Child(executable, arguments, in: scratch)
-        guard try await child.wait(within: .seconds(60)) == .exited(0) else { throw Unreadable(what: child.errors) }
+        guard try await child.wait() == .exited(0) else { throw Unreadable(what: child.errors) }
         return child.outputBytes.split(separator: 0).map { Data($0) }
     }
 }

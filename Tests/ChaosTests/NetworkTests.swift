@@ -26,7 +26,7 @@ struct NetworkTests {
         shape.endpoint = "tcp://127.0.0.1:\(PrivateNetwork.port)"
         shape.starter = network.starter
         let cluster = try await Cluster(shape, in: scratch)
-        try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
+        try await eventually("the first views are seen") { cluster.views(of: "s0") > 2 }
         return cluster
     }
 
@@ -40,7 +40,7 @@ struct NetworkTests {
         #expect(cluster.answers == answers, "\(cut)")
         if cut != .toStore { #expect(cluster.views(of: "s0") == views, "\(cut)") }
         try await network.set(.none)
-        try await eventually("answers come again after a cut \(cut) of \(seconds) s", within: .seconds(30)) {
+        try await eventually("answers come again after a cut \(cut) of \(seconds) s") {
             cluster.answers > answers + 20
         }
     }

@@ -8,7 +8,7 @@ import Testing
 struct PauseTests {
     private func running(_ shape: Cluster.Shape) async throws -> Cluster {
         let cluster = try await Cluster(shape, in: Scratch())
-        try await eventually("the first views are seen", within: .seconds(60)) {
+        try await eventually("the first views are seen") {
             cluster.views(of: "s0") > 2
         }
         return cluster
@@ -28,7 +28,7 @@ struct PauseTests {
     /// Waits until so many further views are published.
     private func published(_ count: Int, _ cluster: Cluster) async throws {
         let views = try await cluster.counter("views")
-        try await eventually("\(count) views are published", within: .seconds(60)) {
+        try await eventually("\(count) views are published") {
             try await cluster.counter("views") - views >= count
         }
     }
@@ -48,7 +48,7 @@ struct PauseTests {
             let store = try #require(cluster.processes(.store).first)
             let seen = cluster.views(of: "s0")
             try await pause(store, for: .seconds(seconds))
-            try await eventually("views come again after \(seconds) s", within: .seconds(30)) { cluster.views(of: "s0") > seen + 2 }
+            try await eventually("views come again after \(seconds) s") { cluster.views(of: "s0") > seen + 2 }
         }
         try await judge(cluster)
     }
@@ -72,7 +72,7 @@ struct PauseTests {
             let worker = try #require(cluster.processes(.worker).randomElement())
             let dead = try await cluster.counter("deadWorkers")
             #expect(worker.send(SIGSTOP))
-            try await eventually("the store gives the worker up", within: .seconds(30)) {
+            try await eventually("the store gives the worker up") {
                 try await cluster.counter("deadWorkers") > dead
             }
             // Its jobs are done by others meanwhile; then it answers, too.

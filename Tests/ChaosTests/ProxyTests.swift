@@ -66,7 +66,7 @@ struct ProxyTests {
             ["splice", "--listen", "\(detour)", "--to", "\(port)", "--mode", "storm", "--seed", "\(seed)"], in: scratch)
         try await eventually("the proxy listens") { splice.output.contains("passing") }
         let cluster = try await Cluster(shape, in: scratch)
-        try await eventually("fifty connections were reset", within: .seconds(60)) { splice.output.contains("reset 50\n") }
+        try await eventually("fifty connections were reset") { splice.output.contains("reset 50\n") }
         if ChaosSettings.isLong { try await Task.sleep(for: .seconds(60)) }
         splice.send(SIGTERM)
         try await judge(cluster, "seed \(seed)")
@@ -97,17 +97,17 @@ struct ProxyTests {
         var shape = Cluster.Shape()
         (shape.workers, shape.clients, shape.subscribers, shape.lanes) = (1, 1, 1, 2)
         let cluster = try await Cluster(shape, in: scratch)
-        try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
+        try await eventually("the first views are seen") { cluster.views(of: "s0") > 2 }
         let peers = try cluster.start([
             "churn", "--endpoint", cluster.endpoint, "--data", cluster.data, "--count", "200", "--listeners", "front,work",
             "--hold",
             "60",
         ])
-        try await eventually("all are connected", within: .seconds(30)) { peers.output.contains("connected") }
+        try await eventually("all are connected") { peers.output.contains("connected") }
         try await eventually("the store has met them") { try await cluster.number("clients") > 50 }
         let seen = cluster.views(of: "s0")
         // The silence of this store is 3 s.
-        try await eventually("the store has given them up", within: .seconds(30)) {
+        try await eventually("the store has given them up") {
             let workers = try await cluster.status()?["workers"] as? [Any]
             return try await cluster.number("clients") <= 4 && workers?.count == 1
         }

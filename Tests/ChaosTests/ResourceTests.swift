@@ -12,7 +12,7 @@ struct ResourceTests {
 
     private func running(_ shape: Cluster.Shape) async throws -> Cluster {
         let cluster = try await Cluster(shape, in: scratch)
-        try await eventually("the first views are seen", within: .seconds(60)) { cluster.views(of: "s0") > 2 }
+        try await eventually("the first views are seen") { cluster.views(of: "s0") > 2 }
         return cluster
     }
 
@@ -61,7 +61,7 @@ struct ResourceTests {
 
     /// Waits until the store has given up all that are gone.
     private func forgotten(_ cluster: Cluster) async throws {
-        try await eventually("the store has given up who is gone", within: .seconds(60)) {
+        try await eventually("the store has given up who is gone") {
             let workers = try await cluster.status()?["workers"] as? [Any]
             return try await cluster.number("clients") <= 3 && workers?.count == 1
         }
@@ -99,14 +99,14 @@ struct ResourceTests {
             guard let line = crowd.output.split(separator: "\n").last else { return nil }
             return try JSONDecoder().decode(CrowdReport.self, from: Data(line.utf8))
         }
-        try await eventually("all subscribers show something", within: .seconds(60)) {
+        try await eventually("all subscribers show something") {
             try report().map { $0.members == count && $0.showing > count / 2 } ?? false
         }
         let seen = cluster.views(of: "s0")
-        try await eventually("load goes on meanwhile", within: .seconds(30)) { cluster.views(of: "s0") > seen + 50 }
+        try await eventually("load goes on meanwhile") { cluster.views(of: "s0") > seen + 50 }
         try await cluster.rest()
         let live = try await cluster.liveView()
-        try await eventually("all \(count) show the head", within: .seconds(60)) {
+        try await eventually("all \(count) show the head") {
             try report().map { $0.showing == count && $0.view == live } ?? false
         }
         crowd.send(SIGKILL)

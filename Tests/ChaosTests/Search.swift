@@ -26,7 +26,7 @@ struct Search {
     /// Compares what the journal says with `find` and `sha256sum`.
     func expectOracle(note: String) async throws {
         let replay = try Child(Executable.dupes, ["replay", "--state", "--format", "json", "--data", data], in: scratch)
-        #expect(try await replay.wait(within: .seconds(60)) == .exited(0), "\(note): \(replay.errors)")
+        #expect(try await replay.wait() == .exited(0), "\(note): \(replay.errors)")
         let found = try Findings(state: replay.output)
         let expected = try await Findings.oracle(root, in: scratch)
         #expect(found.isDone, "\(note)")

@@ -40,7 +40,7 @@ import Testing
     func `Without a store a command ends by itself and names the endpoint`(_ command: [String]) async throws {
         let scratch = try Scratch()
         let child = try Child(Executable.counter, command + ["--data", scratch.folder("none")], in: scratch)
-        #expect(try await child.wait(within: .seconds(60)) == .exited(69))
+        #expect(try await child.wait() == .exited(69))
         #expect(child.errors.contains("no store answers at ipc://\(scratch.folder("run"))/"), "\(child.errors)")
         #expect(child.errors.contains(", for 3 s now; is it running?"), "\(child.errors)")
     }
@@ -53,7 +53,7 @@ import Testing
         }
         let patient = try start("60s")
         let child = try start("400ms")
-        #expect(try await child.wait(within: .seconds(60)) == .exited(69))
+        #expect(try await child.wait() == .exited(69))
         #expect(patient.end == nil, "who waits longer was started before it")
         #expect(child.errors.contains(", for 400 ms now; is it running?"), "\(child.errors)")
     }

@@ -26,7 +26,7 @@ import Testing
         let child = try Child(
             Self.turnstile, ["send", #"{"pass":{"name":"\#(name)"}}"#, "--wait", "settled", "--timeout", "40s", "--data", data],
             in: scratch)
-        try await child.wait(within: .seconds(45))
+        try await child.wait()
         return child
     }
 

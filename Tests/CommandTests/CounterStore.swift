@@ -34,7 +34,7 @@ final class CounterStore: Sendable {
     /// Runs a command on this store to its end.
     func run(_ arguments: String..., input: String = "") async throws -> Child {
         let child = try start(arguments, input: input)
-        try await child.wait(within: .seconds(45))
+        try await child.wait()
         return child
     }
 

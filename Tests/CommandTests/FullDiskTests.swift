@@ -18,13 +18,13 @@ struct FullDiskTests {
         // The others may have been quick. With an outbox it takes its inputs, whether the store welcomes it now or later.
         let outbox = scratch.folder("late.outbox")
         clients.append(try store.start(["send", "-", "--timeout", "60s", "--outbox", outbox], input: input))
-        try await eventually("the disk is full", within: .seconds(40)) {
+        try await eventually("the disk is full") {
             try await store.run("status", "--json").output.contains(#""phase":"disk full""#)
         }
         let taken = try await store.status("turn")
         let begun = ContinuousClock.now
         let status = try await store.run("status")
-        #expect(ContinuousClock.now - begun < .seconds(2), "at once, for the gate is closed")
+        #expect(ContinuousClock.now - begun < .seconds(5), "at once, not when there is space again")
         #expect(status.output.contains("diskFullSince"), "\(status.output)")
         let durability = try await store.run("status", "--json").json["durability"] as? String
         #expect(durability == "process: the data folder is on a file system in memory, so nothing outlives the machine")
@@ -33,7 +33,7 @@ struct FullDiskTests {
         let effects = try await store.run("effects")
         #expect(effects.end == .exited(65) && effects.errors.contains("the disk of the store is full"), "\(effects.errors)")
         // Longer than the silence after which a subscriber takes its store for dead.
-        try await eventually("five seconds have passed", within: .seconds(20)) {
+        try await eventually("five seconds have passed") {
             try await store.status("diskFullSeconds") >= 5
         }
         #expect(!monitor.errors.contains("no sign of the store"), "\(monitor.errors)")
@@ -42,7 +42,7 @@ struct FullDiskTests {
 
         try disk.free()
         for client in clients {
-            #expect(try await client.wait(within: .seconds(60)) == .exited(0), "\(client.errors)")
+            #expect(try await client.wait() == .exited(0), "\(client.errors)")
             #expect(client.output.split(separator: "\n").count == 300)
         }
         #expect(try await store.run("view").output.contains(#""sync":"900""#))
@@ -69,7 +69,7 @@ struct FullSnapshotDiskTests {
         #expect(try await store.status("starts") == 1)
 
         try disk.free()
-        try await eventually("it is tried again, and kept", within: .seconds(20)) {
+        try await eventually("it is tried again, and kept") {
             try await store.increment(40)
             return try !disk.names.isEmpty
         }

@@ -72,7 +72,7 @@ import ZeroMQ
             try subscriber.subscribe(Array(text.utf8) + [0])
         }
         try subscriber.connect("ipc://\(try store.sockets)/view")
-        try await eventually("the store has had enough", within: .seconds(30)) {
+        try await eventually("the store has had enough") {
             // A socket subscribes in one of its calls, once it is connected; what is published lets the store hear of topics.
             _ = try subscriber.receive()
             _ = try await store.increment(20)
@@ -80,7 +80,7 @@ import ZeroMQ
         }
         #expect(try residentKibibytes(of: process.id) < before + 32 << 10)
         let turn = try await store.increment(1)
-        try await eventually("the monitor is back and sees what comes", within: .seconds(10)) {
+        try await eventually("the monitor is back and sees what comes") {
             // The goodbye of whoever has sent is a turn, too.
             let last = monitor.output.split(separator: "\n").last?.dropFirst(#"{"turn":"#.count).prefix { $0.isNumber }
             return last.flatMap { Int($0) }.map { $0 >= turn } ?? false

@@ -45,7 +45,7 @@ import Testing
         let load = try load(
             "--data", store.data, "--rate", "200", "--duration", "1s", "--input", "increment", in: store.scratch,
             executable: Executable.samovar)
-        #expect(try await load.wait(within: .seconds(60)) == .exited(0), "\(load.errors)")
+        #expect(try await load.wait() == .exited(0), "\(load.errors)")
         #expect(load.output.contains("lost 0, duplicated 0, out of order 0; by the journal"), "\(load.output)")
         #expect(try await store.run("view").output.contains(#""sync":"200""#))
     }
@@ -58,19 +58,19 @@ import Testing
             "--json", in: scratch)
         try await eventually("it waits") { FileManager.default.fileExists(atPath: scratch.folder("meeting")) }
         let agent = try self.load("--agent", "--join", meeting, in: scratch, executable: Executable.samovar)
-        #expect(try await load.wait(within: .seconds(60)) == .exited(0), "\(load.errors)")
-        #expect(try await agent.wait(within: .seconds(10)) == .exited(0), "\(agent.errors)")
+        #expect(try await load.wait() == .exited(0), "\(load.errors)")
+        #expect(try await agent.wait() == .exited(0), "\(agent.errors)")
         #expect(try #require(load.json["inputs"] as? [String: Any])["applied"] as? Int == 100)
     }
 
     @Test func `An agent that dies is told, and is no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "60s", "--processes", "2", in: scratch)
-        try await eventually("it runs", within: .seconds(30)) { load.errors.contains("applied") }
+        try await eventually("it runs") { load.errors.contains("applied") }
         let agent = try #require(
             ProcessTable.all(naming: "--agent").first { $0.parent == load.id && $0.arguments.contains("agent 2") })
         agent.send(SIGKILL)
-        #expect(try await load.wait(within: .seconds(45)) == .exited(70), "\(load.errors)")
+        #expect(try await load.wait() == .exited(70), "\(load.errors)")
         #expect(load.errors.contains("agent 2 is missing: its process ended (signal 9)"), "\(load.errors)")
         #expect(load.output.contains("problem: agent 2 is missing"), "\(load.output)")
         #expect(load.output.contains("send → applied"))
@@ -79,17 +79,17 @@ import Testing
     @Test func `Control-C ends it in order, with what was seen so far`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "600s", in: scratch)
-        try await eventually("it runs", within: .seconds(30)) { load.errors.contains("applied") }
+        try await eventually("it runs") { load.errors.contains("applied") }
         load.send(SIGINT)
         // Long before its drain of 30 s: there is nothing to wait for.
-        #expect(try await load.wait(within: .seconds(20)) == .exited(70), "\(load.errors)")
+        #expect(try await load.wait() == .exited(70), "\(load.errors)")
         #expect(load.output.contains("problem: interrupted after") && load.output.contains("lost 0"), "\(load.output)")
     }
 
     @Test func `Inputs that the program cannot read are no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "50", "--duration", "500ms", "--input", "nonsense", in: scratch)
-        #expect(try await load.wait(within: .seconds(45)) == .exited(70), "\(load.errors)")
+        #expect(try await load.wait() == .exited(70), "\(load.errors)")
         #expect(load.output.contains("no input was applied, so nothing was tested"), "\(load.output)")
         #expect(load.output.contains("nonsense"), "\(load.output)")
     }
@@ -108,7 +108,7 @@ import Testing
         ]
         for mistake in mistakes {
             let child = try Child(Executable.counter, ["load"] + mistake.arguments, in: scratch)
-            #expect(try await child.wait(within: .seconds(20)) == .exited(mistake.code), "\(mistake.arguments): \(child.errors)")
+            #expect(try await child.wait() == .exited(mistake.code), "\(mistake.arguments): \(child.errors)")
             #expect(child.errors.contains(mistake.text), "\(mistake.arguments): \(child.errors)")
         }
     }

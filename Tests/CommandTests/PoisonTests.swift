@@ -14,9 +14,9 @@ import Testing
             ["send", "-"], input: (1...400).map { _ in #"{"add":{"amount":10}}"# }.joined(separator: "\n"))
         try await eventually("the other client is at work") { !beside.output.isEmpty }
         let bad = try store.start(["send", poison])
-        _ = try await bad.wait(within: .seconds(20))
+        _ = try await bad.wait()
         check(bad)
-        #expect(try await beside.wait(within: .seconds(20)) == .exited(0), "\(beside.errors)")
+        #expect(try await beside.wait() == .exited(0), "\(beside.errors)")
         #expect(try await store.run("send", #"{"add":{"amount":1000}}"#).end == .exited(0))
         #expect(try await store.run("view").output.contains(#""total":5001"#))
         #expect(store.up.end == nil)
@@ -37,7 +37,7 @@ import Testing
     @Test func `The journal with a quarantined input replays to the same state`() async throws {
         let store = try await Self.meet("trap") { _ in }
         store.up.send(SIGINT)
-        #expect(try await store.up.wait(within: .seconds(10)) == .exited(0))
+        #expect(try await store.up.wait() == .exited(0))
         #expect(try await store.run("replay", "--state").output.contains(#""total":5001"#))
     }
 
@@ -57,7 +57,7 @@ import Testing
         #expect((dead["failure"] as? String)?.contains("quarantined") == true && list["open"] == nil)
         #expect(try await store.run("effects", "--drop", "999999/0").errors.contains("effect 999999/0 is neither open nor dead"))
         #expect(try await store.run("effects", "--requeue", name).output == "requeued \(name)\n")
-        try await eventually("it is dead again", within: .seconds(20)) {
+        try await eventually("it is dead again") {
             try await store.run("status", "--json").output.contains(#""deadEffects":1"#)
         }
         #expect(try await store.run("effects", "--drop", "--all").output == "dropped \(name)\n")
@@ -72,7 +72,7 @@ import Testing
         let works = (1...12).map { #"{"work":{"name":"\#($0)"}}"# }.joined(separator: "\n")
         let beside = try await store.run("send", "-", "--wait", "settled", input: works)
         #expect(beside.end == .exited(0), "\(beside.errors)")
-        #expect(try await bad.wait(within: .seconds(20)) == .exited(70))
+        #expect(try await bad.wait() == .exited(70))
         #expect(bad.errors.contains("killed its workers after 3 attempts: exit code 9"), "\(bad.errors)")
         #expect(try await store.status("deadWorkers") == 3)
         #expect(try await store.status("openEffects") == 0)
@@ -93,7 +93,7 @@ import Testing
     @Test func `A view that traps is given up, and the store goes on`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         #expect(try await store.run("send", "blind").end == .exited(0))
-        try await eventually("views are off", within: .seconds(20)) {
+        try await eventually("views are off") {
             try await store.run("status", "--json").output.contains(#""views":"off: the store ended 3 times"#)
         }
         #expect(try await store.run("send", #"{"add":{"amount":5}}"#).end == .exited(0))
@@ -114,24 +114,24 @@ import Testing
         }
         let again = try Child(
             Executable.trapProgram, ["up", "--data", first.data], in: scratch, variables: ["TRAP_AT_13": "1"])
-        #expect(try await again.wait(within: .seconds(20)) == .exited(70), "\(again.errors)")
+        #expect(try await again.wait() == .exited(70), "\(again.errors)")
         #expect(again.errors.contains("turn \(turn): the program ended the store when it replayed this turn"), "\(again.errors)")
         // The build that can replay it goes on.
         let mended = try Child(Executable.trapProgram, ["up", "--until-idle", "--data", first.data], in: scratch)
-        #expect(try await mended.wait(within: .seconds(20)) == .exited(0), "\(mended.errors)")
+        #expect(try await mended.wait() == .exited(0), "\(mended.errors)")
     }
 
     @Test func `A store that is killed during one slow input again and again gives nothing up`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
         let send = try store.start(["send", #"{"think":{"milliseconds":400}}"#])
         for number in 1...5 {
-            let process = try await eventually("start \(number) takes the input", within: .seconds(20)) {
+            let process = try await eventually("start \(number) takes the input") {
                 Self.isInCall(store.data) ? ProcessTable.all(naming: store.data).first { $0.command == "store" } : nil
             }
             process.send(SIGKILL)
             try await eventually("it has ended") { ProcessTable.entry(process.id) == nil }
         }
-        #expect(try await send.wait(within: .seconds(20)) == .exited(0), "\(send.errors)")
+        #expect(try await send.wait() == .exited(0), "\(send.errors)")
         #expect(try await store.status("quarantined") == 0)
     }
 
@@ -185,7 +185,7 @@ import Testing
             variables: ["TRAP_BESIDE": "1", "SAMOVAR_STORE_SNAPSHOT_TURNS": "10"])
         let adds = (1...40).map { _ in #"{"add":{"amount":14}}"# }.joined(separator: "\n")
         #expect(try await store.run("send", "-", input: adds).end == .exited(0))
-        try await eventually("snapshots are off", within: .seconds(30)) {
+        try await eventually("snapshots are off") {
             try await store.run("status").output.contains("off: the store ended 3 times while it made or checked a snapshot")
         }
         #expect(store.up.errors.contains("the store ended while it made or checked a snapshot beside its service (a trap, signal"))

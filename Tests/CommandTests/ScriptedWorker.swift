@@ -1,5 +1,6 @@
 import Foundation
 import MessagePack
+import ProcessSupport
 import SamovarCore
 import SamovarProtocol
 import Testing
@@ -61,7 +62,7 @@ struct ScriptedWorker: ~Copyable {
 
     private mutating func send(_ frame: Frame) throws {
         let parts = Envelope(frame, timeline: timeline).parts
-        let end = ContinuousClock.now + .seconds(5)
+        let end = ContinuousClock.now + patience
         while try socket.send(parts) != .sent {
             guard ContinuousClock.now < end else { throw Missing() }
             try poller.wait(timeoutMilliseconds: 10)
@@ -69,7 +70,7 @@ struct ScriptedWorker: ~Copyable {
     }
 
     private mutating func next(_ isWanted: (Frame) -> Bool) throws -> Envelope {
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + patience
         while ContinuousClock.now < end {
             try poller.wait(timeoutMilliseconds: 100)
             while let message = try socket.receive() {

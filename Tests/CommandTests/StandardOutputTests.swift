@@ -43,7 +43,7 @@ import Testing
         let data = scratch.folder("data")
         let (code, errors) = try await Self.unread("\(Executable.counter) up --workers 1 --data \(data)", in: scratch)
         #expect(code == "code 141\n", "\(errors)")
-        try await eventually("its store and worker end", within: .seconds(20)) { ProcessTable.all(naming: data).isEmpty }
+        try await eventually("its store and worker end") { ProcessTable.all(naming: data).isEmpty }
     }
 
     @Test func `An output for which there is no space is said`() async throws {

@@ -16,7 +16,7 @@ import Testing
 
     private static func run(_ scratch: Scratch, _ arguments: String...) async throws -> Child {
         let child = try Child(Executable.counter, arguments, in: scratch)
-        try await child.wait(within: .seconds(45))
+        try await child.wait()
         return child
     }
 
@@ -39,7 +39,7 @@ import Testing
         try await store.increment(20)
         // The snapshot is written as it stops.
         store.up.send(SIGINT)
-        try await store.up.wait(within: .seconds(20))
+        try await store.up.wait()
         #expect(Self.exists(mark), "nobody passed \(point.rawValue): \(store.up.errors)")
         try await eventually("nothing is left that could write") { ProcessTable.all(naming: store.data).isEmpty }
 
@@ -65,12 +65,12 @@ import Testing
         let mark = scratch.folder("mark")
         let store = try await CounterStore(
             workers: 0, in: scratch, arguments: ["--retain", "5"], variables: Self.crash(point, mark: mark))
-        try await eventually("the store has died of it", within: .seconds(20)) { store.up.errors.contains("ended (signal 9)") }
+        try await eventually("the store has died of it") { store.up.errors.contains("ended (signal 9)") }
         #expect(Self.exists(mark))
         try await store.increment(10)
         #expect(try await store.run("view").output.contains(#""sync":"30""#))
         // What was trimmed when it died is not trimmed again.
-        try await eventually("the journal is trimmed", within: .seconds(20)) {
+        try await eventually("the journal is trimmed") {
             point == .storeAfterTrim || store.up.errors.contains("trimmed the journal up to turn")
         }
         try await store.stop()
@@ -90,7 +90,7 @@ import Testing
         let copy = scratch.folder("copy")
         let killed = try store.start(
             ["journal", "export", copy], variables: Self.crash(point, mark: scratch.folder("mark")))
-        #expect(try await killed.wait(within: .seconds(20)) == .killed(SIGKILL), "\(killed.errors)")
+        #expect(try await killed.wait() == .killed(SIGKILL), "\(killed.errors)")
 
         if point == .copyAfterName {
             try await Self.expectWhole(copy, sum: 10, scratch)
@@ -114,7 +114,7 @@ import Testing
         for command in commands {
             let words = command.split(separator: " ").map(String.init)
             let child = try Child(Executable.counter, words + ["--data", folder], in: scratch)
-            #expect(try await child.wait(within: .seconds(20)) == .exited(78), "\(command): \(child.output)\(child.errors)")
+            #expect(try await child.wait() == .exited(78), "\(command): \(child.output)\(child.errors)")
             #expect(child.errors.contains("is a copy that was cut short, and is not whole"), "\(command): \(child.errors)")
         }
         let other = scratch.folder("other")

@@ -2,9 +2,6 @@ import Foundation
 import ProcessSupport
 import Testing
 
-/// For machines that do much else meanwhile.
-private let patience = Duration.seconds(60)
-
 /// `verify`, and stores that meet a journal which tells another story than their program.
 @Suite struct VerifyTests {
     private static let fickle = Executable.path("FickleProgram")
@@ -24,7 +21,7 @@ private let patience = Duration.seconds(60)
         _ executable: String, _ arguments: [String], _ data: String, in scratch: Scratch, order: String? = nil
     ) async throws -> Child {
         let child = try start(executable, arguments, data, in: scratch, order: order)
-        try await child.wait(within: patience)
+        try await child.wait()
         return child
     }
 
@@ -39,10 +36,10 @@ private let patience = Duration.seconds(60)
     private static func folder(_ inputs: [String], order: String?, in scratch: Scratch) async throws -> String {
         let data = scratch.folder("data")
         let store = try start(fickle, ["store"], data, in: scratch, order: order)
-        try await eventually("the store serves", within: patience) { store.errors.contains("serving") }
+        try await eventually("the store serves") { store.errors.contains("serving") }
         let sent = try Child(
             fickle, ["send", "-", "--data", data], in: scratch, input: ([names] + inputs).joined(separator: "\n"))
-        #expect(try await sent.wait(within: patience) == .exited(0), "\(sent.errors)")
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
         store.send(SIGKILL)
         try await store.wait()
         return data
@@ -116,9 +113,9 @@ private let patience = Duration.seconds(60)
         let data = try await Self.folder([#"{"look":{}}"#], order: "forward", in: scratch)
         // A stop in order takes a snapshot.
         let store = try Self.start(Self.fickle, ["store"], data, in: scratch, order: "forward")
-        try await eventually("the store serves", within: patience) { store.errors.contains("serving") }
+        try await eventually("the store serves") { store.errors.contains("serving") }
         store.send(SIGTERM)
-        #expect(try await store.wait(within: patience) == .exited(0))
+        #expect(try await store.wait() == .exited(0))
         #expect(try await Self.run(Self.fickle, ["verify"], data, in: scratch, order: "forward").end == .exited(0))
         let verify = try await Self.run(Self.fickle, ["verify"], data, in: scratch, order: "backward")
         #expect(verify.end == .exited(65))
@@ -150,7 +147,7 @@ private let patience = Duration.seconds(60)
         let up = try Self.start(
             Self.fickle, ["up", "--workers", "0", "--accept-divergence", "3", "--accept-divergence", "4"], data, in: scratch,
             order: "backward")
-        try await eventually("the store serves", within: patience) { up.errors.contains("serving") }
+        try await eventually("the store serves") { up.errors.contains("serving") }
         let effects = try await Self.run(Self.fickle, ["effects"], data, in: scratch)
         #expect(effects.output.contains("turn 3 orders something else since FickleProgram"), "\(effects.output)")
         let requeued = try await Self.run(Self.fickle, ["effects", "--requeue", "3/0"], data, in: scratch)
@@ -158,9 +155,9 @@ private let patience = Duration.seconds(60)
         // The store alone is killed, and starts again with the same flags.
         let store = try #require(ProcessTable.all(naming: data).first { $0.command == "store" })
         store.send(SIGKILL)
-        try await eventually("another store serves", within: patience) { up.errors.components(separatedBy: "serving").count > 2 }
+        try await eventually("another store serves") { up.errors.components(separatedBy: "serving").count > 2 }
         up.send(SIGINT)
-        #expect(try await up.wait(within: patience) == .exited(0), "\(up.errors)")
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
 
         // It is in the journal: nobody has to accept it again, here or in any replay.
         let verify = try await Self.run(Self.fickle, ["verify"], data, in: scratch, order: "backward")
@@ -181,7 +178,7 @@ private let patience = Duration.seconds(60)
         let data = try await Self.folder([#"{"visit":{}}"#], order: "forward", in: scratch)
         let store = try Self.start(
             Self.fickle, ["store", "--accept-divergence", "3"], data, in: scratch, order: "forward")
-        try await eventually("the store serves", within: patience) { store.errors.contains("serving") }
+        try await eventually("the store serves") { store.errors.contains("serving") }
         #expect(store.errors.contains("there is nothing to accept at turn 3"))
     }
 
@@ -192,7 +189,7 @@ private let patience = Duration.seconds(60)
         let data = try await Self.folder([#"{"look":{}}"#], order: nil, in: scratch)
         let verify = try Child(
             Self.fickle, ["verify", "--data", data], in: scratch, variables: ["SWIFT_DETERMINISTIC_HASHING": "1"])
-        #expect(try await verify.wait(within: patience) == .exited(65))
+        #expect(try await verify.wait() == .exited(65))
         #expect(verify.errors.contains("another state in each process"), "\(verify.errors)")
     }
 

@@ -34,7 +34,7 @@ final class Cluster: Sendable {
             ["store"] + (seed.map { ["--seed", $0] } ?? ["--seed", "{\"loads\":false}"]) + place,
             in: scratch)
         store.withLock { $0 = child }
-        try await eventually("the store serves", within: .seconds(20)) { child.errors.contains("serving") }
+        try await eventually("the store serves") { child.errors.contains("serving") }
     }
 
     func killStore() async throws {
@@ -56,14 +56,14 @@ final class Cluster: Sendable {
     /// Runs a command to its end.
     func run(_ arguments: String...) async throws -> Child {
         let child = try start(arguments)
-        try await child.wait(within: .seconds(45))
+        try await child.wait()
         return child
     }
 
     /// Runs a command that needs the data folder and no store.
     func runOffline(_ command: String) async throws -> Child {
         let child = try Child(Executable.path("ContractProgram"), [command, "--data", scratch.folder(name)], in: scratch)
-        try await child.wait(within: .seconds(45))
+        try await child.wait()
         return child
     }
 
@@ -90,7 +90,7 @@ final class Cluster: Sendable {
     /// The view, as soon as it is as it should be.
     @discardableResult
     func eventuallyView(
-        _ what: String, within limit: Duration = .seconds(30), _ isSo: @escaping @Sendable (Contract.State) -> Bool
+        _ what: String, within limit: Duration = patience, _ isSo: @escaping @Sendable (Contract.State) -> Bool
     ) async throws -> Contract.State {
         try await connected { connector in
             try await eventually(what, within: limit) {

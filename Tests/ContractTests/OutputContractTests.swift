@@ -100,7 +100,7 @@ import Testing
             default: break
             }
         }
-        let heard = try await listener.eventuallyView("all are heard", within: .seconds(60)) { $0.streamed.count >= 200 }.streamed
+        let heard = try await listener.eventuallyView("all are heard") { $0.streamed.count >= 200 }.streamed
         #expect(heard == Array(1...200))
         try await listener.connected { _ = try await $0.turn(of: .listen(to: nil)) }
         let effects = try await listener.run("effects", "--json")

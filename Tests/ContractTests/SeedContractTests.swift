@@ -34,7 +34,7 @@ import Testing
             try await eventually("some are done") { (try await connector.view()?.state.count ?? 0) >= 20 }
             workers[1].send(SIGKILL)
             // The supervisor that would report the death is missing here: silence tells.
-            try await eventually("all are done", within: .seconds(40)) { try await connector.view()?.state.count == jobs }
+            try await eventually("all are done") { try await connector.view()?.state.count == jobs }
         }
         #expect(try await workers[1].wait() == .killed(SIGKILL))
         let status = try await cluster.run("effects", "--json")
@@ -166,11 +166,11 @@ import Testing
         func watch(_ number: Int) async throws {
             let watchers = try (0..<number).map { _ in try cluster.start(["monitor"]) }
             for watcher in watchers {
-                try await eventually("each sees a view", within: .seconds(30)) { !watcher.output.isEmpty }
+                try await eventually("each sees a view") { !watcher.output.isEmpty }
                 watcher.send(SIGKILL)
                 try await watcher.wait()
             }
-            try await eventually("all are forgotten", within: .seconds(30)) {
+            try await eventually("all are forgotten") {
                 let status = try await cluster.run("status", "--json").output
                 return status.contains(#""clients":0"#) && status.contains(#""sessions":0"#)
             }

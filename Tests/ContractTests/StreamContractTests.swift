@@ -27,7 +27,7 @@ import Testing
                 worker = try cluster.startWorker()
             }
         }
-        let state = try await cluster.eventuallyView("the stream has ended", within: .seconds(60)) { $0.phase == "streamed" }
+        let state = try await cluster.eventuallyView("the stream has ended") { $0.phase == "streamed" }
         #expect(state.streamed == Array(1...count))
         #expect(state.notes == [])
     }

@@ -25,7 +25,7 @@ final class ExampleStore {
     }
 
     private func served() async throws {
-        try await eventually("the store serves", within: .seconds(20)) { [up] in up.errors.contains("serving") }
+        try await eventually("the store serves") { [up] in up.errors.contains("serving") }
     }
 
     /// Starts it again, when it has ended.
@@ -51,7 +51,7 @@ final class ExampleStore {
     /// Runs a command on it to its end.
     func run(_ arguments: String...) async throws -> Child {
         let child = try Child(program, arguments + ["--data", data], in: scratch)
-        try await child.wait(within: .seconds(45))
+        try await child.wait()
         return child
     }
 

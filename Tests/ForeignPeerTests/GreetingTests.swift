@@ -26,7 +26,10 @@ import ZeroMQ
 
     @Test func `WELCOME tells a client program, next number, credit, newest turn and silence`() async throws {
         let store = try await ForeignStore(silence: 6)
-        let welcome = try await RawPeer(store.front).greet(role: "durable", schema: store.program.schema)
+        let welcome = try await eventually("the first turn is durable") {
+            let welcome = try await RawPeer(store.front).greet(role: "durable", schema: store.program.schema)
+            return welcome[4] == 0 ? Value?.none : welcome
+        }
         #expect(welcome == ["Counter", 1, 1, 4_096, 1, 6_000])
         let worker = try await RawPeer(store.work).greet(worker: randomID(), schema: store.program.schema)
         #expect(worker.elements.dropLast(2) == ["Counter", 1, 1, 0], "number and credit mean nothing to a worker")

@@ -69,7 +69,7 @@ import Testing
         let store = try await withDead()
         let folder = store.scratch.folder("backup")
         let arguments: Value = ["id": "a", "folder": .string(folder)]
-        let done = try await eventually("the backup is done", within: RawPeer.patience) {
+        let done = try await eventually("the backup is done") {
             let reply = try await store.ask("export", arguments)
             guard reply.refusal == nil else { throw Unexpected(reply.refusal ?? "") }
             return reply.value["done"] == true ? reply.value : Value?.none
@@ -122,7 +122,7 @@ import Testing
             try client.passOver()
             while try subscriber.receive() != nil {}
             try await worker.answer(task.done())
-            try await eventually("the store has ended its work", within: RawPeer.patience) { store.log.contains("stopped") }
+            try await eventually("the store has ended its work") { store.log.contains("stopped") }
             // Long enough to break connections that are not kept.
             try await Task.sleep(for: .milliseconds(500))
             #expect(try await worker.acknowledged() == [task.lease])

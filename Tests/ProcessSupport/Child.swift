@@ -76,7 +76,7 @@ public final class Child: Sendable {
 
     /// - Throws: `TimedOut`, with what the process has said.
     @discardableResult
-    public func wait(within limit: Duration = .seconds(20)) async throws -> End {
+    public func wait(within limit: Duration = patience) async throws -> End {
         do {
             return try await eventually("\(name) ends", within: limit) { self.end }
         } catch let error as TimedOut {

@@ -7,11 +7,15 @@ public struct TimedOut: Error, CustomStringConvertible {
     }
 }
 
+/// How long a test waits for what no promise sets a time to: a machine with other things to do may take so long, and only what never
+/// happens takes longer.
+public let patience = Duration.seconds(60)
+
 /// Asks again and again until there is an answer.
 ///
 /// - Throws: `TimedOut`, or what `probe` throws.
 public func eventually<Answer>(
-    _ what: String, within limit: Duration = .seconds(10), isolation: isolated (any Actor)? = #isolation,
+    _ what: String, within limit: Duration = patience, isolation: isolated (any Actor)? = #isolation,
     _ probe: () async throws -> Answer?
 ) async throws -> Answer {
     let end = ContinuousClock.now + limit
@@ -24,7 +28,7 @@ public func eventually<Answer>(
 
 /// Asks again and again until it is so.
 public func eventually(
-    _ what: String, within limit: Duration = .seconds(10), isolation: isolated (any Actor)? = #isolation,
+    _ what: String, within limit: Duration = patience, isolation: isolated (any Actor)? = #isolation,
     _ isSo: () async throws -> Bool
 ) async throws {
     _ = try await eventually(what, within: limit) { try await isSo() ? true : nil } as Bool

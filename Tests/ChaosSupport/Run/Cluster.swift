@@ -200,7 +200,7 @@ public final class Cluster {
     /// The store's own account of itself; nil while it is away.
     public func status() async throws -> [String: Any]? {
         let child = try start(["status", "--json", "--data", data, "--endpoint", endpoint])
-        guard try await child.wait(within: .seconds(30)) == .exited(0) else { return nil }
+        guard try await child.wait() == .exited(0) else { return nil }
         return try JSONSerialization.jsonObject(with: child.outputBytes) as? [String: Any]
     }
 
@@ -209,7 +209,7 @@ public final class Cluster {
         try await eventually("the store shows its view", within: .seconds(120)) {
             let child = try start(["view", "--data", data, "--endpoint", endpoint])
             // On a machine with other things to do, it may give up before the store answers.
-            guard try await child.wait(within: .seconds(60)) == .exited(0) else { return nil }
+            guard try await child.wait() == .exited(0) else { return nil }
             return try Self.view(child)
         }
     }
@@ -266,7 +266,7 @@ extension Cluster {
 
     /// A number of `status`, waiting for a store that is away.
     public func number(_ name: String) async throws -> Int {
-        try await eventually("the store tells its \(name)", within: .seconds(60)) { try await self.status()?[name] as? Int }
+        try await eventually("the store tells its \(name)") { try await self.status()?[name] as? Int }
     }
 
     /// What the processes of a role have taken of a processor so far.
@@ -276,7 +276,7 @@ extension Cluster {
 
     /// A counter of `status`, waiting for a store that is away.
     public func counter(_ name: String) async throws -> Int {
-        try await eventually("the store tells its \(name)", within: .seconds(60)) {
+        try await eventually("the store tells its \(name)") {
             (try await self.status()?["counters"] as? [String: Any])?[name] as? Int
         }
     }

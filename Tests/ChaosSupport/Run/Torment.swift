@@ -31,7 +31,7 @@ public struct Torment {
         let cluster = try await Cluster(shape, in: scratch)
         // A store stopped for longer than the silence is one that all its peers give up; in a short run that would be all.
         var nemesis = Nemesis(seed: seed, longestStop: seconds < 60 ? 2_500 : 8_000)
-        try await eventually("the store serves", within: .seconds(60)) { cluster.errors.contains("serving") }
+        try await eventually("the store serves") { cluster.errors.contains("serving") }
         let end = ContinuousClock.now + .seconds(seconds)
         var strike = ContinuousClock.now + nemesis.pause()
         var largestStore = 0

@@ -36,7 +36,7 @@ final class ForeignStore: Sendable {
                 "SAMOVAR_STORE_SILENCE_SECONDS": "\(silence)", "SAMOVAR_STORE_DRAIN_SECONDS": "60",
                 "SAMOVAR_STORE_GOODBYE_SECONDS": "\(goodbye)",
             ])
-        try await eventually("the store serves", within: .seconds(30)) { [child] in child.errors.contains("serving") }
+        try await eventually("the store serves") { [child] in child.errors.contains("serving") }
     }
 
     var front: String { "ipc://\(scratch.folder("s"))/front" }

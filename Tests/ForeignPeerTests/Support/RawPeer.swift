@@ -14,8 +14,6 @@ final class RawPeer {
     /// What frames carry: nothing before the first WELCOME, and then what that said.
     var timeline = RawFrame.noTimeline
 
-    static let patience = Duration.seconds(20)
-
     /// Connects, and does not wait: nothing can be sent before the connection stands.
     init(_ address: String, options: SocketOptions = .client) throws {
         let context = try Context()
@@ -33,7 +31,7 @@ final class RawPeer {
     func trySend(_ parts: [[UInt8]]) throws -> Bool { try socket.send(parts) == .sent }
 
     func send(parts: [[UInt8]]) async throws {
-        try await eventually("the socket takes a message", within: Self.patience) { try trySend(parts) }
+        try await eventually("the socket takes a message") { try trySend(parts) }
     }
 
     /// Sends a frame of this peer's timeline.
@@ -58,7 +56,7 @@ final class RawPeer {
 
     /// The next frame.
     func next() async throws -> RawFrame {
-        try await eventually("a frame comes", within: Self.patience) { try arrived() }
+        try await eventually("a frame comes") { try arrived() }
     }
 
     /// The next frame, which must be of this kind.
@@ -70,7 +68,7 @@ final class RawPeer {
 
     /// The first frame of this kind; those before it are passed over.
     func first(_ kind: Kind, where isWanted: (RawFrame) -> Bool = { _ in true }) async throws -> RawFrame {
-        try await eventually("a \(kind) comes", within: Self.patience) {
+        try await eventually("a \(kind) comes") {
             while let frame = try arrived() {
                 if frame.kind == kind.rawValue, isWanted(frame) { return frame }
             }
@@ -86,7 +84,7 @@ final class RawPeer {
 
     /// Waits until the socket's monitor tells that the connection is gone.
     func waitForDisconnect() async throws {
-        try await eventually("the connection is dropped", within: Self.patience) {
+        try await eventually("the connection is dropped") {
             if try monitor.connectionBroke() { isBroken = true }
             return isBroken
         }

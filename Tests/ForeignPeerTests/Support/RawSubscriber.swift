@@ -31,7 +31,7 @@ final class RawSubscriber {
 
     /// The next publication of this kind that is wanted; those before it are passed over.
     func first(_ kind: Kind, where isWanted: (RawFrame) -> Bool) async throws -> Publication {
-        try await eventually("a \(kind) comes", within: RawPeer.patience) {
+        try await eventually("a \(kind) comes") {
             while let publication = try receive() {
                 if publication.frame.kind == kind.rawValue, isWanted(publication.frame) { return publication }
             }
