@@ -7,15 +7,18 @@ import SamovarCore
 struct RestartHold: Equatable {
     /// The workers that have not spoken yet.
     private(set) var awaited: Set<WorkerID>
-    private var effects: [EffectID]
+    private var effects: Set<EffectID>
 
     /// Nothing is held without a worker that may run it.
     init(awaiting workers: Set<WorkerID> = [], effects: @autoclosure () -> [EffectID] = []) {
         awaited = workers
-        self.effects = workers.isEmpty ? [] : effects()
+        self.effects = workers.isEmpty ? [] : Set(effects())
     }
 
     var isEmpty: Bool { awaited.isEmpty && effects.isEmpty }
+
+    /// Whether an effect waits here, whatever else would let it be offered.
+    func holds(_ effect: EffectID) -> Bool { effects.contains(effect) }
 
     /// A worker has spoken, or is known to be gone. Whether it was awaited.
     mutating func heard(_ worker: WorkerID) -> Bool { awaited.remove(worker) != nil }
@@ -23,6 +26,6 @@ struct RestartHold: Equatable {
     /// Lets everything go: the workers that have not spoken, and the effects, both in order.
     mutating func release() -> (missing: [WorkerID], effects: [EffectID]) {
         defer { self = RestartHold() }
-        return (awaited.sorted(), effects)
+        return (awaited.sorted(), effects.sorted())
     }
 }

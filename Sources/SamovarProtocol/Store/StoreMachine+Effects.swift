@@ -14,7 +14,8 @@ extension StoreMachine {
             }
             guard let effect = state.ledger.open[opened.id] else { continue }
             if let expiry = effect.expiry { deadlines.insert(.total, of: opened.id, at: expiry) }
-            offer(effect, now: now)
+            // One of before that comes to the front of its label may be running already, if its policy let it.
+            if !hold.holds(opened.id) { offer(effect, now: now) }
         }
         state.ledger.forgetChanges()
     }

@@ -80,7 +80,7 @@ extension StoreMachine {
         startTime = now
         gate = Gate(durable: head)
         durableFacts = facts
-        hold = RestartHold(awaiting: state.joined, effects: state.ledger.open.keys.sorted())
+        hold = RestartHold(awaiting: state.joined, effects: Array(state.ledger.open.keys))
         dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
 
         let isNew = head == 0

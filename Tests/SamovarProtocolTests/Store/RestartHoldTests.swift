@@ -9,6 +9,7 @@ import Testing
 
     @Test func `Without a worker of before, nothing is held`() {
         var hold = RestartHold(awaiting: [], effects: effects)
+        #expect(effects.allSatisfy { !hold.holds($0) })
         let released = hold.release()
         #expect(hold.isEmpty && released.effects == [] && released.missing == [])
     }
@@ -18,9 +19,11 @@ import Testing
         #expect(!hold.isEmpty)
         #expect(hold.heard(workerID(1)) && !hold.heard(workerID(1)) && !hold.heard(workerID(3)))
         #expect(hold.awaited == [workerID(2)])
+        #expect(effects.allSatisfy { hold.holds($0) } && !hold.holds(EffectID(turn: 6, ordinal: 0)))
         #expect(hold.heard(workerID(2)) && hold.awaited.isEmpty && !hold.isEmpty)
         let released = hold.release()
         #expect(released.missing == [] && released.effects == effects && hold.isEmpty)
+        #expect(effects.allSatisfy { !hold.holds($0) })
     }
 
     @Test func `Those who have not spoken are named in order`() {

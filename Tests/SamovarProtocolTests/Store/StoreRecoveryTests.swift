@@ -49,6 +49,26 @@ import Testing
         #expect(later.takeTasks(worker(2)).map(\.name) == ["a"])
     }
 
+    /// Found by seed 322886 of the simulator.
+    @Test func `An effect that comes to the front of its label still waits for the worker that may run it`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker(1)
+        rig.connectWorker(2)
+        rig.order(StorePolicyTests.job("a"), StorePolicyTests.job("b"))
+        let tasks = [1, 2].flatMap { rig.takeTasks(worker($0)) }
+        #expect(tasks.map(\.name) == ["a", "b"])
+        let later = try rig.restarted()
+        later.connectWorker(3, credit: 9)
+        let claim = JobClaim(effect: tasks[0].effect, lease: tasks[0].lease, token: tasks[0].token)
+        later.connectWorker(1, claims: [claim], credit: 0)
+        later.exchange(.result([tasks[0].answered("a")], credit: 0), from: worker(1))
+        #expect(later.durable.ledger.open.keys.sorted() == [tasks[1].effect])
+        #expect(later.takeTasks(worker(3)) == [], "worker 2 may be running it")
+        later.connectWorker(2, credit: 0)
+        #expect(later.takeTasks(worker(3)).map(\.name) == ["b"])
+    }
+
     @Test func `Open effects wait no longer than the silence`() throws {
         let later = try Self.running().rig.restarted()
         later.connectWorker(2)
