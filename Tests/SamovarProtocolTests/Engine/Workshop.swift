@@ -119,7 +119,7 @@ enum Workshop<E: Edition>: Program {
             return .none
         case .ticked(let what):
             state.ticks.append(what)
-            return .none
+            return what == chainOfNine ? .then(.chain(9)) : .none
         case .finished(let what):
             state.done.append(what)
             return .none
@@ -152,6 +152,9 @@ enum Workshop<E: Edition>: Program {
             return .every(.seconds(watch.seconds ?? 1), id: id, missed: missed, send: .ticked(watch.id))
         }
     }
+
+    /// The timer of this name orders follow-ups.
+    static var chainOfNine: String { "chain of nine" }
 
     static func view(_ state: State) -> ViewState { ViewState(total: state.total, done: state.done.count) }
 

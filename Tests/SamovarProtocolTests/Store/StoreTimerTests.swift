@@ -73,6 +73,21 @@ import Testing
         #expect(try next.state().ticks.count == count + 1)
     }
 
+    @Test func `A timer whose group breaks a limit ends the store, which says so`() throws {
+        let engine = TypedEngine(Shop.self, secret: workshopSecret, limits: GroupLimits(turns: 5))
+        let rig = try Rig(engine: engine)
+        rig.connectClient()
+        rig.exchange(inputs([.watch([Self.every(2, id: Shop.chainOfNine)])]), from: client(1))
+        rig.tick(.milliseconds(1_999))
+        #expect(rig.stop == nil)
+        rig.tick(.milliseconds(1))
+        guard case .groupLimit(let limit)? = rig.stop else {
+            Issue.record("\(String(describing: rig.stop))")
+            return
+        }
+        #expect(limit.kind == .turns && limit.limit == 5)
+    }
+
     @Test func `A timer survives in a snapshot`() throws {
         let rig = try Self.rig(Self.every(2))
         rig.machine.saveSnapshot()
