@@ -184,12 +184,13 @@ import Testing
 
     @Test func `Status tells of workers queues and turns`() throws {
         let rig = try Self.rig()
-        rig.order(job("a"), job("b", queue: "http"))
+        rig.connectWorker(2)
+        rig.order(job("a"), job("b", queue: "http"), job("c"))
         let status = try #require(rig.ask("status")?.value)
         #expect(status["program"] == "Workshop" && status["phase"] == "serving")
-        #expect(status["turn"] == .int(3) && status["openEffects"] == .int(2) && status["sessions"] == .int(1))
+        #expect(status["turn"] == .int(4) && status["openEffects"] == .int(3) && status["sessions"] == .int(1))
         let waiting: MessagePackValue = ["name": "http", "waiting": 1, "running": 0, "served": false]
-        let running: MessagePackValue = ["name": "default", "waiting": 0, "running": 1, "served": true]
+        let running: MessagePackValue = ["name": "default", "waiting": 0, "running": 2, "served": true]
         #expect(status["queues"] == [running, waiting])
     }
 
