@@ -12,8 +12,12 @@ import Testing
         return (store, try await lastTurnOfKilled(store))
     }
 
-    /// Kills a store. Ends of sessions are turns too, and nobody waits for them, so what `head` names is known only then.
+    /// Kills a store that has nothing left to write. Ends of sessions are turns too, and whoever sent does not wait for them.
     private func lastTurnOfKilled(_ store: CounterStore) async throws -> Int {
+        try await eventually("all is on disk") {
+            let status = try await store.run("status", "--json").json
+            return status["sessions"] as? Int == 0 && status["turn"] as? Int == status["durable"] as? Int
+        }
         try await store.kill()
         return try #require(try await store.run("journal", "verify", "--json").json["witnessed"] as? Int)
     }
