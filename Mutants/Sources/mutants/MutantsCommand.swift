@@ -32,9 +32,10 @@ struct MutantsCommand: ParsableCommand {
         let workplace = Workplace(root: URL(filePath: root).standardizedFileURL, name: "mutants")
         let sources = try Sources(in: workplace.root)
         let all = sources.mutants
-        let wanted = all.filter { $0.file.hasPrefix(below) }
+        let wanted: [NumberedMutant] = all.enumerated().map { ($0.offset + 1, $0.element) }
+            .filter { $0.mutant.file.hasPrefix(below) }
         if list {
-            for mutant in wanted { say(mutant.line(of: nil)) }
+            for (number, mutant) in wanted { say(mutant.line(of: number)) }
             return say("\(wanted.count) mutants")
         }
         let judged = try JudgedMutants(in: workplace.root)

@@ -1,6 +1,9 @@
 import Instrumentation
 import Mutator
 
+/// The number is that of the mutant's place among all of the sources.
+typealias NumberedMutant = (number: Int, mutant: Mutant)
+
 /// The build of many mutants at once, without those that are no Swift.
 struct Preparation {
     /// Each finds what the one before could not, as the compiler does not look further when it has found something.
@@ -16,38 +19,26 @@ struct Preparation {
         self.jobs = jobs
     }
 
-    /// Of each order, takes the first ones that compile, as many as are wanted. Each has a number of its own, which says where it stands in
-    /// which order.
-    func build(_ orders: [[Mutant]], count: Int) throws -> [[(number: Int, mutant: Mutant)]] {
-        var runs = orders.indices.map { index in orders[index].indices.prefix(count).map { numbered($0, index, orders) } }
-        var next = runs.map(\.count)
+    /// Of each order, takes the first ones that compile, as many as are wanted. One that several orders have is built once.
+    func build(_ orders: [[NumberedMutant]], count: Int) throws -> [[NumberedMutant]] {
+        var broken: Set<Int> = []
         for _ in 1...Self.attempts {
-            let instrumented = sources.instrumented(runs.flatMap(\.self))
+            let runs = orders.map { Array($0.lazy.filter { !broken.contains($0.number) }.prefix(count)) }
+            let chosen = Dictionary(runs.joined().map { ($0.number, $0.mutant) }) { one, _ in one }
+            let instrumented = sources.instrumented(chosen.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             try workplace.fill(replacing: instrumented.mapValues(\.text))
             let errors = try workplace.build(withTests: true, jobs: jobs)
             if errors.isEmpty { return runs }
-            var reasons: [Int: String] = [:]
+            let known = broken
             for error in errors {
-                let suspects = instrumented[error.path]?.suspects(line: error.line, column: error.column) ?? []
-                for number in suspects { reasons[number] = error.text }
-            }
-            guard !reasons.isEmpty else { throw Failure("no mutant explains this: \(errors[0])") }
-            for index in runs.indices {
-                for (number, mutant) in runs[index] {
-                    if let reason = reasons[number] { say("\(mutant.line(of: number)): does not compile: \(reason)") }
-                }
-                runs[index].removeAll { reasons[$0.number] != nil }
-                while runs[index].count < count, next[index] < orders[index].count {
-                    runs[index].append(numbered(next[index], index, orders))
-                    next[index] += 1
+                for number in instrumented[error.path]?.suspects(line: error.line, column: error.column) ?? [] {
+                    guard broken.insert(number).inserted, let mutant = chosen[number] else { continue }
+                    say("\(mutant.line(of: number)): does not compile: \(error.text)")
                 }
             }
+            guard broken != known else { throw Failure("no mutant explains this: \(errors[0])") }
         }
         throw Failure("after \(Self.attempts) builds there are still mutants that do not compile")
-    }
-
-    private func numbered(_ place: Int, _ index: Int, _ orders: [[Mutant]]) -> (number: Int, mutant: Mutant) {
-        (orders[..<index].reduce(1) { $0 + $1.count } + place, orders[index][place])
     }
 }
 

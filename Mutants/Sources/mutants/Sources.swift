@@ -20,7 +20,7 @@ struct Sources {
     }
 
     /// The files that these mutants are in, by their paths in the checkout.
-    func instrumented(_ mutants: [(number: Int, mutant: Mutant)]) -> [String: Instrumented] {
+    func instrumented(_ mutants: [NumberedMutant]) -> [String: Instrumented] {
         var result: [String: Instrumented] = [:]
         for (file, group) in Dictionary(grouping: mutants, by: \.mutant.file) {
             result["\(Self.folder)/\(file)"] = Instrumented(texts[file] ?? "", group)
