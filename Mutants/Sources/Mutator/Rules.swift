@@ -32,6 +32,7 @@ public enum Rules {
     static func isLeftAlone(_ call: FunctionCallExprSyntax) -> Bool {
         if let name = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text { return calls.contains(name) }
         return call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "reserveCapacity"
+            || call.arguments.first?.label?.text == "reserving"
     }
 
     /// What `status` counts.

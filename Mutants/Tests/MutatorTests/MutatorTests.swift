@@ -61,6 +61,7 @@ import Testing
             counters.turns += 1
             precondition(a < b)
             list.reserveCapacity(3)
+            let writer = Writer(reserving: list.count + 5)
             let size = 1_024 }
             var description: String { a < b ? "c" : "d" }
             enum Kind: Int { case first = 1 }
