@@ -355,6 +355,11 @@ import Testing
     }
 
     /// The answers of requests have no proof.
+    @Test func `It answers PING`() {
+        var machine = welcomed()
+        #expect(machine.received(Envelope(.ping(3), timeline: home), now: at(0.1)) == [send(.pong(3))])
+    }
+
     @Test func `A client that only asks says PING as well`() throws {
         var machine = welcomed()
         _ = try machine.settle(turn: 3, now: at(0.9))
@@ -499,6 +504,8 @@ import Testing
         let state = machine.state
         #expect(actions.count == 4)
         #expect(state == .closed)
+        #expect(machine.ticked(now: at(60)) == [], "it does not connect again")
+        #expect(machine.received(welcome(), now: at(60)).allSatisfy { if case .note = $0 { true } else { false } })
     }
 
     @Test func `A RESYNC that a slow network brings late, for what is answered by then, changes nothing`() throws {

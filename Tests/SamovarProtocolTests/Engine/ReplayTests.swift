@@ -76,6 +76,19 @@ import Testing
         #expect(error?.turn == 5 && error?.divergence?.orders == [])
     }
 
+    @Test func `A streamed message that orders something else than it did is found`() throws {
+        let (engine, log) = try TypedEngineTests.started()
+        try engine.take(
+            streamed: packed(Shop.Message.chain(1)), checkpoint: nil,
+            origin: .effect(TypedEngineTests.effect, lease: TypedEngineTests.lease, index: 1), root: 1, now: at(2), log: log)
+        var records = try TypedEngineTests.records(log)
+        guard case .streamed(let message, let hash, let checkpoint) = records[1].event else {
+            return #expect(Bool(false), "turn 2 is the streamed message")
+        }
+        records[1].event = .streamed(message: message, hash: hash + 1, checkpoint: checkpoint)
+        #expect(Self.failure(records)?.divergence?.turn == 2)
+    }
+
     // MARK: Accepted divergences
 
     /// The terms under which the changed edition may replay the history of the first one.

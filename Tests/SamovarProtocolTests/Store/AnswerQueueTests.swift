@@ -36,6 +36,7 @@ import Testing
         }
         let none = queue.popFirst()
         #expect(queue.isEmpty && queue.first == nil && none == nil)
+        #expect(queue.waiting == 0 && queue.waitingBytes == 0)
     }
 
     @Test func `What an answer says stands in its frame until the next answer is taken`() throws {

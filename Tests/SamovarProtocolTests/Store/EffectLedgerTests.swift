@@ -21,6 +21,19 @@ import Testing
         #expect(ledger.changes.opened.map(\.isUsual) == [true, false, false, false])
     }
 
+    @Test func `An effect beyond the limit of its label holds no place in it`() throws {
+        var ledger = EffectLedger()
+        let serial = RunOptions(id: "label", policy: .serial(limit: 1))
+        for turn in 1...3 { ledger.order(effect(turn, root: 1, serial)) }
+        let crowded = try #require(ledger.open[effect(2, root: 1).id])
+        #expect(crowded.isCrowded)
+        ledger.forgetChanges()
+        ledger.close(effect(1, root: 1).id)
+        #expect(ledger.changes.opened.isEmpty, "nothing waited behind it")
+        ledger.order(effect(4, root: 1, serial))
+        #expect(ledger.open[effect(4, root: 1).id]?.isCrowded == false, "and there is room again")
+    }
+
     @Test func `An effect without options has all the fields of one with them`() {
         let usual = effect(1, root: 1)
         #expect(usual.isUsual && usual.options == .default && usual.instance == .main && usual.label == nil && usual.timeout == nil)

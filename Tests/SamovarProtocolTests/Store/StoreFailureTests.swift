@@ -263,6 +263,17 @@ import Testing
         #expect(rig.durable.ledger.dead.values.map(\.failure) == [Failure(reason: .workerDied, text: text, attempts: 10)])
     }
 
+    @Test func `A source whose workers always fall silent is begun again each time, and nothing is counted`() throws {
+        let rig = try StoreTimerTests.rig(Shop.Watch(id: "feed", source: job("listen")))
+        for number: UInt8 in 1...14 {
+            Self.lose(number, rig)
+            let task = try #require(rig.connectWorker(number + 1).tasks.first)
+            #expect(task.name == "listen" && task.attempt == 1)
+        }
+        #expect(rig.durable.ledger.open.values.map(\.failures) == [0])
+        #expect(rig.durable.ledger.dead.isEmpty)
+    }
+
     @Test func `A suspect that ends well frees its worker`() throws {
         let rig = try Self.suspect()
         rig.order(job("a"), sequence: 2)

@@ -125,6 +125,16 @@ import Testing
         #expect(answers.count == 1)
     }
 
+    @Test func `What is there is told at once, however many wait for more`() throws {
+        let rig = try Self.rig { $0.waiters = 1 }
+        rig.exchange(inputs([.emit(["x"])]), from: client(1))
+        let newest = EffectID(turn: 2, ordinal: 0)
+        #expect(rig.exchange(.outputsRequest(instance: .main, after: newest, waits: true), from: client(1)) == [])
+        rig.connectClient(2)
+        let page = rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: true), from: client(2)).outputs
+        #expect(page?.outputs.map(\.id) == [newest])
+    }
+
     @Test func `Who does not want to wait is told at once that there is nothing`() throws {
         let rig = try Self.rig()
         let page = rig.exchange(.outputsRequest(instance: .main, after: Self.start, waits: false), from: client(1)).outputs
@@ -168,6 +178,24 @@ import Testing
         let newest = try #require(page.views.last?.turn)
         let rest = try #require(rig.exchange(.viewsRequest(instance: .main, after: newest - 2), from: client(1)).views)
         #expect(try rest.totals == [9, 10] && !rest.isMissingSome)
+    }
+
+    @Test func `A reader that waits is told so, too, when more turns come at once than are kept`() throws {
+        let rig = try Self.rig { $0.feedViews = 3 }
+        rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
+        #expect(rig.exchange(.viewsRequest(instance: .main, after: 1), from: client(1)) == [])
+        let page = try #require(rig.exchange(inputs(Array(repeating: .add(1), count: 10)), from: client(1)).views)
+        #expect(page.isMissingSome && page.after == 1)
+        #expect(try page.totals == [10])
+    }
+
+    @Test(arguments: [(-1, false), (0, true), (1, true)])
+    func `Views are missing to whoever names a turn, and not to whoever begins now`(after turn: Int, isMissingSome: Bool) throws {
+        let rig = try Self.rig()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        let page = try #require(rig.exchange(.viewsRequest(instance: .main, after: turn), from: client(1)).views)
+        #expect(page.isMissingSome == isMissingSome)
+        #expect(try page.totals == [1])
     }
 
     @Test func `Without readers no views are taken, and a broken connection loses none`() throws {

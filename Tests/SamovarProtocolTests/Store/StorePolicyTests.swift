@@ -102,6 +102,15 @@ import Testing
         #expect(rig.durable.ledger.open.count == 2)
     }
 
+    @Test func `All that are beyond the limit fail, though one round has not the turns for them`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 1 }
+        let jobs = ["a", "b", "c", "d"].map { Self.job($0, "serial", limit: 1) }
+        rig.deliver(inputs([.order(jobs)]), from: client(1))
+        rig.round()
+        #expect(try rig.state().done.count == 3)
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
+    }
+
     @Test func `After a restart serial effects are still serial, and a crowded one still fails`() throws {
         let rig = try Self.rig(credit: 0)
         rig.commits = false

@@ -67,6 +67,36 @@ import Testing
         #expect(store.hasTrapped && rig.durable.sessions.last(of: session(1)) == 1)
     }
 
+    @Test func `An answer that is suspected is taken when all before it is on disk`() throws {
+        let store = try TrappedStore { $0 == .answer("poison") }
+        store.rig.connectClient()
+        store.rig.order(job("a"), job("b"))
+        let tasks = store.rig.connectWorker(slots: 2, credit: 2).tasks
+        store.rig.exchange(.result([tasks[1].answered("poison")], credit: 2), from: worker(1))
+        #expect(store.hasTrapped)
+        try store.restart(.kill)
+        let rig = store.rig
+        rig.connectWorker(slots: 2, claims: tasks.map { JobClaim($0) }, credit: 2, attempt: 2)
+        rig.commits = false
+        rig.exchange(.result([tasks[0].answered("a"), tasks[1].answered("poison")], credit: 2), from: worker(1))
+        rig.round()
+        #expect(!store.hasTrapped, "the answer before it is not on disk")
+        while rig.commit(), !store.hasTrapped { rig.round() }
+        #expect(store.hasTrapped)
+    }
+
+    @Test func `What is not suspected shares its batch, whatever else is`() throws {
+        let store = try Self.store()
+        store.rig.connectClient(1)
+        store.rig.exchange(inputs([.add(1), Self.poison]), from: client(1))
+        try store.restart(.kill)
+        #expect(!store.rig.suspects.isEmpty)
+        store.rig.connectClient(2)
+        let batches = store.rig.committedBatches.count
+        #expect(store.rig.exchange(inputs([.add(1), .add(2), .add(3)]), from: client(2)).outcomes.count == 3)
+        #expect(store.rig.committedBatches.count == batches + 1)
+    }
+
     @Test func `A suspect that does no harm is free again`() throws {
         let store = try Self.store()
         store.rig.connectClient(1)
@@ -213,6 +243,16 @@ import Testing
         store.rig.round()
         let viewsOff = store.rig.machine.viewsOff
         #expect(store.rig.stop == nil && viewsOff != nil)
+    }
+
+    @Test func `A view that could not be encoded leaves nothing in the marker`() throws {
+        let page = Self.page(.view, signal: nil)
+        defer { page.deallocate() }
+        let rig = try Rig(engine: TrapEngine { $0 == .view }, marker: TrapMarker(page))
+        rig.round()
+        let viewsOff = rig.machine.viewsOff
+        #expect(viewsOff != nil)
+        #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of("test")).death == nil)
     }
 
     // MARK: Start and replay

@@ -290,6 +290,40 @@ import Testing
         }
     }
 
+    @Test func `A store that has stopped has nothing more to do, whatever waits`() throws {
+        let rig = try Self.rig(slots: 2, credit: 2)
+        rig.order(job("a"), job("b"))
+        let tasks = rig.takeTasks(worker(1))
+        let beyond = EffectID(turn: 900, ordinal: 0)
+        let token = JobProof(home, workshopSecret).token(of: beyond, under: tasks[1].lease)
+        let lost = JobResult(effect: beyond, lease: tasks[1].lease, token: token, answer: .done([]))
+        rig.deliver(.result([tasks[0].answered("a")], credit: 2), from: worker(1))
+        rig.deliver(.result([lost], credit: 2), from: worker(1))
+        let (isStopped, hasWork, waits) = (rig.machine.isStopped, rig.machine.hasWork, !rig.machine.answers.isEmpty)
+        #expect(isStopped && waits && !hasWork)
+    }
+
+    @Test func `An answer that waits when its worker leaves is not made by another`() throws {
+        let rig = try Self.rig { $0.batchTurns = 1 }
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.connectWorker(2)
+        rig.commits = false
+        for sequence in 2...3 {
+            rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
+            rig.round()
+        }
+        #expect(rig.machine.canTakeTurns == false)
+        rig.deliver(.result([task.answered("a")], credit: 2), from: worker(1))
+        rig.deliver(.goodbye, from: worker(1))
+        rig.round()
+        rig.commits = true
+        rig.commit()
+        rig.round()
+        #expect(try rig.state().done == ["a"])
+        #expect(rig.takeTasks(worker(2)) == [])
+    }
+
     @Test func `An unreadable answer is a failure for good and its worker is not cancelled`() throws {
         let rig = try Self.rig()
         rig.order(job("a", attempts: 5))

@@ -69,6 +69,13 @@ import Testing
         #expect(flushed == [WorkerMachineTests.results([WorkerMachineTests.result(1, failure)], credit: 3)])
     }
 
+    @Test func `The text of a failure is bounded, and one within the bound stays as it is`() {
+        let long = String(repeating: "no ", count: TextLimit.characters)
+        let failed = { JobResult.Answer.failed(.threw, $0, permanent: false) }
+        #expect(failed(long).replacement(limit: 1) == failed(long.bounded()))
+        #expect(failed("no").replacement(limit: 1) == nil, "it is sent as it was given")
+    }
+
     @Test func `The next task begins in place of the job that has ended`() {
         var machine = WorkerMachineTests.welcomed()
         _ = machine.received(WorkerMachineTests.tasks([1, 2], number: 2), now: at(0))
@@ -201,6 +208,13 @@ import Testing
         #expect(try Self.leases(&outbox) == [Self.leases(1, 2, 3), Self.leases(4), Self.leases(250)])
         outbox.forget(Self.leases(1, 2, 3, 4, 250))
         #expect(outbox.isEmpty && outbox.bytes == 0)
+    }
+
+    @Test func `A frame has at most its limit, also if its answers come as bytes`() throws {
+        var outbox = Outbox(limit: 200)
+        let message = [UInt8](repeating: 9, count: 50)
+        for number in 1...4 { message.withUnsafeBytes { outbox.add(Self.claim(number), message: $0) } }
+        #expect(try Self.leases(&outbox) == [Self.leases(1), Self.leases(2), Self.leases(3), Self.leases(4)])
     }
 
     @Test func `What a job has streamed is sent again before its answer, and forgotten with it`() throws {
