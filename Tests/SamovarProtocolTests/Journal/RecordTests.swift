@@ -129,6 +129,15 @@ import Testing
         #expect(try Self.read(batch).map(\.time.microseconds) == [.min, .max, 0, .min])
     }
 
+    @Test func `A record that carries nothing is not read with something in it`() {
+        var batch = RecordBatch(after: 42)
+        batch.append(Record(turn: 43, time: at(1), event: .drained))
+        let error = #expect(throws: ReplayError.self) {
+            try RecordBatch.read(first: 43, last: 43, bytes: batch.bytes.dropLast() + [7]) { _ in }
+        }
+        #expect(error?.text.contains("drained carries nothing") == true, "\(String(describing: error))")
+    }
+
     @Test func `Bytes after the last record and missing records are found`() throws {
         var batch = RecordBatch(after: 9)
         batch.append(Self.record(0, turn: 10))

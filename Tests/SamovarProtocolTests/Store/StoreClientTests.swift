@@ -17,6 +17,14 @@ import Testing
 
     // MARK: Numbers
 
+    @Test func `Status counts what was applied and what was refused`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1), .forbidden, .add(2)]), from: client(1))
+        let counters = rig.machine.status(now: rig.now)["counters"]
+        #expect(counters?["applied"] == .int(2) && counters?["refused"] == .int(1))
+    }
+
     @Test func `Input sent twice is applied once and gets the same outcome`() throws {
         let rig = try Self.rig()
         let first = rig.exchange(inputs([.add(1), .add(1)]), from: client(1))

@@ -332,4 +332,18 @@ import Testing
         }
         #expect(rig.takeNotes().filter { $0 == text }.count == 1)
     }
+
+    @Test func `A queue that nobody serves and in which nothing waits is not warned of`() throws {
+        let rig = try Self.rig()
+        rig.connectWorker(2, queues: ["http"])
+        rig.order(job("a", queue: "http"))
+        let task = try #require(rig.takeTasks(worker(2)).first)
+        rig.deliver(.result([task.answered("a")], credit: 1), from: worker(2))
+        rig.deliver(.goodbye, from: worker(2))
+        for _ in 0..<5 {
+            rig.deliver(.ping(1), from: worker(1))
+            rig.tick(.seconds(1))
+        }
+        #expect(rig.takeNotes().filter { $0.contains("no worker serves it") } == [])
+    }
 }

@@ -165,7 +165,7 @@ import Testing
             store.rig.connectWorker(claims: [claim], attempt: attempt)
         }
         let dead = store.rig.durable.ledger.dead.values.map(\.failure)
-        #expect(dead.count == 1 && dead.first?.reason == .unhandled)
+        #expect(dead.count == 1 && dead.first?.reason == .unhandled && dead.first?.attempts == 1)
         #expect(dead.first?.text.contains("took the answer of effect 2/0, each time alone (a trap, signal 4)") == true, "\(dead)")
         #expect(store.rig.durable.ledger.open.isEmpty)
     }
