@@ -30,9 +30,16 @@ public enum Rules {
     static let largestLiteral = 9
 
     static func isLeftAlone(_ call: FunctionCallExprSyntax) -> Bool {
+        if call.arguments.first?.label?.text == "reserving" { return true }
         if let name = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text { return calls.contains(name) }
         return call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "reserveCapacity"
-            || call.arguments.first?.label?.text == "reserving"
+            || isNote(call) || call.arguments.contains { isNote($0.expression) }
+    }
+
+    /// An action that writes to the log.
+    private static func isNote(_ expression: some ExprSyntaxProtocol) -> Bool {
+        let action = expression.as(FunctionCallExprSyntax.self)?.calledExpression.as(MemberAccessExprSyntax.self)
+        return action?.base == nil && action?.declName.baseName.text == "note"
     }
 
     /// What `status` counts.

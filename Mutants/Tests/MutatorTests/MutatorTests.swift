@@ -59,6 +59,7 @@ import Testing
         let source = """
             func f() { note(.info, a < b ? "1" : "2")
             counters.turns += 1
+            actions.append(.note(a < b ? "1" : "2"))
             precondition(a < b)
             list.reserveCapacity(3)
             let writer = Writer(reserving: list.count + 5)
