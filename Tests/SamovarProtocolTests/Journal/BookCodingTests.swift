@@ -29,6 +29,29 @@ import Testing
         }
     }
 
+    /// The code of a kind and its values, which are no subscription, and what is said of them.
+    private static let malformed: [(Int, MessagePackValue, String)] = [
+        (0, [0, 0], "unknown subscription 0"),
+        (4, [0, 0], "unknown subscription 4"),
+        (2, [99, .binary([])], "unknown moment 99"),
+        (2, [-1, .binary([])], "unknown moment -1"),
+        (1, [4, 0, 0, .binary([])], "unknown schedule 4"),
+        (1, [1, 7, 99, .binary([])], "unknown rule for missed times 99"),
+        (1, [1, 7, -1, .binary([])], "unknown rule for missed times -1"),
+        (1, [3, [1, 2, 3, 4, 5], 0, .binary([])], "a calendar of other than six fields"),
+        (1, [3, [1, 2, 3, 4, 5, 6, 7], 0, .binary([])], "a calendar of other than six fields"),
+    ]
+
+    @Test(arguments: malformed)
+    func `What is no subscription is not read as one`(_ code: Int, _ values: MessagePackValue, _ text: String) throws {
+        var writer = MessagePackWriter()
+        writer.write(code)
+        writer.write(values)
+        var reader = MessagePackReader(writer.bytes)
+        let error = #expect(throws: WireError.self) { try WantedEvent.Kind(from: &reader) }
+        #expect(error == .malformed(text))
+    }
+
     @Test func `An output and a cancelled effect are read from a snapshot as they were written`() throws {
         let output = EmittedOutput(id: EffectID(turn: 3, ordinal: 1), bytes: [1, 2, 3])
         let cancelled = EffectLedger.Cancelled(id: EffectID(turn: 4, ordinal: 2), root: 3, label: "search")

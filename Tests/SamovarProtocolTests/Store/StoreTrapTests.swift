@@ -85,6 +85,39 @@ import Testing
         #expect(store.hasTrapped)
     }
 
+    /// A store that was killed while it took a failure, and has met that failure again while an input before it is not on disk.
+    private static func postponed() throws -> TrappedStore {
+        let store = try TrappedStore { $0 == .failure }
+        store.rig.connectClient()
+        store.rig.order(job("a"))
+        let task = try #require(store.rig.connectWorker().tasks.first)
+        store.rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
+        #expect(store.hasTrapped)
+        try store.restart(.kill)
+        let rig = store.rig
+        rig.connectClient(attempt: 2)
+        rig.connectWorker(claims: [JobClaim(task)], attempt: 2)
+        rig.commits = false
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
+        #expect(!store.hasTrapped, "the input before it is not on disk")
+        return store
+    }
+
+    @Test func `A failure that is suspected is taken when all before it is on disk`() throws {
+        let store = try Self.postponed()
+        while store.rig.commit(), !store.hasTrapped { store.rig.round() }
+        #expect(store.hasTrapped)
+    }
+
+    @Test func `A failure that waits to be taken alone is forgotten with its effect`() throws {
+        let store = try Self.postponed()
+        _ = store.rig.ask("drop", effect: "2/0")
+        while store.rig.commit() { store.rig.round() }
+        let hasWork = store.rig.machine.hasWork
+        #expect(!store.hasTrapped && !hasWork && store.rig.durable.ledger.open.isEmpty)
+    }
+
     @Test func `What is not suspected shares its batch, whatever else is`() throws {
         let store = try Self.store()
         store.rig.connectClient(1)
