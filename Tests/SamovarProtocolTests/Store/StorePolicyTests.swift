@@ -178,6 +178,19 @@ import Testing
         #expect(try rig.state().done == ["a timed out after 1 attempt: not done within 3.0 seconds"])
     }
 
+    @Test func `All attempts have that time again when an operator requeues the effect`() throws {
+        let rig = try Self.rig()
+        rig.order(Shop.Job(name: "a", diesSilently: true, total: 3))
+        let first = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([first.failed(permanent: true)], credit: 9), from: worker(1))
+        rig.tick(.seconds(2))
+        #expect(rig.ask("requeue", effect: "\(first.effect)") != nil)
+        rig.tick(.seconds(2))
+        #expect(rig.durable.ledger.open.count == 1 && rig.durable.ledger.dead.isEmpty, "3 s after the order")
+        rig.tick(.seconds(1))
+        #expect(rig.durable.ledger.dead.values.map(\.failure.reason) == [.timedOut])
+    }
+
     @Test func `Outputs are kept in order, with the turn and the place that name them`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.emit(["x", "y"]), .emit(["z"])]), from: client(1))

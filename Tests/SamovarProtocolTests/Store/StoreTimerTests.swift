@@ -109,6 +109,16 @@ import Testing
         #expect(try next.state().ticks == ["back", "stop"])
     }
 
+    @Test func `All who want to know that it is about to stop are told, though one round has not the turns for them`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 1 }
+        let watches = ["a", "b", "c"].map { Shop.Watch(id: $0, moment: 2) }
+        rig.exchange(inputs([.watch(watches)]), from: client(1))
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        #expect(rig.stop == .drained)
+        #expect(try rig.state().ticks == ["a", "b", "c"])
+    }
+
     @Test func `A moment is not told to a subscription that an answer has ended before`() throws {
         let rig = try Self.rig(Shop.Watch(id: "stop", moment: Lifecycle.draining.rawValue))
         rig.order(job("a"), sequence: 2)

@@ -43,6 +43,7 @@ struct ViewTopicsTests {
     @Test func `Taking back what was never asked for makes no room`() {
         let reports = (0..<3).flatMap { [report(1, "view/\($0)"), report(0, "view/none\($0)")] }
         #expect(hear(reports, limit: 2).closed == [false, false, false, false, true, false])
+        #expect(hear([report(0, "none")], limit: 2).topics.foreign == 0)
     }
 
     @Test func `A message that is no report means nothing`() {

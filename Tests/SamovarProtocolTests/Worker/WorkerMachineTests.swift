@@ -502,6 +502,14 @@ import Testing
         }
     }
 
+    @Test func `Nothing is read ahead unless it is asked for`() {
+        let offer = WorkerOffer(id: Self.id, slots: 3, queues: [.default])
+        var machine = WorkerMachine(offer, schema: counter, random: Random(seed: 1))
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        #expect(machine.flush(now: at(0)) == [Self.send(.credit(3))])
+    }
+
     @Test func `A worker has at least one slot`() {
         var machine = Self.machine(slots: 0, readAhead: -3)
         _ = machine.ticked(now: at(0))
