@@ -319,6 +319,21 @@ import Testing
         #expect(rig.takeTasks(worker(9)).map(\.name) == ["killer"])
     }
 
+    @Test func `No worker is emptied for a suspect of a queue that it does not serve`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.order(job("killer", queue: "http"))
+        for number: UInt8 in 1...2 {
+            rig.connectWorker(number, queues: ["http"])
+            rig.machine.workerDied(workerID(number), "killed by signal 9", now: rig.now)
+        }
+        rig.order(job("busy", queue: "http"), sequence: 2)
+        rig.connectWorker(3, slots: 9, credit: 9)
+        rig.connectWorker(9, queues: ["http"], credit: 0)
+        rig.order(job("a"), job("b"), sequence: 3)
+        #expect(rig.takeTasks(worker(3)).map(\.name) == ["a", "b"])
+    }
+
     @Test func `An unserved queue is warned of once after two seconds`() throws {
         let rig = try Self.rig()
         rig.order(job("a", queue: "http"), job("b", queue: "http"))
