@@ -6,6 +6,12 @@ import SamovarCore
 /// What may differ between two builds of one program.
 protocol Edition: Sendable {
     static func rest(of chain: Int) -> Command<Workshop<Self>>
+    /// What every state wants to hear of.
+    static var watches: [Workshop<Self>.Watch] { get }
+}
+
+extension Edition {
+    static var watches: [Workshop<Self>.Watch] { [] }
 }
 
 enum FirstEdition: Edition {
@@ -15,6 +21,15 @@ enum FirstEdition: Edition {
 /// A build whose `update` was changed, and whose schema was not.
 enum ChangedEdition: Edition {
     static func rest(of chain: Int) -> Command<Workshop<Self>> { chain > 2 ? .then(.chain(chain - 2)) : .none }
+}
+
+/// A build with other subscriptions than the first one.
+enum TimedEdition: Edition {
+    static func rest(of chain: Int) -> Command<Workshop<Self>> { chain > 1 ? .then(.chain(chain - 1)) : .none }
+
+    static var watches: [Workshop<Self>.Watch] {
+        [Workshop.Watch(id: "back", moment: Lifecycle.resumed.rawValue), Workshop.Watch(id: "every 2 s", seconds: 2)]
+    }
 }
 
 /// The program of these tests: numbers to add, chains of follow-ups, and jobs.
@@ -39,6 +54,7 @@ enum Workshop<E: Edition>: Program {
     struct Job: Portable {
         var name: String
         var queue = "default"
+        /// 0 for one without any options, which is tried once.
         var attempts = 1
         var timeout: Int?
         var delay = 0
@@ -127,6 +143,7 @@ enum Workshop<E: Edition>: Program {
     }
 
     private static func run(_ job: Job) -> Command<Self> {
+        if job.attempts == 0 { return .run(job) }
         let policy: Policy =
             switch job.policy {
             case "latest": .latest
@@ -144,7 +161,7 @@ enum Workshop<E: Edition>: Program {
     }
 
     static func subscriptions(_ state: State) -> [Subscription<Self>] {
-        state.watches.map { watch in
+        (state.watches + E.watches).map { watch in
             let id = Label(watch.id)
             if let job = watch.source { return .source(job, id: id) }
             if let moment = watch.moment.flatMap(Lifecycle.init) { return .on(moment, id: id, send: .ticked(watch.id)) }

@@ -36,14 +36,21 @@ final class Rig {
     /// Requests of operators so far; each has its own number.
     var requests = 0
 
+    /// - Parameters:
+    ///   - journal: without it, a snapshot is all that there is of former turns.
+    ///   - replica: replays what the engine takes, where that is no shop.
     init(
         _ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0),
-        engine: (any ProgramEngine)? = nil, marker: TrapMarker = TrapMarker(), build: String = "test"
+        engine: (any ProgramEngine)? = nil, replica: (any ProgramEngine)? = nil, marker: TrapMarker = TrapMarker(),
+        build: String = "test"
     ) throws {
         self.now = now
         machine = Self.machine(settings, engine: engine, marker: marker, build: build)
-        durable = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: settings.window)
-        if let snapshot { try machine.restore(snapshot: snapshot) }
+        durable = StoreState(engine: replica ?? TypedEngine(Shop.self, secret: workshopSecret), window: settings.window)
+        if let snapshot {
+            try machine.restore(snapshot: snapshot)
+            if journal.isEmpty { try durable.restore(snapshot) }
+        }
         for batch in journal {
             if batch.last > machine.head { try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes) }
             try replicate(batch)

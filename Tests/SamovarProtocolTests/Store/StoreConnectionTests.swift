@@ -209,6 +209,61 @@ import Testing
         #expect(rig.exchange(.result([task.answered("a")], credit: 4), from: worker(1)).tasks.map(\.name) == ["b"])
     }
 
+    /// A store whose worker 1 may have two jobs of one queue, and has them; others wait.
+    private static func limited(
+        limit: Int? = 2, _ change: (inout StoreSettings) -> Void = { _ in }
+    ) throws -> (rig: Rig, tasks: [JobTask]) {
+        var settings = StoreSettings()
+        change(&settings)
+        let rig = try Rig(settings)
+        rig.connectClient()
+        _ = hello(rig, 1, limit: limit)
+        rig.order(job("a", queue: "http"), job("b", queue: "http"), job("c", queue: "http"), job("d", queue: "http"))
+        return (rig, rig.takeTasks(worker(1)))
+    }
+
+    private static func hello(_ rig: Rig, _ attempt: Int, limit: Int? = 2, _ claims: [JobTask] = []) -> [JobTask] {
+        let claims = claims.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+        let limits: [Queue: Int] = limit.map { ["http": $0] } ?? [:]
+        let offer = WorkerOffer(id: workerID(1), slots: 9, queues: ["http"], limits: limits, running: claims)
+        rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, attempt: attempt)), from: worker(1))
+        return rig.exchange(.credit(9), from: worker(1)).tasks
+    }
+
+    @Test func `A worker that says hello anew has no more jobs of a queue than before, whether it claims them or not`() throws {
+        for claimed in 0...2 {
+            let (rig, tasks) = try Self.limited()
+            #expect(tasks.map(\.name) == ["a", "b"])
+            let again = Self.hello(rig, 2, Array(tasks.prefix(claimed)))
+            #expect(again.count == 2 - claimed && rig.machine.dispatcher.running == 2)
+            let held = (tasks.prefix(claimed) + again)
+            let next = rig.exchange(.result([held[0].answered("x")], credit: 9), from: worker(1)).tasks
+            #expect(next.count == 1 && rig.machine.dispatcher.running == 2)
+        }
+    }
+
+    @Test func `What a worker holds since a hello without a limit counts when it names one`() throws {
+        let (rig, tasks) = try Self.limited(limit: nil)
+        #expect(tasks.map(\.name) == ["a", "b", "c", "d"])
+        #expect(Self.hello(rig, 2, limit: 3, Array(tasks.prefix(2))).count == 1)
+        #expect(rig.machine.dispatcher.running == 3)
+    }
+
+    @Test func `An answer that waits for the disk counts towards the limit of its worker, also over a hello`() throws {
+        let (rig, tasks) = try Self.limited { $0.batchTurns = 1 }
+        rig.commits = false
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        rig.exchange(inputs([.add(1)], from: 3), from: client(1))
+        #expect(rig.machine.canTakeTurns == false)
+        rig.exchange(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 9), from: worker(1))
+        #expect(Self.hello(rig, 2) == [] && rig.machine.dispatcher.running == 2)
+        rig.commits = true
+        rig.commit()
+        rig.round()
+        #expect(try rig.state().done == ["a", "b"])
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["c", "d"] && rig.machine.dispatcher.running == 2)
+    }
+
     @Test func `Progress is believed of the worker that has the job, and ends with it`() throws {
         let (rig, task) = try StoreStreamTests.running()
         rig.connectWorker(2, credit: 0)

@@ -66,6 +66,18 @@ import Testing
         #expect(try rig.state().done == ["a"])
     }
 
+    @Test func `Timers rest while running jobs may finish`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker()
+        rig.exchange(inputs([.watch([StoreTimerTests.every(1)]), .order([job("a")])]), from: client(1))
+        rig.machine.drain(within: .seconds(5), now: rig.now)
+        rig.tick(.seconds(2))
+        #expect(try rig.stop == nil && rig.state().ticks == [])
+        #expect(rig.machine.wakeUp(now: rig.now) > rig.now)
+        #expect(try rig.restarted(after: .zero).state().ticks == [])
+    }
+
     @Test func `After drained open effects do not wait`() throws {
         let rig = try Self.draining(job("a"), job("b"))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -100,10 +112,17 @@ import Testing
     @Test func `Nothing happens after the stop`() throws {
         let rig = try Self.draining()
         rig.round()
+        let (head, counters) = (rig.machine.head, rig.machine.counters)
+        _ = rig.takeNotes()
         rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.connectClient(2)
+        rig.connectWorker(2)
+        rig.machine.received([[1, 2, 3]], from: client(3), now: rig.now)
         rig.machine.workerDied(workerID(1), "killed", now: rig.now)
         rig.machine.drain(within: .seconds(1), now: rig.now)
         rig.tick(.seconds(100))
-        #expect(rig.takeOrder().last == "stop")
+        let isViewDue = rig.machine.viewIsDue(now: rig.now)
+        #expect(rig.takeOrder().last == "stop" && rig.takeNotes() == [] && !isViewDue)
+        #expect(rig.machine.head == head && rig.machine.counters == counters)
     }
 }

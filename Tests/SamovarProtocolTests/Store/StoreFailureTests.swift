@@ -173,6 +173,17 @@ import Testing
         #expect(rig.exchange(.ping(1), from: worker(1)).contains(.error(PeerError(.unknownPeer, "say HELLO first"))))
     }
 
+    @Test func `A hello is a sign of life`() throws {
+        let rig = try Self.rig()
+        for _ in 1...5 { rig.tick(.seconds(1)) }
+        let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
+        rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, attempt: 2)), from: worker(2))
+        for _ in 1...6 { rig.tick(.seconds(1)) }
+        #expect(rig.durable.joined == [workerID(1)])
+        rig.tick(.seconds(1))
+        #expect(rig.durable.joined == [])
+    }
+
     @Test func `An answer of a worker that dies before it is taken still counts`() throws {
         let rig = try Self.rig(slots: 3, credit: 3)
         rig.order(job("a"), job("b", attempts: 5), job("c"))
@@ -272,6 +283,23 @@ import Testing
         }
         #expect(rig.durable.ledger.open.values.map(\.failures) == [0])
         #expect(rig.durable.ledger.dead.isEmpty)
+    }
+
+    @Test func `Where no death is put up with, every effect is alone from its first attempt`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.suspectDeaths = 0 }
+        rig.order(job("a"), job("b", attempts: 0), job("c", attempts: 9))
+        for name in ["a", "b", "c"] {
+            let tasks = rig.takeTasks(worker(1))
+            #expect(tasks.map(\.name) == [name])
+            for task in tasks { rig.deliver(.result([task.answered(name)], credit: 9), from: worker(1)) }
+            rig.round()
+        }
+        #expect(try rig.state().done == ["a", "b", "c"])
+        rig.order(job("d", attempts: 0), sequence: 2)
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["d"])
+        rig.machine.workerDied(workerID(1), "killed by signal 9", now: rig.now)
+        rig.round()
+        #expect(try rig.state().done.last?.hasPrefix("d ") == true, "its first death is its last")
     }
 
     @Test func `A suspect that ends well frees its worker`() throws {

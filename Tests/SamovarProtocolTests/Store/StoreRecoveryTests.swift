@@ -31,6 +31,22 @@ import Testing
         #expect(later.exchange(inputs([.add(100)], from: 3), from: client(1)) == [.receipt([applied(3, 7)], credit: 4_096)])
     }
 
+    @Test func `Of a batch with the turn of the snapshot inside, only what follows that turn is replayed`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        // The batch before is with the journal, so these are one batch.
+        rig.exchange(inputs([.add(10)], from: 2), from: client(1))
+        let bytes = try rig.machine.snapshotBytes()
+        rig.exchange(inputs([.add(100)], from: 3), from: client(1))
+        while rig.commit() {}
+        #expect(rig.committedBatches.map(\.last) == [1, 2, 4])
+        let later = try Rig(journal: rig.committedBatches, snapshot: bytes, now: rig.now)
+        #expect(try later.state().total == 111)
+        #expect(later.machine.head == 5, "with the record of the start")
+    }
+
     @Test func `A replay has the terms that its host has set`() {
         var machine = Rig.machine()
         var terms = ReplayTerms()

@@ -52,6 +52,20 @@ import Testing
         #expect(rig.snapshotRequests == [11])
     }
 
+    @Test func `What a start has replayed counts towards the next one`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        for sequence in 1...5 { rig.exchange(inputs([.add(1)], from: sequence), from: client(1)) }
+        let bytes = rig.committedBatches.reduce(0) { $0 + $1.bytes.count }
+        for (limit, isDue) in [(bytes, true), (bytes + 10_000, false)] {
+            var settings = StoreSettings()
+            settings.snapshotBytes = limit
+            let later = try Rig(settings, journal: rig.committedBatches, now: rig.now)
+            later.round()
+            #expect(later.snapshotRequests == (isDue ? [later.durable.head] : []))
+        }
+    }
+
     @Test func `Nothing is asked for before its turn is on disk`() throws {
         let rig = try Self.rig()
         rig.machine.snapshotSaved(bytes: 1)

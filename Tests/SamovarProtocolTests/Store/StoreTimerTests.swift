@@ -88,6 +88,51 @@ import Testing
         #expect(limit.kind == .turns && limit.limit == 5)
     }
 
+    @Test func `A timer whose message cannot be read again ends the store, which names the turn`() throws {
+        let rig = try Rig(
+            engine: TypedEngine(Speechless.self, secret: workshopSecret),
+            replica: TypedEngine(Speechless.self, secret: workshopSecret))
+        rig.round()
+        rig.tick(.milliseconds(1_999))
+        #expect(rig.stop == nil && rig.durable.head == 1)
+        rig.tick(.milliseconds(1))
+        guard case .groupLimit(.unencodable(let text, let root))? = rig.stop else {
+            Issue.record("\(String(describing: rig.stop))")
+            return
+        }
+        #expect(root == 2 && text.hasPrefix("the message of a subscription cannot be read again: "))
+        #expect(rig.stop?.isCuredByRestart == true && rig.durable.head == 1)
+    }
+
+    private static func engine(isTimed: Bool) -> any ProgramEngine {
+        isTimed ? TypedEngine(Workshop<TimedEdition>.self, secret: workshopSecret) : TypedEngine(Shop.self, secret: workshopSecret)
+    }
+
+    @Test func `Behind a snapshot of a former build, a store has the subscriptions of its own, and no others`() throws {
+        for isTimed in [true, false] {
+            let former = try Rig(engine: Self.engine(isTimed: !isTimed), replica: Self.engine(isTimed: !isTimed))
+            former.round()
+            let rig = try Rig(
+                snapshot: former.machine.snapshotBytes(), now: at(1), engine: Self.engine(isTimed: isTimed),
+                replica: Self.engine(isTimed: isTimed))
+            #expect(rig.machine.state.subscriptions.nextDue == (isTimed ? at(3) : nil))
+            rig.round()
+            #expect(try rig.state().ticks == (isTimed ? ["back"] : []))
+            rig.tick(.milliseconds(1_999))
+            #expect(try rig.state().ticks == (isTimed ? ["back"] : []))
+            rig.tick(.milliseconds(1))
+            #expect(try rig.state().ticks == (isTimed ? ["back", "every 2 s"] : []))
+        }
+    }
+
+    @Test func `A new timeline is not back, and has its timers from the first turn on`() throws {
+        let rig = try Rig(engine: Self.engine(isTimed: true), replica: Self.engine(isTimed: true))
+        rig.round()
+        #expect(try rig.state().ticks == [])
+        rig.tick(.seconds(2))
+        #expect(try rig.state().ticks == ["every 2 s"])
+    }
+
     @Test func `A timer survives in a snapshot`() throws {
         let rig = try Self.rig(Self.every(2))
         rig.machine.saveSnapshot()
@@ -177,4 +222,27 @@ import Testing
         #expect(rig.durable.ledger.dead.isEmpty)
         #expect(try rig.state().done == [])
     }
+}
+
+/// A program whose timer sends what cannot be encoded.
+private enum Speechless: Program {
+    struct State: Portable {}
+    typealias Input = Message
+    typealias ViewState = Int
+
+    enum Message: Portable {
+        case nothing
+
+        struct Mute: Error {}
+
+        init(from decoder: any Decoder) throws { self = .nothing }
+        func encode(to encoder: any Encoder) throws { throw Mute() }
+    }
+
+    static var schema: Schema { shop }
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message { input }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> { .none }
+    static func subscriptions(_ state: State) -> [Subscription<Self>] { [.every(.seconds(2), id: "mute", send: .nothing)] }
+    static func view(_ state: State) -> Int { 0 }
 }

@@ -47,6 +47,23 @@ import Testing
         #expect(outcomes.map(\.verdict) == [.rejected(Self.why)])
     }
 
+    @Test func `What is given up needs not be alone, for it is not tried`() throws {
+        let store = try Self.store()
+        for _ in 1...4 {
+            store.rig.connectClient(1)
+            store.rig.exchange(inputs([.add(1), Self.poison, .add(10)]), from: client(1))
+            #expect(store.hasTrapped)
+            try store.restart()
+        }
+        for number: UInt8 in [1, 2] { store.rig.connectClient(number) }
+        store.rig.commits = false
+        // This one is on its way to the disk when the others come.
+        store.rig.exchange(inputs([.add(100)]), from: client(2))
+        store.rig.exchange(inputs([.add(1), Self.poison, .add(10)]), from: client(1))
+        #expect(!store.hasTrapped && store.rig.suspects.isEmpty)
+        #expect(try store.rig.state().total == 111)
+    }
+
     @Test func `A suspect is taken when all before it is on disk, and nothing follows in its batch`() throws {
         let store = try Self.store()
         store.rig.connectClient(1)
@@ -382,15 +399,44 @@ import Testing
         }
     }
 
-    @Test func `A snapshot that was read leaves nothing in the marker`() throws {
+    @Test func `A snapshot and a batch that were read leave nothing in the marker`() throws {
         let rig = try Rig()
         rig.round()
+        let snapshot = try rig.machine.snapshotBytes()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        let batch = try #require(rig.committedBatches.last)
         let page = Self.page(.view, signal: nil)
         defer { page.deallocate() }
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { copy.deallocate() }
+        func expectNothing() {
+            copy.copyMemory(from: page, byteCount: TrapMarker.byteCount)
+            #expect(TrapMarker(copy).take(timeline: home, build: KeyedHash.of("test")).death == nil)
+        }
+        var machine = Rig.machine(marker: TrapMarker(page))
+        try machine.restore(snapshot: snapshot)
+        expectNothing()
+        try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
+        expectNothing()
+    }
+
+    @Test func `A snapshot that traps when it is read is not read by the next start`() throws {
+        let rig = try Rig()
+        rig.round()
+        let bytes = try rig.machine.snapshotBytes()
+        let page = Self.page(.view, signal: nil)
+        defer { page.deallocate() }
+        let engine = TrapEngine { $0 == .restore }
         let marker = TrapMarker(page)
-        var machine = Rig.machine(marker: marker)
-        try machine.restore(snapshot: try rig.machine.snapshotBytes())
-        #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of("test")).death == nil)
+        engine.marker = marker
+        #expect(throws: GroupLimit.self) { _ = try Rig(snapshot: bytes, engine: engine, marker: marker) }
+        let trapped = try #require(engine.page)
+        page.copyMemory(from: trapped, byteCount: trapped.count)
+        TrapMarker.note(signal: 4, in: page)
+        #expect(throws: TrapError(turn: 0, "its state ended the store when it was read")) {
+            _ = try Rig(snapshot: bytes, marker: TrapMarker(page))
+        }
     }
 
     @Test func `A program that ended the store when asked for its subscriptions is refused, with proof`() throws {
@@ -489,6 +535,137 @@ import Testing
         rig.machine.drain(within: .seconds(1), now: rig.now)
         rig.round()
         #expect(rig.snapshots.count == 1, "the operator may have mended it")
+    }
+
+    @Test func `Views that ended the store again and again stay off over restarts, until it is stopped in order`() throws {
+        var settings = StoreSettings()
+        settings.trapDeaths = 1
+        let page = Self.page(.view)
+        defer { page.deallocate() }
+        var rig = try Rig(settings, marker: TrapMarker(page))
+        func restart() throws {
+            rig = try Rig(settings, journal: rig.committedBatches, now: rig.now + .seconds(1), marker: TrapMarker(page))
+            rig.round()
+        }
+        func showsViews() -> Bool { rig.takePublished().contains { $0.kind == .view } }
+        rig.round()
+        #expect(!showsViews())
+        try restart()
+        #expect(!showsViews() && rig.machine.viewsOff != nil)
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        #expect(rig.stop == .drained && !showsViews())
+        try restart()
+        #expect(showsViews() && rig.machine.viewsOff == nil, "the operator may have mended it")
+    }
+
+    @Test func `A snapshot that ended the store when it was read is read again after a stop in order, and not before`() throws {
+        let former = try Rig()
+        former.connectClient()
+        former.exchange(inputs([.add(3)]), from: client(1))
+        let bytes = try former.machine.snapshotBytes()
+        let page = Self.page(.restore)
+        defer { page.deallocate() }
+        func expectRefusal(_ journal: [StoredBatch]) {
+            #expect(throws: TrapError(turn: 0, "its state ended the store when it was read")) {
+                _ = try Rig(journal: journal, snapshot: bytes, marker: TrapMarker(page))
+            }
+        }
+        expectRefusal(former.committedBatches)
+        let rig = try Rig(journal: former.committedBatches, marker: TrapMarker(page))
+        rig.round()
+        expectRefusal(rig.committedBatches)
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        let later = try Rig(journal: rig.committedBatches, snapshot: bytes, marker: TrapMarker(page))
+        #expect(try later.state().total == 3)
+    }
+
+    @Test func `A view and a state that return are cleared of kills, also for the next start`() throws {
+        for call in [ProgramCall.view, .state] {
+            let page = Self.page(call, signal: nil)
+            defer { page.deallocate() }
+            var rig = try Rig(marker: TrapMarker(page))
+            func restart() throws {
+                rig = try Rig(journal: rig.committedBatches, now: rig.now + .seconds(1), marker: TrapMarker(page))
+            }
+            func die() throws {
+                TrapMarker(page).begin(call, isAlone: true, after: 0)
+                try restart()
+            }
+            for _ in 2...9 { try die() }
+            #expect(rig.suspects.list.map(\.kills) == [9] && rig.suspects.verdict(on: call) == nil)
+            rig.round()
+            #expect(rig.takePublished().contains { $0.kind == .view } && rig.ask("inspect")?.refusal == nil)
+            #expect(rig.suspects.list.map(\.call) == [call] && rig.suspects.list.map(\.kills) == [0])
+            try restart()
+            #expect(rig.suspects.list.map(\.kills) == [0])
+            for _ in 1...9 { try die() }
+            #expect(rig.suspects.verdict(on: call) == nil)
+            try die()
+            #expect(rig.suspects.verdict(on: call)?.hasSuffix("each time alone (killed, or out of memory)") == true)
+        }
+    }
+
+    /// A snapshot is made when the batch before it is on its way to the disk, so that its call is never the only thing that is lost.
+    @Test func `A state that traps at a snapshot is not encoded any more after three deaths, and turns go on`() throws {
+        var settings = StoreSettings()
+        settings.snapshotBytes = 0
+        let store = try TrappedStore(settings) { $0 == .state }
+        var sequence = 0
+        repeat {
+            if store.hasTrapped { try store.restart() }
+            sequence += 1
+            store.rig.connectClient(attempt: sequence)
+            store.rig.machine.snapshotSaved(bytes: 1)
+            store.rig.exchange(inputs([.add(1)], from: sequence), from: client(1))
+        } while store.hasTrapped && sequence < 9
+        #expect(store.starts == 4)
+        #expect(try unpacked(Shop.State.self, store.rig.durable.engine.state()).total == 4)
+        let text = "the store ended 3 times while it encoded the state, each time alone (a trap, signal 4)"
+        let notes = store.rig.takeNotes()
+        #expect(notes.contains("no snapshot is taken: \(text)"), "\(notes)")
+        #expect(store.rig.ask("inspect")?.refusal == "the state cannot be encoded: \(text)")
+    }
+
+    @Test func `A start that ends the store three times is refused once, without a call, and then it is tried again`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        var calls = 0
+        func start(traps: Bool) throws -> Rig {
+            let engine = TrapEngine { call in
+                if call == .start { calls += 1 }
+                return traps && call == .start
+            }
+            return try Rig(engine: engine, marker: TrapMarker(page))
+        }
+        func die() {
+            #expect(throws: GroupLimit.self) { _ = try start(traps: true) }
+            TrapMarker.note(signal: 4, in: page)
+        }
+        let text = "the store ended 3 times while it began the program, each time alone (a trap, signal 4)"
+        for round in 1...2 {
+            for _ in 1...3 { die() }
+            #expect(throws: TrapError(turn: 1, text)) { _ = try start(traps: false) }
+            #expect(calls == 3 * round)
+        }
+        for _ in 1...2 { die() }
+        let rig = try start(traps: false)
+        #expect(rig.suspects.isEmpty, "who has begun is suspected no more")
+        rig.round()
+        #expect(rig.durable.starts == 1)
+    }
+
+    @Test func `A program that traps when asked for its subscriptions is refused by the next start`() throws {
+        let store = try TrappedStore { $0 == .subscriptions }
+        store.rig.round()
+        #expect(!store.hasTrapped, "a new timeline has none to ask for anew")
+        try store.restart(.kill)
+        #expect(store.hasTrapped)
+        store.rig.round()
+        let text = "the program ended the store when asked for its subscriptions (a trap, signal 4)"
+        #expect(throws: TrapError(turn: 2, text)) { try store.restart() }
     }
 
     @Test func `A start that traps three times is refused`() throws {

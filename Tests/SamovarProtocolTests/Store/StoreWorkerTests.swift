@@ -86,6 +86,28 @@ import Testing
         #expect(rig.takeTasks(worker(3)).count == 0)
     }
 
+    @Test func `A worker that has left and is back has one share, as the others have`() throws {
+        let rig = try Self.rig(slots: 9, credit: 9)
+        rig.exchange(.goodbye, from: worker(1))
+        rig.connectWorker(1, slots: 9, credit: 9)
+        rig.connectWorker(2, slots: 9, credit: 9)
+        rig.order(job("a"), job("b", attempts: 0), job("c"), job("d", attempts: 0))
+        #expect(rig.takeTasks(worker(1)).count == 2 && rig.takeTasks(worker(2)).count == 2)
+    }
+
+    @Test func `An effect without options is handed out once, and nothing of it is left when it is answered`() throws {
+        let rig = try Self.rig(slots: 9, credit: 9)
+        for sequence in 1...3 {
+            rig.order(job("a", attempts: 0), job("b"), sequence: sequence)
+            let tasks = rig.takeTasks(worker(1))
+            #expect(tasks.map(\.name) == ["a", "b"])
+            for task in tasks { rig.exchange(.result([task.answered(task.name)], credit: 9), from: worker(1)) }
+            #expect(rig.machine.dispatcher.waitingEntries == 0 && rig.machine.dispatcher.running == 0)
+            #expect(!rig.machine.dispatcher.hasWaiting)
+        }
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
     @Test func `A task tells what was ordered`() throws {
         let rig = try Self.rig()
         rig.order(job("a", timeout: 3))
@@ -246,6 +268,31 @@ import Testing
         #expect(rig.machine.dispatcher.queueCount == before + 1)
         rig.order(job("a"))
         #expect(rig.takeTasks(worker(1)).count == 1, "a queue that somebody serves is still served")
+    }
+
+    @Test func `A worker that leaves takes its queues with it, and one in which something waits goes later`() throws {
+        let rig = try Self.rig()
+        let before = rig.machine.dispatcher.queueCount
+        for isGoodbye in [true, false] {
+            rig.connectWorker(2, queues: ["a", "b"], credit: 0)
+            #expect(rig.machine.dispatcher.queueCount == before + 2)
+            if isGoodbye {
+                rig.exchange(.goodbye, from: worker(2))
+            } else {
+                rig.machine.workerDied(workerID(2), "killed by signal 9", now: rig.now)
+            }
+            #expect(rig.machine.dispatcher.queueCount == before)
+        }
+        rig.connectWorker(2, queues: ["a", "b"], credit: 0)
+        rig.order(job("in a", queue: "a"))
+        rig.exchange(.goodbye, from: worker(2))
+        #expect(rig.machine.dispatcher.queueCount == before + 1)
+        let task = try #require(rig.connectWorker(2, queues: ["a"]).tasks.first)
+        rig.exchange(.goodbye, from: worker(2))
+        #expect(rig.machine.dispatcher.queueCount == before + 1)
+        #expect(rig.ask("drop", effect: "\(task.effect)")?.refusal == nil)
+        rig.tick(.seconds(1))
+        #expect(rig.machine.dispatcher.queueCount == before)
     }
 
     @Test func `A forged token is dropped and counted`() throws {

@@ -14,6 +14,9 @@ final class TrapEngine: ProgramEngine {
         case firing
         case view
         case state
+        case restore
+        /// It cannot throw, so this only keeps the page.
+        case subscriptions
         case replay(Int)
     }
 
@@ -82,7 +85,10 @@ final class TrapEngine: ProgramEngine {
 
     func requireEndOfGroup() throws(ReplayError) { try base.requireEndOfGroup() }
 
-    func resubscribe(now: Timestamp, log: TurnLog) { base.resubscribe(now: now, log: log) }
+    func resubscribe(now: Timestamp, log: TurnLog) {
+        if traps(.subscriptions) { page = page ?? marker?.bytes }
+        base.resubscribe(now: now, log: log)
+    }
 
     func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
         do {
@@ -104,6 +110,7 @@ final class TrapEngine: ProgramEngine {
     }
 
     func restore(state: [UInt8], head: Int, writtenBy version: Int) throws {
+        try meet(.restore)
         try base.restore(state: state, head: head, writtenBy: version)
     }
 }
@@ -119,19 +126,21 @@ final class TrappedStore {
 
     private(set) var rig: Rig
     private(set) var starts = 1
+    private let settings: StoreSettings
     private let traps: (TrapEngine.Call) -> Bool
     private var engine: TrapEngine
     private var page: UnsafeMutableRawPointer
     private var build = "test"
 
-    init(_ traps: @escaping (TrapEngine.Call) -> Bool) throws {
+    init(_ settings: StoreSettings = StoreSettings(), _ traps: @escaping (TrapEngine.Call) -> Bool) throws {
+        self.settings = settings
         self.traps = traps
         page = .allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
         engine = TrapEngine(traps)
         let marker = TrapMarker(page)
         engine.marker = marker
-        rig = try Rig(engine: engine, marker: marker)
+        rig = try Rig(settings, engine: engine, marker: marker)
     }
 
     deinit {
@@ -149,6 +158,7 @@ final class TrappedStore {
         let marker = TrapMarker(page)
         engine.marker = marker
         starts += 1
-        rig = try Rig(journal: rig.committedBatches, now: rig.now + .seconds(1), engine: engine, marker: marker, build: self.build)
+        rig = try Rig(
+            settings, journal: rig.committedBatches, now: rig.now + .seconds(1), engine: engine, marker: marker, build: self.build)
     }
 }
