@@ -13,11 +13,16 @@ extension StoreMachine {
                 continue
             }
             guard let effect = state.ledger.open[opened.id] else { continue }
-            if let expiry = effect.expiry { deadlines.insert(.total, of: opened.id, at: expiry) }
+            limit(effect)
             // One of before that comes to the front of its label may be running already, if its policy let it.
             if !hold.holds(opened.id) { offer(effect, now: now) }
         }
         state.ledger.forgetChanges()
+    }
+
+    /// Notes until when all attempts of an effect have to be over.
+    mutating func limit(_ effect: OpenEffect) {
+        if let expiry = effect.expiry { deadlines.insert(.total, of: effect.id, at: expiry) }
     }
 
     /// Lets an open effect wait for a worker, if it is its turn.

@@ -93,6 +93,8 @@ extension StoreMachine {
         }
         // All that is open is offered below, or held.
         state.ledger.forgetChanges()
+        // Its time goes on, whoever may run it.
+        for effect in state.ledger.open.values { limit(effect) }
         if isNew {
             try begin(seed: seed, now: now)
             openLogged(now: now)

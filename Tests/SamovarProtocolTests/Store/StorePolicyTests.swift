@@ -178,6 +178,18 @@ import Testing
         #expect(try rig.state().done == ["a timed out after 1 attempt: not done within 3.0 seconds"])
     }
 
+    @Test(arguments: [false, true])
+    func `That limit holds over a restart, whether or not a worker of before may still run the effect`(_ hasLeft: Bool) throws {
+        let rig = try Self.rig()
+        rig.order(Shop.Job(name: "a", attempts: 9, total: 10))
+        if hasLeft { rig.exchange(.goodbye, from: worker(1)) }
+        let later = try rig.restarted(after: .seconds(1))
+        for _ in 1...8 { later.tick(.seconds(1)) }
+        #expect(try later.state().done == [])
+        later.tick(.seconds(1))
+        #expect(try later.state().done == ["a timed out after 0 attempts: not done within 10.0 seconds"])
+    }
+
     @Test func `All attempts have that time again when an operator requeues the effect`() throws {
         let rig = try Self.rig()
         rig.order(Shop.Job(name: "a", diesSilently: true, total: 3))
