@@ -75,8 +75,8 @@ extension StoreMachine {
             throw TrapError(turn: 1, why)
         }
         marker.begin(.start, isAlone: true, after: 0)
+        defer { end(.start) }
         try state.engine.start(seed: seed, now: now, log: log)
-        end(.start)
     }
 
     /// Says in the log what the process before this one died of, and what follows from it.

@@ -633,24 +633,29 @@ import Testing
         defer { page.deallocate() }
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
         var calls = 0
-        func start(traps: Bool) throws -> Rig {
-            let engine = TrapEngine { call in
+        func engine(traps: Bool) -> TrapEngine {
+            TrapEngine { call in
                 if call == .start { calls += 1 }
                 return traps && call == .start
             }
-            return try Rig(engine: engine, marker: TrapMarker(page))
         }
-        func die() {
-            #expect(throws: GroupLimit.self) { _ = try start(traps: true) }
+        func start(traps: Bool) throws -> Rig { try Rig(engine: engine(traps: traps), marker: TrapMarker(page)) }
+        func die() throws {
+            let (engine, marker) = (engine(traps: true), TrapMarker(page))
+            engine.marker = marker
+            #expect(throws: GroupLimit.self) { _ = try Rig(engine: engine, marker: marker) }
+            // The process ends within the call.
+            let bytes = try #require(engine.page)
+            page.copyMemory(from: bytes, byteCount: bytes.count)
             TrapMarker.note(signal: 4, in: page)
         }
         let text = "the store ended 3 times while it began the program, each time alone (a trap, signal 4)"
         for round in 1...2 {
-            for _ in 1...3 { die() }
+            for _ in 1...3 { try die() }
             #expect(throws: TrapError(turn: 1, text)) { _ = try start(traps: false) }
             #expect(calls == 3 * round)
         }
-        for _ in 1...2 { die() }
+        for _ in 1...2 { try die() }
         let rig = try start(traps: false)
         #expect(rig.suspects.isEmpty, "who has begun is suspected no more")
         rig.round()
@@ -694,6 +699,16 @@ import Testing
     }
 
     // MARK: The page
+
+    @Test func `A seed that is refused is no death, however often`() throws {
+        let page = Self.page(.view, signal: nil)
+        defer { page.deallocate() }
+        for _ in 1...12 {
+            var machine = Rig.machine(marker: TrapMarker(page))
+            let error = #expect(throws: (any Error).self) { try machine.start(seed: [0xc1], now: at(0)) }
+            #expect(error is SeedError, "\(String(describing: error))")
+        }
+    }
 
     @Test func `Another build begins without suspicion`() throws {
         let store = try Self.store()
