@@ -19,6 +19,14 @@ import Testing
         return rig
     }
 
+    @Test func `An operator can drain a store whose disk is full, and do nothing else`() throws {
+        for (verb, isRefused) in [("drain", false), ("export", true)] {
+            let rig = try Rig()
+            rig.machine.journalIsFull(true, now: rig.now)
+            #expect((rig.ask(verb)?.refusal?.contains("only status is answered") ?? false) == isRefused)
+        }
+    }
+
     @Test func `A quiet store ends at once with record snapshot goodbye and stop`() throws {
         let rig = try Self.draining()
         rig.round()

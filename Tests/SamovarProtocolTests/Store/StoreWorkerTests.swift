@@ -67,6 +67,30 @@ import Testing
         #expect(rig.take(worker(1)) == [.pong(1)])
     }
 
+    @Test func `A worker that begins at another connection is welcomed, whatever its number`() throws {
+        let rig = try Self.rig()
+        let frames = rig.connectWorker(1, attempt: 1, at: worker(7))
+        #expect(frames.contains { if case .welcome = $0 { true } else { false } })
+        rig.order(job("a"))
+        #expect(rig.takeTasks(worker(7)).map(\.name) == ["a"] && rig.takeTasks(worker(1)) == [])
+    }
+
+    @Test func `A worker that speaks before its silence is acted upon stays`() throws {
+        let rig = try Self.rig { $0.batchTurns = 1 }
+        rig.commits = false
+        for sequence in 1...2 {
+            rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
+            rig.round()
+        }
+        #expect(rig.machine.canTakeTurns == false)
+        rig.tick(.seconds(7))
+        rig.deliver(.ping(1), from: worker(1))
+        rig.commits = true
+        rig.commit()
+        rig.round()
+        #expect(rig.durable.joined == [workerID(1)])
+    }
+
     @Test func `A queue is first in first out`() throws {
         let rig = try Self.rig(credit: 0)
         rig.order(job("a"), job("b"))

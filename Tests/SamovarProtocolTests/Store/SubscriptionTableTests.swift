@@ -101,6 +101,9 @@ import Testing
         book.returned(now: at(5))
         #expect(book.activations["none"]?.due == at(6) && book.activations["once"]?.due == at(2) && book.nextDue == at(2))
         #expect(book.firing(now: at(5))?.nominal == at(4), "once, for the newest")
+        var alone = self.book([timer("none", every: 2, missed: .none)])
+        alone.returned(now: at(5))
+        #expect(alone.nextDue == at(6) && alone.firing(now: at(5)) == nil)
     }
 
     @Test func `What is restored fires as before`() {
