@@ -26,4 +26,6 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case outputRead
     /// A client came back to a session that it had ended.
     case cameBack
+    /// An effect failed, because all its attempts together took too long.
+    case ranOutOfTime
 }

@@ -285,6 +285,12 @@ extension InvariantChecker {
         }
         let isSpent = order.failures + 1 >= order.effect.work.retry.attempts
         let isParked = order.deaths + 1 > world.swarm.store.suspectDeaths
+        if let total = order.effect.work.total, !isParked, !order.isOverLimit {
+            try require(
+                record.time >= order.begins + total, .i6, expected: "effect \(id) to have \(total) for its attempts",
+                seen: "its end at turn \(record.turn), after \(record.time - order.begins)")
+            reference.count(.ranOutOfTime)
+        }
         try require(
             isPermanent || isSpent || isParked || order.isOverLimit, .i6,
             expected: "further attempts of effect \(id) (\(order.effect.work.rawValue))",

@@ -17,7 +17,7 @@ extension ReferenceModel {
             case .run(let effect, let options):
                 let order = Order(
                     root: root, effect: effect, payload: packed(effect), label: options.id, policy: options.policy,
-                    notBefore: turn.now + options.delay)
+                    begins: turn.now + options.delay, notBefore: turn.now + options.delay)
                 runLabelled(order, id)
             }
         }

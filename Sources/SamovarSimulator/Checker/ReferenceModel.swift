@@ -13,8 +13,10 @@ final class ReferenceModel {
         let payload: [UInt8]
         var label: Label?
         var policy = Policy.all
+        /// When its first attempt may be handed out.
+        let begins: Timestamp
         /// Not to be handed out earlier.
-        var notBefore = Timestamp(microseconds: 0)
+        var notBefore: Timestamp
         /// Its policy leaves no room for it: it fails without an attempt.
         var isOverLimit = false
         /// What was streamed: how far, by which attempt last, and by each.

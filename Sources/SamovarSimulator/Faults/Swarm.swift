@@ -65,6 +65,8 @@ struct Swarm {
         case streaming
         /// Outputs for other programs.
         case outputs
+        /// Effects that have a time for all their attempts together.
+        case limits
     }
 
     var store = StoreSettings()
@@ -72,6 +74,9 @@ struct Swarm {
     var worker = WorkerMachine.Settings()
 
     func has(_ fault: Fault) -> Bool { faults.contains(fault) }
+
+    /// Effects that only CANCEL ends. It is not repeated, so there are none where a connection may lose a single message.
+    var hasEndlessWork: Bool { traits.contains(.limits) && loss == 0 && !has(.highWater) && highWater >= 100 }
 
     init(seed: UInt64) {
         var random = SeededRandom(seed: seed, "swarm")
@@ -105,6 +110,7 @@ struct Swarm {
         viewBytes = random.pick([0, 100, 2_000])
         var maintenance = SeededRandom(seed: seed, "maintenance")
         retain = maintenance.pick([nil, nil, 1, 20, 200])
+        if hasEndlessWork { works.append(.endless) }
         narrow(&random)
     }
 

@@ -129,8 +129,10 @@ enum ModelProgram: Program {
 
     private static func order(_ effect: Effect, id: Label? = nil, policy: Policy = .all) -> Command<ModelProgram> {
         .run(
-            effect, id: id, queue: effect.work.queue, policy: policy, retry: effect.work.retry, timeout: effect.timeout,
-            delay: effect.work.delay)
+            effect,
+            RunOptions(
+                id: id, queue: effect.work.queue, policy: policy, retry: effect.work.retry, delay: effect.work.delay,
+                limits: RunLimits(attempt: effect.timeout, total: effect.work.total)))
     }
 
     static func name(_ place: Int) -> String { "timer \(place)" }

@@ -21,6 +21,8 @@ enum Work: String, Portable, CaseIterable {
     case dangerous
     /// Never ends by itself.
     case stuck
+    /// Never ends by itself, and has no limit but that of all its attempts together.
+    case endless
     /// Ends without a message.
     case mute
     /// Answers several messages.
@@ -32,13 +34,13 @@ enum Work: String, Portable, CaseIterable {
     /// Answers with an order that has its own label.
     case relay
 
-    /// What every world may have; of the others, those with streams or labels.
-    static let plain = allCases.filter { !$0.isDeadly && $0 != .streaming && $0 != .relay }
+    /// What every world may have; of the others, those with streams, labels or limits.
+    static let plain = allCases.filter { !$0.isDeadly && ![.streaming, .relay, .endless].contains($0) }
 
     var isDeadly: Bool { self == .lethal || self == .dangerous }
 
     /// It needs a slot for a moment only.
-    var isShort: Bool { ![.slow, .stuck, .lethal, .dangerous, .streaming].contains(self) }
+    var isShort: Bool { ![.slow, .stuck, .endless, .lethal, .dangerous, .streaming].contains(self) }
 
     var queue: Queue { self == .slow || self == .flaky ? "heavy" : .default }
 
@@ -56,6 +58,9 @@ enum Work: String, Portable, CaseIterable {
         default: nil
         }
     }
+
+    /// For all attempts together.
+    var total: Duration? { self == .endless ? .seconds(3) : nil }
 
     var delay: Duration { self == .late ? .milliseconds(700) : .zero }
 }
@@ -90,7 +95,7 @@ struct Execution {
         case .doomed: end = .answer(.failed(.threw, "no", permanent: true))
         case .lethal: end = .death
         case .dangerous: end = attempt == 1 ? .death : .answer(.done([resultID(effect, &random)]))
-        case .stuck: end = .never
+        case .stuck, .endless: end = .never
         case .streaming: if effect.inputID % 2 == 0 { end = .answer(.done([resultID(effect, &random)])) }
         case .relay:
             if let labelSpec = LabelSpec(code: effect.part) {

@@ -168,13 +168,17 @@ final class ClientProcess: Process {
             var work = random.pick(world.swarm.works + [.relay])
             if world.isLoaded, !work.isShort { work = .quick }
             return runLabelled(work, on: labelSpec, inputID)
-        case .streaming:
-            let work: Work = world.isLoaded ? .quick : .streaming
-            return Input(
-                inputID: inputID, bytes: packed(ModelProgram.Input.work(inputID, work, count: 1)),
-                message: .ordered(inputID, work, count: 1))
+        case .streaming: return order(.streaming, inputID)
+        case .limits: return order(world.swarm.hasEndlessWork ? .endless : .quick, inputID)
         case .outputs: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.emit(inputID)), message: .emitted(inputID))
         }
+    }
+
+    private func order(_ work: Work, _ inputID: UInt64) -> Input {
+        let work = world.isLoaded ? .quick : work
+        return Input(
+            inputID: inputID, bytes: packed(ModelProgram.Input.work(inputID, work, count: 1)),
+            message: .ordered(inputID, work, count: 1))
     }
 
     private func arm(_ timer: TimerSpec, _ inputID: UInt64) -> Input {
