@@ -249,6 +249,7 @@ import Testing
         _ = try machine.settle(turn: 5, now: at(0))
         let greeted = machine.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(5.5))
         #expect(greeted == [hello(witness: 9, attempt: 2)])
+        #expect(machine.deadline == at(6.5), "nothing is to be repeated before")
         #expect(machine.ticked(now: at(6)) == [] && machine.deadline == at(6.5))
         _ = machine.received(welcome(), now: at(6))
         #expect(machine.flush(now: at(6)) == [sent([1], confirmed: 0)])

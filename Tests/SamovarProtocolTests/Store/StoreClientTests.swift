@@ -184,6 +184,24 @@ import Testing
         #expect(rig.durable.sessions.sessions.isEmpty)
     }
 
+    @Test func `A session of which an input waits does not expire`() throws {
+        let rig = try Self.rig {
+            $0.sessionIdle = .seconds(10)
+            $0.batchTurns = 1
+        }
+        rig.commits = false
+        for sequence in 1...3 {
+            rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
+            rig.round()
+        }
+        #expect(rig.machine.canTakeTurns == false)
+        for _ in 0..<20 { rig.tick(.seconds(1)) }
+        rig.commits = true
+        rig.commit()
+        rig.tick(.seconds(1))
+        #expect(try rig.state().total == 3)
+    }
+
     @Test func `Who comes back to an expired session is told so, and nothing is applied again`() throws {
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))

@@ -261,6 +261,19 @@ import Testing
         #expect(rig.takeTasks(worker(4)).map(\.name) == ["a", "b"])
     }
 
+    @Test func `The losses of an effect are forgotten when it has ended`() throws {
+        let rig = try Self.rig()
+        rig.order(job("lost"))
+        Self.lose(1, rig)
+        let task = try #require(rig.connectWorker(2).tasks.first)
+        var isSuspicious = !rig.machine.dispatcher.trustsNewcomers
+        #expect(isSuspicious)
+        rig.exchange(.result([task.answered("back")], credit: 1), from: worker(2))
+        rig.tick(.seconds(1))
+        isSuspicious = !rig.machine.dispatcher.trustsNewcomers
+        #expect(!isSuspicious)
+    }
+
     @Test func `An effect whose workers always fall silent is parked in the end, so that nothing loops`() throws {
         let rig = try Self.rig()
         rig.order(job("lost", diesSilently: true))
