@@ -72,7 +72,8 @@ public struct Trial: Sendable {
         case .exited(0): return Outcome(courses: last)
         case .exited(70):
             let found = last.firstMatch(of: /^(I\d+) (?:seed (\d+))?/)
-            return Outcome(notice: Notice("simulator: \(last)", invariant: found.map { String($0.1) }, seed: found?.2.flatMap { Int($0) }))
+            let seed = found?.2.flatMap { Int($0) }
+            return Outcome(notice: Notice("simulator: \(last)", invariant: found.map { String($0.1) }, seed: seed))
         case .late: return Outcome(notice: Notice("simulator: takes too long"))
         case .exited, .signalled, .stopped: return Outcome(notice: Notice("simulator: crash: \(run.crash)"))
         }

@@ -241,6 +241,21 @@ import Testing
         #expect(outbox.inputs.map(\.sequence) == [1])
     }
 
+    @Test func `An input that waits for the disk, and not for credit, makes nobody say PING`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(Self.receipt(1), now: at(0))
+        machine.seen(1)
+        try Self.save(&machine, &outbox)
+        _ = try machine.submit([2])
+        #expect(machine.flush(now: at(0)) == [])
+    }
+
     @Test func `An outcome is confirmed when it was seen and that is on disk`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
         var machine = Self.machine(outbox)
