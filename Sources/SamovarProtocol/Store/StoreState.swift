@@ -40,10 +40,17 @@ struct StoreState {
             throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
         }
         try engine.replay(record, log: log)
-        absorb(record)
-        // So it is with most turns, and then no book of effects has changed.
-        if !log.hasOrders, case .applied = record.event { return }
-        carryOut(log)
+        switch record.event {
+        case .applied, .streamed, .refused, .started:
+            absorb(record)
+            // So it is with most turns, and then no book of effects has changed.
+            if !log.hasOrders, case .applied = record.event { return }
+            carryOut(log)
+        default:
+            // What is logged now was wanted by the turns before it, and it may be of that.
+            carryOut(log)
+            absorb(record)
+        }
         // Nobody runs anything yet.
         ledger.forgetChanges()
     }

@@ -261,6 +261,16 @@ private enum Hasty: Migrating {
         #expect(new.subscriptions.activations.values.map(\.due) == [at(4)])
     }
 
+    @Test func `A record may be of what the old chain right before it wanted`() throws {
+        var records = Array(try history().prefix(7))
+        let activation = EffectID(turn: 7, ordinal: SubscriptionTable.firstSource)
+        records.append(
+            Record(turn: 8, time: at(3), origin: .subscription(activation, nominal: at(3)), event: .quarantined("why")))
+        for state in [try replay(records, as: Old.self), try replay(records, as: New.self)] {
+            #expect(state.subscriptions.activations.values.map(\.due) == [at(4)], "it is passed over")
+        }
+    }
+
     @Test func `A snapshot of an old version is read with its open effects`() throws {
         let old = try replay(try history(), as: Old.self)
         var new = StoreState(engine: engine(New.self), window: 16)
