@@ -111,7 +111,7 @@ import Testing
         let send = try await store.run("send", "-", input: "increment\n\nincrease\nincrement\n")
         #expect(send.end == .exited(65))
         let lines = send.output.split(separator: "\n")
-        #expect(lines.count == 3)
+        try #require(lines.count == 3, "\(lines)")
         #expect(lines[1].hasPrefix(#"{"status":"rejected","line":3,"reason":"unknown case \"increase\""#), "\(lines[1])")
         #expect(lines[2].hasPrefix(#"{"status":"applied""#), "\(lines[2])")
     }
