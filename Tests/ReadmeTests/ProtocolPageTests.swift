@@ -34,7 +34,7 @@ import Testing
             String($0.1)
         }
         // What a store does over its own death, over hours, or to itself; and what a peer does that no store can see.
-        let elsewhere: Set = ["Witness", "Durable, then visible", "Expiry", "Timeouts", "Liveness", "Limits"]
+        let elsewhere: Set = ["Durable, then visible", "Timeouts", "Liveness", "Limits"]
         #expect(rules.count > 20, "\(rules)")
         #expect(Set(try rows().keys) == Set(rules).subtracting(elsewhere))
         #expect(try rows().values.allSatisfy { !$0.isEmpty })
