@@ -56,7 +56,8 @@ import Testing
         let requests: [(String, Value)] = [
             ("fly", nil), ("requeue", nil), ("requeue", ["effect": 2]), ("requeue", ["effect": "2"]), ("drop", ["effects": "2/0"]),
             ("drop", ["effects": [2]]), ("drop", []), ("export", nil), ("export", ["id": "a", "folder": "relative"]),
-            ("export", ["id": 1, "folder": "/tmp"]),
+            ("export", ["id": 1, "folder": "/tmp"]), ("status", ["verbose": true]), ("effects", ["queue": "default"]),
+            ("requeue", ["effect": "2/0", "force": true]), ("drain", ["now": true]), ("inspect", [1]),
         ]
         for (verb, arguments) in requests {
             let reply = try await store.ask(verb, arguments)
