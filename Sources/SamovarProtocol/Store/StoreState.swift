@@ -47,7 +47,7 @@ struct StoreState {
             if !log.hasOrders, case .applied = record.event { return }
             carryOut(log)
         default:
-            // What is logged now was wanted by the turns before it, and it may be of that.
+            // Such a record orders nothing: what is logged with it was wanted by the turns before, and it may be of that.
             carryOut(log)
             absorb(record)
         }

@@ -202,6 +202,14 @@ import Testing
             .welcome(Welcome(schema: counter, expected: expected, credit: 100, head: 9, silence: .seconds(6))), timeline: timeline)
     }
 
+    /// A client that the store has welcomed.
+    private static func welcomed(_ outbox: ClientOutbox) -> ClientMachine {
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        return machine
+    }
+
     private static func receipt(_ sequence: Int) -> Envelope {
         Envelope(.receipt([Outcome(sequence: sequence, turn: 10 + sequence, verdict: .applied)], credit: 100), timeline: home)
     }
@@ -230,9 +238,7 @@ import Testing
 
     @Test func `An input is sent when it is on disk, and not earlier`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         #expect(try machine.submit([1]) == 1)
         let before = machine.flush(now: at(0))
         try Self.save(&machine, &outbox)
@@ -243,9 +249,7 @@ import Testing
 
     @Test func `An input that waits for the disk, and not for credit, makes nobody say PING`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         _ = try machine.submit([1])
         try Self.save(&machine, &outbox)
         _ = machine.flush(now: at(0))
@@ -258,9 +262,7 @@ import Testing
 
     @Test func `An outcome is confirmed when it was seen and that is on disk`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         for number in 1...2 { _ = try machine.submit([UInt8(number)]) }
         try Self.save(&machine, &outbox)
         _ = machine.flush(now: at(0))
@@ -307,9 +309,7 @@ import Testing
 
     @Test func `Who leaves with something unanswered keeps it and says no goodbye`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         _ = try machine.submit([1])
         try Self.save(&machine, &outbox)
         let closed = machine.close(now: at(0))
@@ -320,9 +320,7 @@ import Testing
 
     @Test func `Who leaves with nothing left ends its session`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         _ = try machine.submit([1])
         try Self.save(&machine, &outbox)
         _ = machine.received(Self.receipt(1), now: at(0))
@@ -380,9 +378,7 @@ import Testing
 
     @Test func `In another timeline nothing is confirmed, sent or seen before that is on disk`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         for number in 1...3 { _ = try machine.submit([UInt8(number)]) }
         try Self.save(&machine, &outbox)
         for number in 1...2 { _ = machine.received(Self.receipt(number), now: at(0)) }
@@ -411,9 +407,7 @@ import Testing
 
     @Test func `An outcome that nobody saw in one timeline holds up nothing in the next`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.machine(outbox)
-        _ = machine.ticked(now: at(0))
-        _ = machine.received(Self.welcome(), now: at(0))
+        var machine = Self.welcomed(outbox)
         _ = try machine.submit([1])
         _ = machine.received(Self.receipt(1), now: at(0))
         try Self.save(&machine, &outbox)
