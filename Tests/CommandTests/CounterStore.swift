@@ -7,7 +7,7 @@ final class CounterStore: Sendable {
     let scratch: Scratch
     let data: String
     let up: Child
-    private let executable: String
+    let executable: String
 
     /// - Parameters:
     ///   - workers: of the program's own; 0 if the test brings its own.

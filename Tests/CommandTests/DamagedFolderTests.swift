@@ -19,7 +19,12 @@ import Testing
             return status["sessions"] as? Int == 0 && status["turn"] as? Int == status["durable"] as? Int
         }
         try await store.kill()
-        return try #require(try await store.run("journal", "verify", "--json").json["witnessed"] as? Int)
+        // Of a copy: nothing but what a test does to it may change the folder.
+        let copy = store.scratch.folder("copy-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.copyItem(atPath: store.data, toPath: copy)
+        let verify = try Child(store.executable, ["journal", "verify", "--json", "--data", copy], in: store.scratch)
+        try await verify.wait()
+        return try #require(try verify.json["witnessed"] as? Int)
     }
 
     private func requireRefusal(of store: CounterStore, _ text: String) async throws {
