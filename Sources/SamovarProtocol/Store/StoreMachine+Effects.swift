@@ -14,8 +14,7 @@ extension StoreMachine {
             }
             guard let effect = state.ledger.open[opened.id] else { continue }
             limit(effect)
-            // One of before that comes to the front of its label may be running already, if its policy let it.
-            if !hold.holds(opened.id) { offer(effect, now: now) }
+            offer(effect, now: now)
         }
         state.ledger.forgetChanges()
     }
@@ -25,8 +24,12 @@ extension StoreMachine {
         if let expiry = effect.expiry { deadlines.insert(.total, of: effect.id, at: expiry) }
     }
 
-    /// Lets an open effect wait for a worker, if it is its turn.
+    /// Lets an open effect wait for a worker, if it is its turn and no worker of before the restart can be running it unseen.
+    ///
+    /// Whatever made it available: one that comes to the front of its label may be running if its policy let it, and an attempt that
+    /// failed may have an older lease than another worker's.
     mutating func offer(_ effect: OpenEffect, now: Timestamp) {
+        guard !hold.holds(effect.id) else { return }
         if effect.isCrowded { return overLimit.append(effect.id) }
         guard !state.ledger.isBehindAnother(effect) else { return }
         dispatcher.enqueue(effect, now: now)

@@ -85,6 +85,30 @@ import Testing
         #expect(later.takeTasks(worker(3)).map(\.name) == ["b"])
     }
 
+    /// Found by seed 200095488 of the simulator.
+    @Test func `An attempt of before that fails gives its effect to nobody while another worker may run it under a newer lease`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker(1)
+        rig.order(Shop.Job(name: "a", attempts: 3))
+        let old = try #require(rig.takeTasks(worker(1)).first)
+        rig.machine.workerDied(workerID(1), "lost", now: rig.now)
+        let newer = try #require(rig.connectWorker(2).tasks.first)
+        let claim = JobClaim(effect: old.effect, lease: old.lease, token: old.token)
+        for leaves in [false, true] {
+            let later = try rig.restarted()
+            later.connectWorker(3, credit: 9)
+            later.connectWorker(1, claims: [claim], credit: 0)
+            later.exchange(leaves ? .goodbye : .result([old.failed()], credit: 0), from: worker(1))
+            later.tick(.seconds(2))
+            #expect(later.takeTasks(worker(3)) == [], "worker 2 may be running it")
+            later.connectWorker(2, claims: [JobClaim(effect: newer.effect, lease: newer.lease, token: newer.token)], credit: 0)
+            #expect(later.takeTasks(worker(3)) == [], "worker 2 is running it")
+            later.exchange(.result([newer.answered("a")], credit: 0), from: worker(2))
+            #expect(later.durable.ledger.open.isEmpty)
+        }
+    }
+
     @Test func `Open effects wait no longer than the silence`() throws {
         let later = try Self.running().rig.restarted()
         later.connectWorker(2)
