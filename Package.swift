@@ -176,8 +176,7 @@ let package = Package(
             dependencies: ["SamovarSimulator", "SamovarCore", "SamovarProtocol", "Journal", "SamovarTesting"],
             swiftSettings: settings),
         .testTarget(
-            name: "SamovarCommandsTests",
-            dependencies: ["SamovarCommands", "SamovarHost", "SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
+            name: "SamovarCommandsTests", dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(

@@ -1,6 +1,7 @@
 /// How values of one type become MessagePack and come back, found out once for all values.
 ///
-/// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. Any other goes through `Codable`'s containers.
+/// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. For one that is ``GeneratedCodable`` generated code
+/// does, and `Codable` where that does not go on. Any other goes through `Codable`'s containers.
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
 /// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So is a
 /// decoded small value beside its bytes, if it is nothing but bits: what `init(from:)` does must depend on the bytes alone.
@@ -11,6 +12,10 @@ public struct ValueCodec<Value: Codable>: Sendable {
     public init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
         if let packable = Value.self as? any (MessagePackable & Codable).Type {
             coder = Self.coder(of: packable, encoder, decoder)
+        } else if let generated = Value.self as? any GeneratedCodable.Type, GeneratedForms(of: Value.self).areCurrent,
+            min(encoder.limits.maximumDepth, decoder.limits.maximumDepth) >= GeneratedForms.largestDepth
+        {
+            coder = Self.coder(of: generated, encoder, decoder)
         } else {
             coder = PlainCoder(encoder, decoder)
         }
@@ -21,6 +26,12 @@ public struct ValueCodec<Value: Codable>: Sendable {
         of type: Packable.Type, _ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder
     ) -> ValueCoder<Value> {
         unsafeDowncast(PackableCoder<Packable>(encoder, decoder), to: ValueCoder<Value>.self)
+    }
+
+    private static func coder<Generated: GeneratedCodable>(
+        of type: Generated.Type, _ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder
+    ) -> ValueCoder<Value> {
+        unsafeDowncast(GeneratedCoder<Generated>(encoder, decoder), to: ValueCoder<Value>.self)
     }
 
     /// Encodes one value.
@@ -130,7 +141,7 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 /// Goes through `Codable`'s containers, which are kept.
 ///
 /// `@unchecked` as its superclass: what it adds is `Sendable`.
-private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
+private class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
     private let encoding = KeptSession<EncodingSession>()
     private let decoding = KeptSession<DecodingSession>()
 
@@ -140,6 +151,30 @@ private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Se
 
     override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
         try decoder.decode(Value.self, from: bytes, decoding)
+    }
+}
+
+/// Lets generated code write and read, and `Codable` what that does not know.
+///
+/// `@unchecked` as its superclass: it adds nothing.
+private final class GeneratedCoder<Value: GeneratedCodable>: PlainCoder<Value>, @unchecked Sendable {
+    override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
+        let start = writer.count
+        value.encode(into: &writer)
+        guard writer.count - start > encoder.limits.maximumBytes else { return }
+        writer.storage.removeSubrange(start...)
+        try super.write(value, to: &writer)
+    }
+
+    override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        var reader = MessagePackReader(bytes, limits: decoder.limits, lenient: decoder.isLenient)
+        do throws(MessagePackError) {
+            let value = try Value(decoding: &reader)
+            if reader.isAtEnd { return value }
+        } catch {
+            // The bytes may be right all the same.
+        }
+        return try super.read(bytes)
     }
 }
 

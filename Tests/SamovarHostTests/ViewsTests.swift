@@ -2,7 +2,6 @@ import Logging
 import MessagePack
 import SamovarCore
 import SamovarProtocol
-import Synchronization
 import Testing
 
 @testable import SamovarHost
@@ -16,30 +15,6 @@ private struct Lamp: OpenProgram {
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Lamp> {
         state.isOn.toggle()
         return .none
-    }
-}
-
-/// Keeps what is logged.
-private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
-}
-
-private struct LineHandler: LogHandler {
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.info
-    let lines: Lines
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        lines.add("\(event.level): \(event.message)")
     }
 }
 

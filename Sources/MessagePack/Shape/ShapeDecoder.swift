@@ -6,6 +6,8 @@ final class ShapeDecoder: Decoder {
     /// The raw value that an enum shall have.
     let raw: String?
     var fields: [String: Shape.Place] = [:]
+    /// What was asked for by a key.
+    var requests: [ShapeSession.Request] = []
     /// What the value is if it is nothing more.
     var single: Shape.Place?
     /// The keys of the first container, if they can be told: for an enum its cases.
@@ -62,11 +64,13 @@ private struct ShapeFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         let suffix = decoder.fields[key.stringValue] == "Value?" ? "?" : ""
+        decoder.requests.append((key.stringValue, type))
         return try decoder.made(type) { decoder.fields[key.stringValue] = $0 + suffix }
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) -> T? {
         decoder.fields[key.stringValue] = decoder.session.place(of: type) + "?"
+        decoder.requests.append((key.stringValue, type))
         return nil
     }
 

@@ -1,6 +1,14 @@
 /// One search for the shape of a type: what was found, and values that were made up on the way.
-final class ShapeSession {
-    private(set) var types: [String: Shape.Definition] = [:]
+package final class ShapeSession {
+    /// What a type asked for, one thing after the other.
+    package typealias Request = (key: String, type: any Decodable.Type)
+
+    package private(set) var types: [String: Shape.Definition] = [:]
+    /// The types that have those names.
+    package private(set) var swiftTypes: [String: any Decodable.Type] = [:]
+    /// What the fields of a type are, or of one case of an enum, in the order in which it asks for them.
+    private var requests: [String: [String: [Request]]] = [:]
+    private let isQualified: Bool
     /// A value of each type that was made, to make others of it.
     private var made: [ObjectIdentifier: Any] = [:]
     private var names: [ObjectIdentifier: String] = [:]
@@ -14,8 +22,18 @@ final class ShapeSession {
         let description: String
     }
 
+    /// - Parameter qualified: whether the types of programs go by the names of their modules, too, so that a name does not depend on which
+    ///   others there are.
+    package init(qualified: Bool = false) { isQualified = qualified }
+
+    /// What a type, or a case of it, asks for, in that order.
+    package func requests(of name: String, case: String? = nil) -> [Request] { requests[name]?[`case` ?? ""] ?? [] }
+
+    /// A value of the type that was made up.
+    package func sample(of name: String) -> Any? { swiftTypes[name].flatMap { made[ObjectIdentifier($0)] } }
+
     /// What stands where a value of this type is, which becomes known with all its parts.
-    func place<T: Decodable>(of type: T.Type) -> String {
+    package func place<T: Decodable>(of type: T.Type) -> String {
         do {
             return try make(type).place
         } catch {
@@ -66,6 +84,7 @@ final class ShapeSession {
                 // Another case may do; what this one asked for is noted.
             }
             cases[key] = decoder.fields
+            requests[name, default: [:]][key] = decoder.requests
         }
         if isFirst { types[name] = .cases(cases) }
         guard let value else { throw Failure(description: "no case of \(name) can be made up") }
@@ -79,6 +98,7 @@ final class ShapeSession {
         do {
             let value = try T(from: decoder)
             types[name] = decoder.single.map { .alias($0) } ?? .fields(decoder.fields)
+            requests[name] = ["": decoder.requests]
             return value
         } catch {
             types[name] = .unknown("\(error)")
@@ -87,11 +107,12 @@ final class ShapeSession {
     }
 
     /// The type's own name, made longer where two have the same.
-    private func name<T>(of type: T.Type) -> String {
+    private func name<T: Decodable>(of type: T.Type) -> String {
         if let name = names[ObjectIdentifier(type)] { return name }
         let short = "\(type)"
-        let name = names.values.contains(short) ? String(reflecting: type) : short
+        let name = isQualified || names.values.contains(short) ? String(reflecting: type) : short
         names[ObjectIdentifier(type)] = name
+        swiftTypes[name] = type
         return name
     }
 

@@ -37,6 +37,9 @@ public struct Store<P: Program>: Service {
     ) throws {
         self.configuration = configuration
         self.engine = engine
+        for type in ProgramSchema.outdatedCode(of: P.self) {
+            logger.warning("the codec of \(type) is of another form, so Codable encodes it, which is slower: see `schema --codec`")
+        }
         loop = try StoreLoop(configuration, logger: logger)
     }
 

@@ -160,6 +160,7 @@ final class ProgramCodecs<P: Program> {
     @usableFromInline let effect: UncountedCodec<P.Effect>
     @usableFromInline let output: UncountedCodec<P.Output>
     @usableFromInline let view: UncountedCodec<P.ViewState>
+    let state: ValueCodec<P.State>
     /// What the others refer to without counting it.
     private let kept: [Any]
 
@@ -174,6 +175,7 @@ final class ProgramCodecs<P: Program> {
         effect = UncountedCodec(codecs.effect)
         output = UncountedCodec(codecs.output)
         view = UncountedCodec(codecs.view)
+        state = ValueCodec(encoder, decoder)
         kept = [codecs]
     }
 }

@@ -248,7 +248,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ) throws(GroupLimit) -> Bool {
         let order: P.Effect
         do {
-            order = try decoder.decode(P.Effect.self, from: payload)
+            order = try codecs.effect.decode(payload)
         } catch {
             // An effect of an older build that this one cannot read stays with the operator.
             return false
@@ -304,7 +304,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     public func state() throws -> [UInt8] {
         guard let state = turns?.state else { throw SeedError(text: "the program has not started") }
-        return try encoder.encode(state)
+        return try codecs.state.encode(state)
     }
 
     public var oldestReadableVersion: Int { migrations.oldest }
@@ -313,7 +313,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard version < schema.version else { return effect }
         let bytes = try migrations.migrated(effect, .effect, from: version)
         do {
-            _ = try decoder.decode(P.Effect.self, from: bytes)
+            _ = try codecs.effect.decode(bytes)
         } catch {
             let reason = describe(decodingFailure: error, of: P.Effect.self)
             throw MigrationError(text: "an effect of version \(version) cannot be read, migrated or not: \(reason)")
@@ -328,7 +328,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         let bytes = try migrations.migrated(state, .state, from: version)
         let value: P.State
         do {
-            value = try decoder.decode(P.State.self, from: bytes)
+            value = try codecs.state.decode(bytes)
         } catch  where version < schema.version {
             let reason = describe(decodingFailure: error, of: P.State.self)
             throw MigrationError(text: "the state of version \(version) cannot be read, migrated or not: \(reason)")

@@ -27,6 +27,15 @@ public struct ProgramSchema: Equatable, Codable, Sendable {
         ProgramSchema(P.self).problems(reading: older, oldestReadable: Migrations(P.self).oldest)
     }
 
+    /// The types whose generated code was written for another form than they have now, by name. They are left to `Codable`.
+    package static func outdatedCode<P: Program>(of program: P.Type) -> [String] {
+        let forms = [
+            GeneratedForms(of: P.Message.self), GeneratedForms(of: P.Effect.self), GeneratedForms(of: P.Input.self),
+            GeneratedForms(of: P.Output.self), GeneratedForms(of: P.ViewState.self), GeneratedForms(of: P.State.self),
+        ]
+        return Set(forms.flatMap(\.outdated)).sorted()
+    }
+
     func problems(reading older: ProgramSchema, oldestReadable oldest: Int) -> [String] {
         guard name == older.name else { return ["the file is of \(older.name), this program is \(name)"] }
         guard older.version <= version else {

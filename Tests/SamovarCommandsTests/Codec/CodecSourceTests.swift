@@ -1,0 +1,39 @@
+import Foundation
+import SamovarCore
+import Testing
+
+@testable import SamovarCommands
+
+/// What `schema --codec` writes, and what it leaves to `Codable`.
+@Suite struct CodecSourceTests {
+    @Test func `The source is the one that these tests are compiled with`() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Orders+Codec.swift")
+        let source = CodecSource(of: Orders.self, leaving: [])
+        #expect(try String(contentsOf: file, encoding: .utf8) == source.text + "\n", "write it anew: \(source.text)")
+    }
+
+    @Test func `What stays with Codable is said, and why`() {
+        #expect(
+            CodecSource(of: Orders.self, leaving: []).left == [
+                "Orders.Box<Swift.Int>: it is generic",
+                "Orders.BySize: counts: its keys are neither strings nor integers",
+                "Orders.Fixed: it does not encode its properties under their names",
+                "Orders.Long: aNameOfMoreThanThirtyOneBytesIsTooLong has more than 31 bytes",
+                "Orders.Object: it is a class",
+                "Orders.Percent: it does not take {\"value\":100} as it is, so it has a coding of its own",
+                "Orders.Renamed: it does not encode its properties under their names",
+                "Orders.Text: it encodes itself as another value",
+                "Orders.Tree: _0: Orders.Tree stays with Codable: it is inside itself",
+                "Orders.Twice: number: it is optional twice",
+                "Orders.ViewState: box: Orders.Box<Swift.Int> stays with Codable: it is generic",
+            ])
+    }
+
+    @Test func `A type can be left out by name, and takes those along that have it inside`() {
+        let source = CodecSource(of: Orders.self, leaving: ["Orders.Address"])
+        #expect(source.text.hasPrefix("// Written by `schema --codec --leave Orders.Address`"))
+        #expect(source.types == ["Orders.State"])
+        #expect(source.left.contains("Orders.Address: it was named with --leave"))
+        #expect(source.left.contains("Orders.Item: address: Orders.Address stays with Codable: it was named with --leave"))
+    }
+}

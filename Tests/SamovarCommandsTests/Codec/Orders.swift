@@ -1,0 +1,120 @@
+import SamovarCore
+
+/// A program with types of every kind for which code is written, and of every kind for which none is.
+enum Orders: Program {
+    enum Input: Portable {
+        case place(Item, at: Int)
+        case `in`(zebra: Int, a: Int?, items: [Item])
+        case named(String)
+        case grid([[Int?]], byNumber: [Int: Item])
+        case reset
+    }
+
+    enum Size: String, Portable { case small, large }
+
+    struct Reference: RawRepresentable, Hashable, Portable {
+        var rawValue: String
+    }
+
+    struct Item: Portable {
+        let x: Double
+        var id: Reference
+        var size: Size
+        var name: String
+        var note: String?
+        var `default`: Bool
+        var ratio: Float
+        var tags: [String]
+        var seen: Set<Int>
+        var counts: [String: UInt16]
+        var payload: [UInt8]
+        var address: Address?
+        var at: Timestamp
+        /// As the variables of generated code are called.
+        var left: Int8
+        var reader: UInt64
+    }
+
+    struct Address: Portable {
+        var street: String
+        var aNameOfThirtyOneBytesIsTheLimit: Int
+    }
+
+    typealias Effect = Never
+
+    /// None of these gets code, each for another reason.
+    struct ViewState: Portable {
+        var percent: Percent
+        var renamed: Renamed
+        var tree: Tree
+        var fixed: Fixed
+        var box: Box<Int>
+        var bySize: BySize
+        var text: Text
+        var twice: Twice
+        var long: Long
+        var object: Object
+    }
+
+    struct Percent: Portable {
+        var value: Int
+
+        init(value: Int) { self.value = value }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            value = try container.decode(Int.self, forKey: .value)
+            guard 0..<100 ~= value else {
+                throw DecodingError.dataCorruptedError(forKey: .value, in: container, debugDescription: "no percent")
+            }
+        }
+    }
+
+    struct Renamed: Portable {
+        var name = 1
+        private enum CodingKeys: String, CodingKey { case name = "n" }
+    }
+
+    indirect enum Tree: Portable { case leaf, node(Tree, Tree) }
+
+    struct Fixed: Portable {
+        var one = 1
+        var notEncoded = 2
+        private enum CodingKeys: CodingKey { case one }
+    }
+
+    struct Box<Content: Portable>: Portable { var content: Content }
+
+    struct Text: Portable {
+        var text = ""
+        init() {}
+        init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(text)
+        }
+    }
+
+    struct BySize: Portable { var counts: [Size: Int] = [:] }
+    struct Twice: Portable { var number: Int?? }
+    struct Long: Portable { var aNameOfMoreThanThirtyOneBytesIsTooLong = 1 }
+
+    final class Object: Portable {
+        let number: Int
+        init(number: Int) { self.number = number }
+        static func == (a: Object, b: Object) -> Bool { a.number == b.number }
+    }
+
+    typealias Message = Input
+    struct State: Portable {}
+
+    static var schema: Schema { Schema(name: "Orders", version: 1) }
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message { input }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> { .none }
+    static func view(_ state: State) -> ViewState {
+        ViewState(
+            percent: Percent(value: 1), renamed: Renamed(), tree: .leaf, fixed: Fixed(), box: Box(content: 1), bySize: BySize(),
+            text: Text(), twice: Twice(), long: Long(), object: Object(number: 1))
+    }
+}
