@@ -42,7 +42,9 @@ import Testing
             let path = root.appending(path: "Examples/\(folder)")
             let files = try #require(FileManager.default.enumerator(atPath: path.path)).compactMap { $0 as? String }
             let sources = files.filter { file in
-                file.hasSuffix(".swift") && file != "Package.swift" && !file.hasPrefix("Tests/") && !file.hasPrefix(".")
+                // Nobody writes or reads a codec.
+                file.hasSuffix(".swift") && !["Package.swift", "Codec.swift"].contains(file) && !file.hasPrefix("Tests/")
+                    && !file.hasPrefix(".")
             }
             let texts = try sources.map { try String(contentsOf: path.appending(path: $0), encoding: .utf8) }
             let lines = texts.reduce(0) { $0 + $1.count { $0 == "\n" } }

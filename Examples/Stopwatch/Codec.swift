@@ -1,0 +1,75 @@
+// Written by `schema --codec`: with it, types encode and decode without the containers of `Codable`, as the same bytes.
+// Write it anew when one of them changes. Until then that type is left to `Codable`, which is slower.
+// swift-format-ignore-file
+
+import Samovar
+
+extension Stopwatch.Input: GeneratedCodable {
+    public static var generatedForm: String? { "reset() | start() | stop()" }
+
+    public func encode(into writer: inout MessagePackWriter) {
+        switch self {
+        case .reset: writer.beginCase("reset", 0)
+        case .start: writer.beginCase("start", 0)
+        case .stop: writer.beginCase("stop", 0)
+        }
+    }
+
+    public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
+        try reader.beginCase()
+        if reader.readCase("reset") == 0 {
+            self = .reset
+        } else if reader.readCase("start") == 0 {
+            self = .start
+        } else if reader.readCase("stop") == 0 {
+            self = .stop
+        } else {
+            throw reader.notGenerated()
+        }
+    }
+}
+
+extension Stopwatch.Message: GeneratedCodable {
+    public static var generatedForm: String? { "reset() | started() | stopped() | ticked()" }
+
+    public func encode(into writer: inout MessagePackWriter) {
+        switch self {
+        case .reset: writer.beginCase("reset", 0)
+        case .started: writer.beginCase("started", 0)
+        case .stopped: writer.beginCase("stopped", 0)
+        case .ticked: writer.beginCase("ticked", 0)
+        }
+    }
+
+    public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
+        try reader.beginCase()
+        if reader.readCase("reset") == 0 {
+            self = .reset
+        } else if reader.readCase("started") == 0 {
+            self = .started
+        } else if reader.readCase("stopped") == 0 {
+            self = .stopped
+        } else if reader.readCase("ticked") == 0 {
+            self = .ticked
+        } else {
+            throw reader.notGenerated()
+        }
+    }
+}
+
+extension Stopwatch.ViewState: GeneratedCodable {
+    public static var generatedForm: String? { "isRunning: Bool, time: String" }
+
+    public func encode(into writer: inout MessagePackWriter) {
+        writer.beginFields(2)
+        writer.writeField("time", self.time)
+        writer.writeField("isRunning", self.isRunning)
+    }
+
+    public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
+        var left = try reader.beginFields()
+        self.time = try reader.readField("time", &left)
+        self.isRunning = try reader.readField("isRunning", &left)
+        try reader.endFields(left)
+    }
+}
