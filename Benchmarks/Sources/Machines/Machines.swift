@@ -7,7 +7,7 @@ import SamovarProtocol
 /// without sockets, slots and disk.
 ///
 /// Prints one line per figure: a name and a number, for one round trip; times in nanoseconds of the thread's processor time. `Machines
-/// ROUNDS TOTAL packable` (or `plain`, `inputs`) for other than nine rounds of 100,000 round trips, and for one kind alone.
+/// ROUNDS TOTAL packable` (or `generated`, `plain`, `inputs`) for other than nine rounds of 100,000 round trips, and for one kind alone.
 @main
 enum Machines {
     static let total = CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 100_000
@@ -16,6 +16,7 @@ enum Machines {
     static func main() throws {
         let chosen = CommandLine.arguments.dropFirst(3).first
         if chosen == nil || chosen == "packable" { try measure("packable", RoundTrips<PackableMessage, PackableEffect>.self) }
+        if chosen == nil || chosen == "generated" { try measure("generated", RoundTrips<GeneratedMessage, GeneratedEffect>.self) }
         if chosen == nil || chosen == "inputs" { try measureInputs() }
         if chosen == nil || chosen == "plain" { try measure("plain", RoundTrips<PlainMessage, PlainEffect>.self) }
     }

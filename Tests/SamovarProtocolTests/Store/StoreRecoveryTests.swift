@@ -86,7 +86,9 @@ import Testing
     }
 
     /// Found by seed 200095488 of the simulator.
-    @Test func `An attempt of before that fails gives its effect to nobody while another worker may run it under a newer lease`() throws {
+    @Test func `An attempt of before that fails gives its effect to nobody while another worker may run it under a newer lease`()
+        throws
+    {
         let rig = try Rig()
         rig.connectClient()
         rig.connectWorker(1)

@@ -1,0 +1,1 @@
+../RoundTrip/Codec.swift
