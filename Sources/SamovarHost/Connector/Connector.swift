@@ -31,13 +31,15 @@ public final class Connector<P: Program>: Service {
         /// What outsiders see of the state after it.
         public let state: P.ViewState
 
-        init(turn: Int, bytes: [UInt8]) throws {
+        init(turn: Int, bytes: [UInt8], _ codec: ValueCodec<P.ViewState>) throws {
             self.turn = turn
-            state = try MessagePackDecoder().decode(P.ViewState.self, from: bytes)
+            state = try codec.decode(bytes)
         }
     }
 
     let client: StoreClient
+    private let inputs = ValueCodec<P.Input>(MessagePackEncoder(), MessagePackDecoder())
+    private let viewStates = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
 
     /// A connector to the store at this endpoint. Nothing is sent before `run`.
     ///
@@ -74,7 +76,7 @@ public final class Connector<P: Program>: Service {
     public func send(_ input: P.Input, wait: Wait = .applied) async -> Receipt<P> {
         let bytes: [UInt8]
         do {
-            bytes = try MessagePackEncoder().encode(input)
+            bytes = try inputs.encode(input)
         } catch {
             return .rejected("the input cannot be encoded: \(error)")
         }
@@ -112,7 +114,7 @@ public final class Connector<P: Program>: Service {
     /// - Throws: what decoding the view throws.
     public func view(atLeast turn: Int = 0) async throws -> View? {
         guard let view = await client.view(atLeast: turn) else { return nil }
-        return try View(turn: view.turn, bytes: view.bytes)
+        return try View(turn: view.turn, bytes: view.bytes, viewStates)
     }
 }
 
@@ -176,12 +178,15 @@ public struct Views<P: Program>: AsyncSequence, Sendable {
 /// The newest view that was not seen yet, decoded.
 struct LatestViews<P: Program> {
     var events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator
+    private let codec = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
+
+    init(events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator) { self.events = events }
 
     /// Nil at the end. After an error it goes on with the next view.
     mutating func next() async throws -> Connector<P>.View? {
         while let event = await events.next() {
             guard case .view(let view) = event else { continue }
-            return try Connector<P>.View(turn: view.turn, bytes: view.bytes)
+            return try Connector<P>.View(turn: view.turn, bytes: view.bytes, codec)
         }
         return nil
     }

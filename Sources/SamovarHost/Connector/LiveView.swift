@@ -35,6 +35,7 @@ public final class LiveView<P: Program> {
     public private(set) var status = Status.connecting
 
     private let client: StoreClient
+    private let codec = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
 
     /// A live view of a connector's program. Nothing changes before `follow` is called.
     public init(_ connector: Connector<P>) {
@@ -48,7 +49,7 @@ public final class LiveView<P: Program> {
         for await event in client.views() {
             switch event {
             case .view(let new):
-                view = try MessagePackDecoder().decode(P.ViewState.self, from: new.bytes)
+                view = try codec.decode(new.bytes)
                 turn = new.turn
                 status = .live
             case .live, .idle: if view != nil { status = .live }

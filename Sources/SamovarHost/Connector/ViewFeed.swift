@@ -70,6 +70,7 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
         }
 
         private var source: Source
+        private let codec = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
 
         fileprivate init(_ feed: ViewFeed) {
             switch feed.mode {
@@ -88,7 +89,7 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
                 let view = try await pages.next()
                 source = .lossless(pages)
                 guard let view else { return nil }
-                return try Element(turn: view.turn, bytes: view.bytes)
+                return try Element(turn: view.turn, bytes: view.bytes, codec)
             }
         }
     }
