@@ -141,7 +141,7 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 /// Goes through `Codable`'s containers, which are kept.
 ///
 /// `@unchecked` as its superclass: what it adds is `Sendable`.
-private class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
+private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
     private let encoding = KeptSession<EncodingSession>()
     private let decoding = KeptSession<DecodingSession>()
 
@@ -156,14 +156,21 @@ private class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable
 
 /// Lets generated code write and read, and `Codable` what that does not know.
 ///
-/// `@unchecked` as its superclass: it adds nothing.
-private final class GeneratedCoder<Value: GeneratedCodable>: PlainCoder<Value>, @unchecked Sendable {
+/// `@unchecked` as its superclass: what it adds is `Sendable`.
+private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, @unchecked Sendable {
+    private let plain: PlainCoder<Value>
+
+    override init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
+        plain = PlainCoder(encoder, decoder)
+        super.init(encoder, decoder)
+    }
+
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
         value.encode(into: &writer)
         guard writer.count - start > encoder.limits.maximumBytes else { return }
         writer.storage.removeSubrange(start...)
-        try super.write(value, to: &writer)
+        try plain.write(value, to: &writer)
     }
 
     override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
@@ -174,7 +181,7 @@ private final class GeneratedCoder<Value: GeneratedCodable>: PlainCoder<Value>, 
         } catch {
             // The bytes may be right all the same.
         }
-        return try super.read(bytes)
+        return try plain.read(bytes)
     }
 }
 
