@@ -5,17 +5,15 @@
 import Samovar
 
 extension GeneratedEffect: GeneratedCodable {
-    public static var generatedForm: String? { "number: Int, payload: String" }
+    public static var generatedForm: String? { "payload: Bytes" }
 
     public func encode(into writer: inout MessagePackWriter) {
-        writer.beginFields(2)
-        writer.writeField("number", self.number)
+        writer.beginFields(1)
         writer.writeField("payload", self.payload)
     }
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         var left = try reader.beginFields()
-        self.number = try reader.readField("number", &left)
         self.payload = try reader.readField("payload", &left)
         try reader.endFields(left)
     }

@@ -1,4 +1,4 @@
-/// The plain types once more, with code that `schema --codec` wrote for them.
+/// The packable types once more, as a user writes them, with code that `schema --codec` wrote for them.
 enum GeneratedMessage: RoundTripMessage {
     case order
     case answer(number: Int)
@@ -11,11 +11,9 @@ enum GeneratedMessage: RoundTripMessage {
 }
 
 struct GeneratedEffect: NumberedEffect {
-    private static let sample = String(repeating: "x", count: 56)
+    var payload: [UInt8]
 
-    var number: Int
-    /// What is missing to 64 bytes.
-    var payload = sample
+    init(number: Int) { payload = Samples.bytes(number) }
 
-    init(number: Int) { self.number = number }
+    var number: Int { Samples.number(of: payload) }
 }
