@@ -6,6 +6,20 @@ struct CodecSample {
 
     init(_ session: ShapeSession) { self.session = session }
 
+    /// Whether a type is encoded as its raw value, for which there is code.
+    func isRawValue(_ name: String) -> Bool {
+        guard let sample = session.sample(of: name) as? any RawRepresentable & Encodable else { return false }
+        return isRawValue(sample)
+    }
+
+    private func isRawValue<T: RawRepresentable & Encodable>(_ sample: T) -> Bool {
+        guard let raw = sample.rawValue as? any GeneratedCodable else { return false }
+        var writer = MessagePackWriter()
+        raw.encode(into: &writer)
+        // What cannot be encoded is nothing that code could be written for.
+        return (try? MessagePackEncoder(canonical: true).encode(sample)) == writer.bytes
+    }
+
     /// Why a type does not seem to take its fields as they are.
     func objection(to name: String) -> String? {
         guard let type = session.swiftTypes[name] as? any Codable.Type else { return "it is not encoded as it is decoded" }
@@ -23,12 +37,22 @@ struct CodecSample {
         var writer = MessagePackWriter()
         writer.write(value)
         do {
-            let kept = try MessagePackEncoder().encode(MessagePackDecoder().decode(type, from: writer.bytes))
+            let decoded = try MessagePackDecoder().decode(type, from: writer.bytes)
+            if let name = Self.nameOfCase(decoded), case .map(let pairs) = value, pairs.first?.key != .string(name) { return false }
+            let kept = try MessagePackEncoder().encode(decoded)
             var reader = MessagePackReader(kept)
             return Self.comparable(try reader.read()) == Self.comparable(value)
         } catch {
             return false
         }
+    }
+
+    /// The case of an enum as it is declared, if it can be told.
+    private static func nameOfCase(_ value: some Any) -> String? {
+        let mirror = Mirror(reflecting: value)
+        guard mirror.displayStyle == .enum else { return nil }
+        if let label = mirror.children.first?.label { return label }
+        return value is any CustomStringConvertible ? nil : "\(value)"
     }
 
     /// Without the order of pairs and the width of floats.
@@ -55,9 +79,19 @@ struct CodecSample {
         case .fields(let fields): [map(fields, round)]
         case .cases(let cases):
             cases.sorted { $0.key < $1.key }.map { .map([MessagePackPair(.string($0.key), map($0.value, round))]) }
-        case .names(let names): names.isEmpty ? [] : [.string(names[round % names.count])]
-        case .alias(let place): [value(place, round)]
-        case .unknown, nil: [.nil]
+        case .names, .alias: sample(of: name)
+        case .unknown, nil: []
+        }
+    }
+
+    /// The value that was made up of a type that is encoded as its raw value.
+    private func sample(of name: String) -> [MessagePackValue] {
+        guard let sample = session.sample(of: name) as? any Encodable else { return [] }
+        do {
+            var reader = MessagePackReader(try MessagePackEncoder().encode(sample))
+            return [try reader.read()]
+        } catch {
+            return []
         }
     }
 

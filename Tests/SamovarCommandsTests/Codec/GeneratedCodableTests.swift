@@ -159,7 +159,8 @@ extension Orders.Item {
         // A NaN is not equal to itself, so equality needs another value.
         let x = doubles.filter { !$0.isNaN }.randomElement(using: &random) ?? 0
         return Self(
-            x: x, id: .init(rawValue: text(&random)), size: Bool.random(using: &random) ? .small : .large, name: text(&random),
+            x: x, id: .init(rawValue: text(&random)), size: Bool.random(using: &random) ? .small : .large,
+            level: Bool.random(using: &random) ? .low : .high, name: text(&random),
             note: Bool.random(using: &random) ? nil : text(&random), default: Bool.random(using: &random),
             ratio: [0, -0.0, 1.5, .greatestFiniteMagnitude].randomElement(using: &random) ?? 0,
             tags: (0..<count).map { _ in text(&random) }, seen: Set((0..<count).map { _ in number(&random) }),

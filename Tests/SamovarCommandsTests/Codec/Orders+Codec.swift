@@ -77,10 +77,10 @@ extension Orders.Input: GeneratedCodable {
 }
 
 extension Orders.Item: GeneratedCodable {
-    public static var generatedForm: String? { "address: SamovarCommandsTests.Orders.Address?, at: SamovarCore.Timestamp, counts: [String: Int], default: Bool, id: SamovarCommandsTests.Orders.Reference, left: Int, name: String, note: String?, payload: Bytes, ratio: Double, reader: Int, seen: [Int], size: SamovarCommandsTests.Orders.Size, tags: [String], x: Double" }
+    public static var generatedForm: String? { "address: SamovarCommandsTests.Orders.Address?, at: SamovarCore.Timestamp, counts: [String: Int], default: Bool, id: SamovarCommandsTests.Orders.Reference, left: Int, level: SamovarCommandsTests.Orders.Level, name: String, note: String?, payload: Bytes, ratio: Double, reader: Int, seen: [Int], size: SamovarCommandsTests.Orders.Size, tags: [String], x: Double" }
 
     public func encode(into writer: inout MessagePackWriter) {
-        writer.beginFields(13 + (self.note == nil ? 0 : 1) + (self.address == nil ? 0 : 1))
+        writer.beginFields(14 + (self.note == nil ? 0 : 1) + (self.address == nil ? 0 : 1))
         writer.writeField("x", self.x)
         writer.writeField("at", self.at)
         writer.writeField("id", self.id)
@@ -90,6 +90,7 @@ extension Orders.Item: GeneratedCodable {
         writer.writeField("seen", self.seen)
         writer.writeField("size", self.size)
         writer.writeField("tags", self.tags)
+        writer.writeField("level", self.level)
         writer.writeField("ratio", self.ratio)
         writer.writeField("counts", self.counts)
         writer.writeField("reader", self.reader)
@@ -109,6 +110,7 @@ extension Orders.Item: GeneratedCodable {
         self.seen = try reader.readField("seen", &left)
         self.size = try reader.readField("size", &left)
         self.tags = try reader.readField("tags", &left)
+        self.level = try reader.readField("level", &left)
         self.ratio = try reader.readField("ratio", &left)
         self.counts = try reader.readField("counts", &left)
         self.reader = try reader.readField("reader", &left)
@@ -118,6 +120,8 @@ extension Orders.Item: GeneratedCodable {
         try reader.endFields(left)
     }
 }
+
+extension Orders.Level: GeneratedCodable {}
 
 extension Orders.Reference: GeneratedCodable {}
 

@@ -11,6 +11,7 @@ enum Orders: Program {
     }
 
     enum Size: String, Portable { case small, large }
+    enum Level: Int, Portable { case low = 3, high = 9 }
 
     struct Reference: RawRepresentable, Hashable, Portable {
         var rawValue: String
@@ -20,6 +21,7 @@ enum Orders: Program {
         let x: Double
         var id: Reference
         var size: Size
+        var level: Level
         var name: String
         var note: String?
         var `default`: Bool
@@ -54,6 +56,8 @@ enum Orders: Program {
         var twice: Twice
         var long: Long
         var object: Object
+        var odd: Odd
+        var swapped: Swapped
     }
 
     struct Percent: Portable {
@@ -97,6 +101,22 @@ enum Orders: Program {
 
     struct BySize: Portable { var counts: [Size: Int] = [:] }
     struct Twice: Portable { var number: Int?? }
+    struct Odd: RawRepresentable, Portable {
+        var rawValue = 1
+        init() {}
+        init(rawValue: Int) { self.rawValue = rawValue }
+        init(from decoder: any Decoder) throws { rawValue = Int(try decoder.singleValueContainer().decode(String.self)) ?? 0 }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode("\(rawValue)")
+        }
+    }
+
+    enum Swapped: Portable {
+        case one(Int), other(Int)
+        private enum CodingKeys: String, CodingKey { case one = "other", other = "one" }
+    }
+
     struct Long: Portable { var aNameOfMoreThanThirtyOneBytesIsTooLong = 1 }
 
     final class Object: Portable {
@@ -115,6 +135,7 @@ enum Orders: Program {
     static func view(_ state: State) -> ViewState {
         ViewState(
             percent: Percent(value: 1), renamed: Renamed(), tree: .leaf, fixed: Fixed(), box: Box(content: 1), bySize: BySize(),
-            text: Text(), twice: Twice(), long: Long(), object: Object(number: 1))
+            text: Text(), twice: Twice(), long: Long(), object: Object(number: 1), odd: Odd(),
+            swapped: .one(1))
     }
 }
