@@ -1,3 +1,4 @@
+import Foundation
 public import Testing
 
 /// Where a `TestStore` tells of what is not as expected.
@@ -25,13 +26,15 @@ public struct TestReporter: Sendable {
     /// Issues of the running test.
     public static let swiftTesting = TestReporter { text, location in
         guard Test.current != nil else {
-            fatalError(
-                """
+            let message = """
                 \(text)
                 at \(location.fileID):\(location.line)
                 No test of Swift Testing runs here, so nobody would hear of this: the process ends. Use the TestStore in the task of \
                 its test; under XCTest, give it a TestReporter that calls XCTFail.
-                """)
+
+                """
+            FileHandle.standardError.write(Data(message.utf8))
+            exit(EXIT_FAILURE)
         }
         Issue.record(Comment(rawValue: text), sourceLocation: location)
     }
