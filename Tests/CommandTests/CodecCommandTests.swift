@@ -23,6 +23,10 @@ import Testing
         for (arguments, problem) in [
             (["--codec", "--check", "x.json"], "--check is of the form: write the codec, and compare the files"),
             (["--leave", "Counter.State"], "--leave goes with --codec"),
+            (
+                ["--codec", "--leave", "Counter.Stat"],
+                "error: the program encodes no type Counter.Stat: name it as it stands in source\n"
+            ),
         ] {
             let child = try Child(Executable.counter, ["schema"] + arguments, in: scratch)
             try await child.wait()

@@ -34,7 +34,7 @@ struct SchemaCommand<App: SamovarApp>: ParsableCommand {
 
     func run() throws {
         if let check { return try compare(with: check) }
-        let text = codec ? codecSource() : try schemaText()
+        let text = codec ? try codecSource() : try schemaText()
         guard let write else { return printData(text) }
         do {
             try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: write), options: .atomic)
@@ -57,8 +57,11 @@ struct SchemaCommand<App: SamovarApp>: ParsableCommand {
         return String(decoding: try encoder.encode(ProgramSchema(App.Program.self)), as: UTF8.self)
     }
 
-    private func codecSource() -> String {
+    private func codecSource() throws -> String {
         let source = CodecSource(of: App.Program.self, leaving: leave)
+        if let name = source.unknown.first {
+            throw CommandFailure(.usage, "the program encodes no type \(escapeForTerminal(name)): name it as it stands in source")
+        }
         for reason in source.left { printError(escapeForTerminal("left to Codable: \(reason)")) }
         let advice = "; name one with --leave if its init(from:) checks or changes what it reads"
         let types = source.types.isEmpty ? "no type" : source.types.joined(separator: ", ") + advice

@@ -20,31 +20,66 @@ struct CodecSample {
         return (try? MessagePackEncoder(canonical: true).encode(sample)) == writer.bytes
     }
 
-    /// Why a type does not seem to take its fields as they are.
+    /// Why a type does not seem to take its fields as they are, each for the property of its name.
     func objection(to name: String) -> String? {
         guard let type = session.swiftTypes[name] as? any Codable.Type else { return "it is not encoded as it is decoded" }
         for round in 0..<Self.rounds {
-            for value in values(of: name, round) {
-                guard isKept(value, type) else {
-                    return "it does not take \(JSONTranscoder.text(of: value)) as it is, so it has a coding of its own"
-                }
+            for value in values(of: name, round) where !isKept(value, type) {
+                return "it does not take \(JSONTranscoder.text(of: value)) as it is, so it has a coding of its own"
             }
         }
-        return nil
+        switch session.types[name] {
+        case .fields(let fields):
+            return fields.keys.sorted().first { !isOwn($0, fields, of: nil, type) }.map { "\($0) is not the property of that name" }
+        case .cases(let cases):
+            for (name, values) in cases.sorted(by: { $0.key < $1.key }) {
+                if let key = values.keys.sorted().first(where: { !isOwn($0, values, of: name, type) }) {
+                    return "\(key) of \(name) is not the value of that name"
+                }
+            }
+            return nil
+        case .names, .alias, .unknown, nil: return nil
+        }
     }
 
+    /// Whether a sample comes back as it was, under the name of its case.
     private func isKept<T: Codable>(_ value: MessagePackValue, _ type: T.Type) -> Bool {
-        var writer = MessagePackWriter()
-        writer.write(value)
         do {
-            let decoded = try MessagePackDecoder().decode(type, from: writer.bytes)
+            let decoded = try decode(value, as: type)
             if let name = Self.nameOfCase(decoded), case .map(let pairs) = value, pairs.first?.key != .string(name) { return false }
-            let kept = try MessagePackEncoder().encode(decoded)
-            var reader = MessagePackReader(kept)
-            return Self.comparable(try reader.read()) == Self.comparable(value)
+            return try encoded(decoded) == Self.comparable(value)
         } catch {
             return false
         }
+    }
+
+    /// Whether the value under a key, and no other, is what the property or associated value of that name gets.
+    private func isOwn<T: Codable>(_ key: String, _ fields: [String: Shape.Place], of case: String?, _ type: T.Type) -> Bool {
+        // An only value has nothing to be mistaken for, and no name that could be asked.
+        if fields.count == 1, `case` != nil { return true }
+        let pairs = fields.map { MessagePackPair(.string($0.key), value($0.value, $0.key == key ? 1 : 0)) }
+        do {
+            let whole = `case`.map { .map([MessagePackPair(.string($0), .map(pairs))]) } ?? MessagePackValue.map(pairs)
+            var mirror = Mirror(reflecting: try decode(whole, as: type))
+            if `case` != nil, let values = mirror.children.first?.value { mirror = Mirror(reflecting: values) }
+            // An associated value without a label is `.0` to a mirror and `_0` to a coder.
+            let property = mirror.children.first { $0.label.map { $0.hasPrefix(".") ? "_\($0.dropFirst())" : $0 } == key }
+            guard let property = property?.value as? any Encodable, let place = fields[key] else { return false }
+            return try encoded(property) == Self.comparable(value(place, 1))
+        } catch {
+            return false
+        }
+    }
+
+    private func decode<T: Decodable>(_ value: MessagePackValue, as type: T.Type) throws -> T {
+        var writer = MessagePackWriter()
+        writer.write(value)
+        return try MessagePackDecoder().decode(type, from: writer.bytes)
+    }
+
+    private func encoded(_ value: some Encodable) throws -> MessagePackValue {
+        var reader = MessagePackReader(try MessagePackEncoder().encode(value))
+        return Self.comparable(try reader.read())
     }
 
     /// The case of an enum as it is declared, if it can be told.
@@ -79,20 +114,25 @@ struct CodecSample {
         case .fields(let fields): [map(fields, round)]
         case .cases(let cases):
             cases.sorted { $0.key < $1.key }.map { .map([MessagePackPair(.string($0.key), map($0.value, round))]) }
-        case .names, .alias: sample(of: name)
+        case .names(let names): [rawSample(of: name, names, round)]
+        case .alias(let place): [rawSample(of: name, value(place, round))]
         case .unknown, nil: []
         }
     }
 
-    /// The value that was made up of a type that is encoded as its raw value.
-    private func sample(of name: String) -> [MessagePackValue] {
-        guard let sample = session.sample(of: name) as? any Encodable else { return [] }
-        do {
-            var reader = MessagePackReader(try MessagePackEncoder().encode(sample))
-            return [try reader.read()]
-        } catch {
-            return []
-        }
+    /// One of the raw values of an enum, which the shape has as texts.
+    private func rawSample(of name: String, _ names: [String], _ round: Int) -> MessagePackValue {
+        guard !names.isEmpty else { return .nil }
+        let chosen = names[round % names.count]
+        return rawSample(of: name, Int64(chosen).map { .int($0) } ?? .string(chosen))
+    }
+
+    /// This raw value if the type takes it, or else that of the value that was made up.
+    private func rawSample(of name: String, _ value: MessagePackValue) -> MessagePackValue {
+        if let type = session.swiftTypes[name] as? any Codable.Type, isKept(value, type) { return value }
+        guard let sample = session.sample(of: name) as? any Encodable else { return .nil }
+        // A type that cannot be encoded takes no sample, which is said of the one that has it inside.
+        return (try? encoded(sample)) ?? .nil
     }
 
     private func map(_ fields: [String: Shape.Place], _ round: Int) -> MessagePackValue {

@@ -13,6 +13,8 @@ struct CodecSource {
     let types: [String]
     /// The types that stay with `Codable`, and why, in sentences.
     let left: [String]
+    /// Names of types to leave out that no type has.
+    let unknown: [String]
 
     /// - Parameters:
     ///   - program: code is written for what a codec is asked for, and what is inside that, as far as it is of the program's module.
@@ -28,6 +30,8 @@ struct CodecSource {
         left = session.types.keys.sorted().filter(choice.isOwn).compactMap { name in
             choice.objection(to: name).map { "\(choice.short(name)): \($0)" }
         }
+        let known = Set(session.types.keys.map { choice.short($0) })
+        unknown = leaving.filter { !known.contains($0) }
         types = written.map { choice.short($0) }
         let command = ["schema --codec"] + leaving.map { "--leave \($0)" }
         let parts = [Self.head(command.joined(separator: " "))] + written.map { CodecExtension($0, session, choice).text }

@@ -17,6 +17,8 @@ import Testing
             CodecSource(of: Orders.self, leaving: []).left == [
                 "Orders.Box<Swift.Int>: it is generic",
                 "Orders.BySize: counts: its keys are neither strings nor integers",
+                "Orders.Crossed: one is not the property of that name",
+                "Orders.Crossing: from of pair is not the value of that name",
                 "Orders.Fixed: it does not encode its properties under their names",
                 "Orders.Long: aNameOfMoreThanThirtyOneBytesIsTooLong has more than 31 bytes",
                 "Orders.Object: it is a class",

@@ -58,6 +58,8 @@ enum Orders: Program {
         var object: Object
         var odd: Odd
         var swapped: Swapped
+        var crossed: Crossed
+        var crossing: Crossing
     }
 
     struct Percent: Portable {
@@ -117,6 +119,17 @@ enum Orders: Program {
         private enum CodingKeys: String, CodingKey { case one = "other", other = "one" }
     }
 
+    struct Crossed: Portable {
+        var one = true
+        var other = false
+        private enum CodingKeys: String, CodingKey { case one = "other", other = "one" }
+    }
+
+    enum Crossing: Portable {
+        case pair(from: Size, to: Size)
+        private enum PairCodingKeys: String, CodingKey { case from = "to", to = "from" }
+    }
+
     struct Long: Portable { var aNameOfMoreThanThirtyOneBytesIsTooLong = 1 }
 
     final class Object: Portable {
@@ -136,6 +149,6 @@ enum Orders: Program {
         ViewState(
             percent: Percent(value: 1), renamed: Renamed(), tree: .leaf, fixed: Fixed(), box: Box(content: 1), bySize: BySize(),
             text: Text(), twice: Twice(), long: Long(), object: Object(number: 1), odd: Odd(),
-            swapped: .one(1))
+            swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large))
     }
 }
