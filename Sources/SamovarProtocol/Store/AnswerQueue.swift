@@ -22,6 +22,8 @@ struct AnswerQueue {
     private var kept = (answers: 0, bytes: 0)
     /// Of the first frame, how many have been taken.
     private var taken = 0
+    /// Workers whose answers were taken in this round, in the order of their first. Each has the leases.
+    private(set) var acknowledged: [Dispatcher.WorkerState] = []
     /// Whose the newest answer was that has been taken.
     private(set) var worker: Dispatcher.WorkerState?
     // Both are held by what stands above and need not be counted for each answer.
@@ -82,7 +84,10 @@ struct AnswerQueue {
 
     /// Lets go of the last frame and its worker, if all has been taken: nobody knows when there will be another.
     mutating func letGo() {
-        if worker != nil, isEmpty { self = AnswerQueue() }
+        guard worker != nil, isEmpty else { return }
+        let acknowledged = acknowledged
+        self = AnswerQueue()
+        self.acknowledged = acknowledged
     }
 
     /// Takes an answer. What it says can be asked for until the next one is taken, or the frame is let go.
@@ -99,13 +104,24 @@ struct AnswerQueue {
         return results.rows[taken]
     }
 
-    /// Notes that the answer that was just taken has to be acknowledged. Its worker, if it is the first in this round.
-    func acknowledge(_ lease: Lease) -> Dispatcher.WorkerState? {
+    /// Notes that the answer that was just taken has to be acknowledged at the end of the round.
+    mutating func acknowledge(_ lease: Lease) {
         let isFirst = uncountedWorker?._withUnsafeGuaranteedRef { worker in
             defer { worker.acknowledged.append(lease) }
             return worker.acknowledged.isEmpty
         }
-        return isFirst == true ? worker : nil
+        if isFirst == true, let worker { acknowledged.append(worker) }
+    }
+
+    /// A worker is gone from there: it is told nothing any more.
+    func disconnect(_ route: Route) {
+        for worker in acknowledged where worker.route == route { worker.acknowledged = [] }
+    }
+
+    /// All of `acknowledged` have been told.
+    mutating func endRound() {
+        for worker in acknowledged { worker.acknowledged = [] }
+        acknowledged.removeAll(keepingCapacity: true)
     }
 
     /// What an answer says that was just taken.

@@ -1,5 +1,4 @@
 import DequeModule
-import HeapModule
 import SamovarCore
 
 /// Who runs what: queues of effects that wait, workers with room, and the leases between them.
@@ -53,6 +52,8 @@ struct Dispatcher {
             self.heard = heard
         }
 
+        func isSilent(for limit: Duration, now: Timestamp) -> Bool { now - heard > limit }
+
         fileprivate func hasRoom(for queue: @autoclosure () -> Queue) -> Bool {
             guard !limits.isEmpty, let limit = limits[queue()] else { return true }
             return held[queue(), default: 0] < limit
@@ -70,44 +71,24 @@ struct Dispatcher {
         }
     }
 
-    private struct Due: Comparable {
-        let time: Timestamp
-        let effect: EffectID
-
-        static func < (a: Due, b: Due) -> Bool { (a.time, a.effect) < (b.time, b.effect) }
-    }
-
-    private struct Expiry: Comparable {
-        let time: Timestamp
-        let lease: Lease
-        let effect: EffectID
-
-        static func < (a: Expiry, b: Expiry) -> Bool { (a.time, a.lease) < (b.time, b.lease) }
-    }
-
     private(set) var workers: [WorkerID: WorkerState] = [:]
     /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
     private var places = AssignmentTable()
     private var waitingCount = 0
-    private var lines: [Queue: PriorityQueue] = [:]
-    /// The newest line that was asked for: the next effect is likely to wait there, too.
-    private var lastLine: PriorityQueue?
+    private var lines = WaitingLines()
     private var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
     /// What running jobs told of themselves last.
     private var told: [EffectID: JobProgress] = [:]
-    private var delayed = Heap<Due>()
-    private var expiries = Heap<Expiry>()
-    /// Tasks with a timeout that wait for the disk: their time begins when they leave.
-    private var atGate: Deque<(floor: Int, effect: EffectID, lease: Lease, limit: Duration)> = []
+    private var delayed = DelayedEffects()
+    private var timeouts = AttemptTimeouts()
     /// The order in which workers are served next.
     private var rotation = RoundRobin<WorkerID>()
     private let start: Int
     private var leases = 0
     private let suspectDeaths: Int
-    /// How often the workers of open effects fell silent; alone counts those that ran nothing else.
-    private var losses: [EffectID: (all: Int, alone: Int)] = [:]
+    private var losses = WorkerLosses()
 
     init(start: Int, suspectDeaths: Int) {
         self.start = start
@@ -117,7 +98,7 @@ struct Dispatcher {
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
         if trustsNewcomers, effect.isUsual { return false }
-        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
+        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses.count(of: effect.id)) >= suspectDeaths
     }
 
     /// Whether no effect is a suspect of which no worker has died.
@@ -125,15 +106,12 @@ struct Dispatcher {
 
     /// Counts that a worker fell silent with this effect; returns how often one did that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
-        let before = losses[id] ?? (0, 0)
-        let counted = (all: before.all + 1, alone: before.alone + (isIsolated ? 1 : 0))
-        losses[id] = counted
-        return counted.alone
+        losses.add(id, isIsolated: isIsolated)
     }
 
     /// Forgets losses of effects that are not open any more.
     mutating func forgetLosses(exceptOf ledger: EffectLedger) {
-        losses = losses.filter { ledger.open[$0.key] != nil }
+        losses.keep { ledger.open[$0] != nil }
     }
 
     // MARK: Effects
@@ -141,7 +119,7 @@ struct Dispatcher {
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
     mutating func enqueue(_ effect: OpenEffect, now: Timestamp) {
         guard effect.notBefore <= now else {
-            if assignment(of: effect.id) == nil { delayed.insert(Due(time: effect.notBefore, effect: effect.id)) }
+            if assignment(of: effect.id) == nil { delayed.insert(effect.id, until: effect.notBefore) }
             return
         }
         guard let number = places.insert(effect.id, since: now) else { return }
@@ -149,8 +127,8 @@ struct Dispatcher {
         if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
-            if lastLine?.queue != effect.queue { lastLine = line(of: effect.queue) }
-            lastLine?.append(PriorityQueue.Entry(effect: effect.id, place: number), priority: effect.options.priority)
+            let entry = PriorityQueue.Entry(effect: effect.id, place: number)
+            lines.append(entry, to: effect.queue, priority: effect.options.priority)
         }
     }
 
@@ -158,25 +136,13 @@ struct Dispatcher {
     mutating func enqueue(usual id: EffectID, now: Timestamp) {
         guard let number = places.insert(id, since: now) else { return }
         waitingCount += 1
-        if lastLine?.isDefault != true { lastLine = line(of: .default) }
-        lastLine?.append(PriorityQueue.Entry(effect: id, place: number), priority: 0)
+        lines.append(usual: PriorityQueue.Entry(effect: id, place: number))
     }
 
-    private mutating func line(of queue: Queue) -> PriorityQueue {
-        let line = lines[queue] ?? PriorityQueue(queue)
-        lines[queue] = line
-        return line
-    }
-
-    /// A worker serves these queues from now on, and no others. It may name any queue, so lines in which nothing waits and that nobody
-    /// serves are forgotten.
+    /// A worker serves these queues from now on, and no others.
     private mutating func serve(_ queues: [Queue], _ workerState: WorkerState) {
-        let former = workerState.lines
         workerState.queues = queues
-        workerState.lines = queues.map { line(of: $0) }
-        for line in workerState.lines { line.servers += 1 }
-        for line in former { line.servers -= 1 }
-        for line in former where line.servers == 0 && line.isEmpty { forget(line) }
+        workerState.lines = lines.serve(queues, insteadOf: workerState.lines)
     }
 
     /// Forgets an effect; returns who held it, unless it was by this lease.
@@ -225,55 +191,31 @@ struct Dispatcher {
     }
 
     /// Effects whose delay is over.
-    mutating func takeDue(now: Timestamp) -> [EffectID] {
-        var due: [EffectID] = []
-        while let first = delayed.min, first.time <= now {
-            due.append(first.effect)
-            delayed.removeMin()
-        }
-        return due
-    }
+    mutating func takeDue(now: Timestamp) -> [EffectID] { delayed.takeDue(now: now) }
 
     /// A job that overran its timeout so far that its worker will not see to it; nil if there is none.
     mutating func popExpired(now: Timestamp) -> EffectID? {
-        while let first = expiries.min, first.time <= now {
-            expiries.removeMin()
-            if assignment(of: first.effect)?.lease == first.lease { return first.effect }
+        while let attempt = timeouts.popDue(now: now) {
+            if assignment(of: attempt.effect)?.lease == attempt.lease { return attempt.effect }
         }
         return nil
     }
 
     /// Tasks that waited for this turn or an earlier one have left.
     mutating func left(through durable: Int, now: Timestamp) {
-        while let first = atGate.first, first.floor <= durable {
-            atGate.removeFirst()
-            limit(first.effect, first.lease, to: now + first.limit)
-        }
+        while let (attempt, limit) = timeouts.popLeft(through: durable) { begin(attempt, until: now + limit) }
     }
 
     /// The earliest time at which `takeDue` gives something.
-    var nextDue: Timestamp? { delayed.min?.time }
+    var nextDue: Timestamp? { delayed.nextTime }
     /// The earliest time at which `popExpired` may give something.
-    var nextExpiry: Timestamp? { expiries.min?.time }
+    var nextExpiry: Timestamp? { timeouts.nextTime }
 
     /// Forgets delays of effects that were closed meanwhile, if they are many, and queues in which nothing waits and that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
-        if delayed.count > 2 * ledger.open.count + 1_024 {
-            delayed = Heap(delayed.unordered.filter { ledger.open[$0.effect]?.notBefore == $0.time })
-        }
-        for line in lines.values where line.servers == 0 {
-            if hasWaiting(line) { line.forgetStale { places.isWaiting($0.effect, at: $0.place) } } else { forget(line) }
-        }
-    }
-
-    private mutating func forget(_ line: PriorityQueue) {
-        lines[line.queue] = nil
-        if lastLine === line { lastLine = nil }
-    }
-
-    /// Whether one of the effects in a line still waits there.
-    private func hasWaiting(_ line: PriorityQueue) -> Bool {
-        line.first { places.isWaiting($0.effect, at: $0.place) } != nil
+        delayed.forgetClosed(exceptOf: ledger)
+        let places = places
+        lines.forgetStale { places.isWaiting($0.effect, at: $0.place) }
     }
 
     // MARK: Workers
@@ -323,7 +265,9 @@ struct Dispatcher {
         guard let place = places.insert(effect.id, since: now) else { return false }
         assign(effect, at: place, to: workerState, lease: lease, token: token)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
-        if held?.lease != lease, let timeout = effect.timeout { limit(effect.id, lease, to: now + timeout + grace) }
+        if held?.lease != lease, let timeout = effect.timeout {
+            begin(AttemptTimeouts.Attempt(effect: effect.id, lease: lease), until: now + timeout + grace)
+        }
         return true
     }
 
@@ -359,8 +303,8 @@ struct Dispatcher {
     /// Queues in which something waits, suspects included, and that nobody serves.
     func unservedQueues(in ledger: EffectLedger) -> Set<Queue> {
         var queues: Set<Queue> = []
-        for line in lines.values where hasWaiting(line) && (line.servers == 0 || !isServed(line.queue)) {
-            queues.insert(line.queue)
+        for line in lines.all where line.servers == 0 || !isServed(line.queue) {
+            if line.first(where: { places.isWaiting($0.effect, at: $0.place) }) != nil { queues.insert(line.queue) }
         }
         for id in suspects {
             if let queue = ledger.open[id]?.queue, !queues.contains(queue), !isServed(queue) { queues.insert(queue) }
@@ -386,44 +330,33 @@ struct Dispatcher {
 
     var hasWaiting: Bool { waitingCount > 0 }
     /// What stands in their lines, stale or not.
-    var waitingEntries: Int { lines.values.reduce(0) { $0 + $1.count } }
+    var waitingEntries: Int { lines.entries }
     /// Queues that are remembered.
     var queueCount: Int { lines.count }
 
     // MARK: Assigning
 
-    /// What the tasks of one round have in common.
-    struct AssignmentContext {
-        /// The turn that they wait for at the gate.
-        let floor: Int
-        /// What a job has beyond its timeout.
-        let grace: Duration
-        /// About the bytes of a frame.
-        let frameBytes: Int
-        let proof: JobProof
-    }
-
     /// Hands waiting effects to workers with room.
     ///
     /// - Returns: the tasks of each worker that gets some, in the order in which workers got their first.
-    mutating func assign(from ledger: EffectLedger, _ handout: AssignmentContext) -> [(
+    mutating func assign(from ledger: EffectLedger, _ context: AssignmentContext) -> [(
         worker: WorkerState, frames: [TaskBatch.Frame]
     )] {
         guard hasWaiting else { return [] }
         var served: [WorkerState] = []
-        isolateSuspects(ledger, handout, &served)
+        isolateSuspects(ledger, context, &served)
         // Who is alone is given all at once.
         let share = rotation.count == 1 ? Int.max : 1
         var passes = rotation.count
         while passes > 0, let id = rotation.next() {
             passes -= 1
             guard let workerState = workers[id], workerState.id != reserved else { continue }
-            if fill(workerState, atMost: share, from: ledger, handout, &served) { passes = rotation.count }
+            if fill(workerState, atMost: share, from: ledger, context, &served) { passes = rotation.count }
         }
         return served.map { ($0, $0.handed.takeFrames()) }
     }
 
-    private mutating func isolateSuspects(_ ledger: EffectLedger, _ handout: AssignmentContext, _ served: inout [WorkerState]) {
+    private mutating func isolateSuspects(_ ledger: EffectLedger, _ context: AssignmentContext, _ served: inout [WorkerState]) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
             guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
@@ -433,7 +366,7 @@ struct Dispatcher {
                     && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
-                give(effect, at: place, to: empty, handout, &served)
+                give(effect, at: place, to: empty, context, &served)
             } else {
                 kept.append(id)
             }
@@ -451,7 +384,7 @@ struct Dispatcher {
 
     /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
     private mutating func fill(
-        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, _ handout: AssignmentContext,
+        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, _ context: AssignmentContext,
         _ served: inout [WorkerState]
     ) -> Bool {
         var given = 0
@@ -460,7 +393,7 @@ struct Dispatcher {
                 guard places.isWaiting(first.effect, at: first.place) else { continue }
                 let isGiven = ledger.open.withEffect(first.effect) { effect in
                     if isSuspect(effect) { return false }
-                    give(effect, at: first.place, to: workerState, handout, &served)
+                    give(effect, at: first.place, to: workerState, context, &served)
                     return true
                 }
                 if isGiven == true { given += 1 }
@@ -470,17 +403,20 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, at place: Int, to worker: WorkerState, _ handout: AssignmentContext, _ served: inout [WorkerState]
+        _ effect: OpenEffect, at place: Int, to worker: WorkerState, _ context: AssignmentContext, _ served: inout [WorkerState]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
-        let token = handout.proof.token(of: effect.id, under: lease)
+        let token = context.proof.token(of: effect.id, under: lease)
         assign(effect, at: place, to: worker, lease: lease, token: token)
         worker.sent += 1
-        if let timeout = effect.timeout { atGate.append((handout.floor, effect.id, lease, timeout + handout.grace)) }
+        if let timeout = effect.timeout {
+            let attempt = AttemptTimeouts.Attempt(effect: effect.id, lease: lease)
+            timeouts.waits(attempt, floor: context.floor, limit: timeout + context.grace)
+        }
         if worker.handed.isEmpty { served.append(worker) }
-        worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: handout.frameBytes)
+        worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: context.frameBytes)
     }
 
     private mutating func assign(_ effect: OpenEffect, at place: Int, to workerState: WorkerState, lease: Lease, token: UInt64) {
@@ -489,12 +425,13 @@ struct Dispatcher {
         if isSuspect(effect) { workerState.isIsolated = true }
     }
 
-    private mutating func limit(_ effect: EffectID, _ lease: Lease, to time: Timestamp) {
-        guard assignment(of: effect)?.lease == lease else { return }
-        expiries.insert(Expiry(time: time, lease: lease, effect: effect))
+    /// The time of an attempt begins, if it is not over already.
+    private mutating func begin(_ attempt: AttemptTimeouts.Attempt, until time: Timestamp) {
+        guard assignment(of: attempt.effect)?.lease == attempt.lease else { return }
+        timeouts.begin(attempt, until: time)
         // Jobs that ended in time leave their entry behind until it is due.
-        if expiries.count > 2 * running + 1_024 {
-            expiries = Heap(expiries.unordered.filter { assignment(of: $0.effect)?.lease == $0.lease })
-        }
+        guard timeouts.count > 2 * running + 1_024 else { return }
+        let dispatcher = self
+        timeouts.keep { dispatcher.assignment(of: $0.effect)?.lease == $0.lease }
     }
 }

@@ -8,10 +8,10 @@ struct Inbox {
     /// How many bytes they have.
     private(set) var bytes = 0
     /// Clients with waiting inputs, in the order in which they are served.
-    private var clients: Deque<StoreMachine.ClientSession> = []
+    private var clients: Deque<ClientSession> = []
 
     /// The input that is taken next, and whose it is.
-    var first: (client: StoreMachine.ClientSession, submission: Submission)? {
+    var first: (client: ClientSession, submission: Submission)? {
         clients.first.flatMap { client in client.inbox.first.map { (client, $0) } }
     }
 
@@ -19,7 +19,7 @@ struct Inbox {
         count < settings.inbox && bytes + submission.input.count <= settings.inboxBytes
     }
 
-    mutating func append(_ submission: Submission, of client: StoreMachine.ClientSession) {
+    mutating func append(_ submission: Submission, of client: ClientSession) {
         if client.inbox.isEmpty { clients.append(client) }
         count += 1
         bytes += submission.input.count
@@ -27,7 +27,7 @@ struct Inbox {
     }
 
     /// Takes the next input; its client goes to the end of the rotation if it has another.
-    mutating func popFirst() -> (client: StoreMachine.ClientSession, submission: Submission)? {
+    mutating func popFirst() -> (client: ClientSession, submission: Submission)? {
         guard let client = clients.popFirst(), let submission = client.inbox.popFirst() else { return nil }
         count -= 1
         bytes -= submission.input.count
@@ -36,7 +36,7 @@ struct Inbox {
     }
 
     /// Drops what waits of a client.
-    mutating func remove(_ client: StoreMachine.ClientSession) {
+    mutating func remove(_ client: ClientSession) {
         guard !client.inbox.isEmpty else { return }
         count -= client.inbox.count
         bytes -= client.inbox.reduce(0) { $0 + $1.input.count }

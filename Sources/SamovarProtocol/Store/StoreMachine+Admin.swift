@@ -8,7 +8,7 @@ extension StoreMachine {
         guard case .request(let request) = envelope.frame else {
             return misuse("\(envelope.frame.kind) is not for the admin socket", route)
         }
-        if let fullSince, request.verb != "drain" {
+        if let fullSince = commits.fullSince, request.verb != "drain" {
             return send(.reply(replyOnFullDisk(to: request, since: fullSince, now: now)), to: route, floor: .none)
         }
         send(.reply(reply(to: request, now: now)), to: route, floor: .turn(head))
@@ -56,7 +56,7 @@ extension StoreMachine {
             }
             for id in ids { drop(id, now: now) }
             return done(ids, "dropped", request)
-        case "export": return try export(request)
+        case "export": return try backUp(request)
         case "drain":
             beginDrain(within: settings.drain, now: now)
             return ["draining": true]
@@ -67,7 +67,7 @@ extension StoreMachine {
     }
 
     private mutating func inspect() throws(AdminRefusal) -> MessagePackValue {
-        if let why = suspects.verdict(on: .state) { throw AdminRefusal(text: "the state cannot be encoded: \(why)") }
+        if let why = quarantine.verdict(on: .state) { throw AdminRefusal(text: "the state cannot be encoded: \(why)") }
         begin(.state)
         defer { end(.state) }
         do {
@@ -84,7 +84,7 @@ extension StoreMachine {
     }
 
     private mutating func drop(_ id: EffectID, now: Timestamp) {
-        if let holder = dispatcher.forget(id), let holding = dispatcher.workers[holder.worker]?.route {
+        if let holder = scheduler.dispatcher.forget(id), let holding = scheduler.dispatcher.workers[holder.worker]?.route {
             cancellations.append(holder.lease, for: holding)
         }
         write(.dropped(id), origin: .operator, now: now)

@@ -7,9 +7,9 @@ extension StoreMachine {
             return send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
         }
         if hasLostTail(hello, of: seen, what: "a client") { return }
-        if isJournalFull {
+        if commits.isFull {
             // A client that is sent away is not silent: its session must be there when it comes again.
-            clients[session]?.heard = now
+            clients.heard(session, now: now)
             // A WELCOME would wait at the gate for the disk, and the peer in silence.
             return refuse(route, "the disk of the store is full")
         }
@@ -25,20 +25,12 @@ extension StoreMachine {
             send(.error(PeerError(.superseded, "another connection uses this session")), to: old, floor: .none)
             forget(old)
         }
-        if let other = peers[route], other != .client(session) { forget(route) }
-        clearInbox(of: session)
+        if let other = connections[route], other != .client(session) { forget(route) }
         let last = state.sessions.last(of: session)
-        let client = clients[session] ?? ClientSession(session, route: route, received: last, heard: now)
-        client.route = route
-        client.received = last
-        client.fingerprints.drop(after: last)
-        client.heard = now
-        client.isDurable = hello.isDurable
-        client.takesProofs = hello.takesProofs
-        clients[session] = client
-        peers[route] = .client(session)
+        let client = clients.join(session, hello, last: last, at: route, now: now)
+        connections.connect(.client(session), at: route)
         let welcome = Welcome(
-            schema: state.engine.schema, expected: last + 1, credit: credit(of: client), head: gate.durable,
+            schema: state.engine.schema, expected: last + 1, credit: credit(of: client), head: commits.durable,
             silence: settings.silence)
         send(.welcome(welcome), isProven: client.takesProofs, to: route, floor: .turn(head))
     }
@@ -55,9 +47,9 @@ extension StoreMachine {
         case .settle(let turn): settle(turn, for: route)
         case .viewRequest(let wanted, let turn):
             guard wanted == instance else { return misuse("there is no instance \(wanted)", route) }
-            if isJournalFull, let shownView, turn <= shownView.turn {
+            if commits.isFull, let shown = views.shown, turn <= shown.turn {
                 // No newer one can be on disk soon, and this one is.
-                let frame = Frame.view(instance: instance, turn: shownView.turn, bytes: shownView.bytes)
+                let frame = Frame.view(instance: instance, turn: shown.turn, bytes: shown.bytes)
                 return send(frame, to: route, floor: .none)
             }
             guard turn > head else { return sendView(to: route) }
@@ -71,9 +63,8 @@ extension StoreMachine {
             ask(viewsAfter: turn, for: route, now: now)
         case .goodbye:
             forget(route)
-            clearInbox(of: session)
-            clients[session] = nil
-            attempts[session] = nil
+            clients.remove(session)
+            connections.forget(session)
             // The origin tells that its client ended it. A session without a record is nothing to remember.
             let last = state.sessions.last(of: session)
             if last > 0 { write(.sessionExpired(session), origin: .client(session: session, sequence: last + 1), now: now) }
@@ -81,35 +72,23 @@ extension StoreMachine {
         }
     }
 
-    /// Tells a client at the end of the round what became of an input, if it is there.
-    mutating func answer(_ client: ClientSession, _ outcome: Outcome) {
-        guard client.route != nil else { return }
-        if client.outcomes.isEmpty { answered.append(client) }
-        client.outcomes.append(outcome)
-    }
-
     mutating func sendReceipts() {
-        for client in answered {
+        for client in clients.answered {
             // It may have gone meanwhile.
-            guard let route = client.route, !client.outcomes.isEmpty else { continue }
-            let frame = Frame.receipt(client.outcomes, credit: credit(of: client))
+            guard let (outcomes, route) = client.takeOutcomes() else { continue }
+            let frame = Frame.receipt(outcomes, credit: credit(of: client))
             send(frame, isProven: client.takesProofs, to: route, floor: .turn(head))
-            client.outcomes = []
         }
-        answered.removeAll(keepingCapacity: true)
+        clients.endRound()
     }
 
-    /// The number up to which a client may send: a window beyond what it has confirmed.
-    func credit(of client: ClientSession) -> Int {
-        // Before the first confirmation after a restart, the client's own numbers tell how far it was.
-        let confirmed = max(client.confirmed, state.sessions.last(of: client.session) - settings.window)
-        return confirmed + settings.window
+    private func credit(of client: ClientSession) -> Int {
+        client.credit(last: state.sessions.last(of: client.id), window: settings.window)
     }
 
     private mutating func confirm(_ sequence: Int, of session: SessionID) {
         let confirmed = min(sequence, state.sessions.last(of: session))
-        guard let client = clients[session], confirmed > client.confirmed else { return }
-        clients[session]?.confirmed = confirmed
+        guard let client = clients[session], client.confirm(confirmed) else { return }
         state.sessions.confirm(confirmed, in: session)
     }
 
@@ -129,14 +108,14 @@ extension StoreMachine {
             }
             if submission.sequence <= last {
                 // Sent again: the same answer again, when the turn that it tells of is on disk.
-                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) { answer(client, outcome) }
+                if let outcome = state.sessions.outcome(of: submission.sequence, in: session) { clients.answer(client, outcome) }
             } else if submission.sequence > received {
                 guard submission.sequence == received + 1 else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
                     return send(.error(error), to: route, floor: .none)
                 }
                 if let reason = reasonToRefuse(submission, credit: credit) { return refuse(route, reason) }
-                enqueue(submission, at: client)
+                clients.enqueue(submission, of: client)
             }
         }
     }
@@ -144,9 +123,9 @@ extension StoreMachine {
     /// Refused at the listener, nothing is lost: the client keeps it and comes again. What is in the inbox is taken for certain.
     private func reasonToRefuse(_ submission: Submission, credit: Int) -> String? {
         if phase != .serving { return "the store is about to stop" }
-        if isJournalFull { return "the disk of the store is full" }
+        if commits.isFull { return "the disk of the store is full" }
         if submission.sequence > credit { return "the session's window is full" }
-        if !inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }
+        if !clients.inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }
         if state.ledger.open.count >= settings.openEffectsAtDoor {
             return "\(state.ledger.open.count) effects are open; inputs are taken again when fewer are"
         }
@@ -162,18 +141,8 @@ extension StoreMachine {
         state.ledger.open.count >= settings.openEffectsAtDoor || state.ledger.dead.count >= settings.deadEffects
     }
 
-    private mutating func enqueue(_ submission: Submission, at client: ClientSession) {
-        client.received = submission.sequence
-        client.fingerprints.append(submission, limit: fingerprintLimit)
-        inbox.append(submission, of: client)
-    }
-
     mutating func refuse(_ route: Route, _ reason: String) {
         send(.error(PeerError(.retryLater, reason, wait: .seconds(1))), to: route, floor: .none)
-    }
-
-    private mutating func clearInbox(of session: SessionID) {
-        if let client = clients[session] { inbox.remove(client) }
     }
 
     private mutating func settle(_ turn: Int, for route: Route) {
@@ -188,13 +157,9 @@ extension StoreMachine {
 
     /// A connection is gone; what it asked for is not answered any more.
     mutating func forget(_ route: Route) {
-        switch peers.removeValue(forKey: route) {
-        case .client(let session):
-            guard let client = clients[session], client.route == route else { break }
-            client.route = nil
-            client.outcomes = []
-        case .worker, nil:
-            for workerState in acknowledged where workerState.route == route { workerState.acknowledged = [] }
+        switch connections.disconnect(route) {
+        case .client(let session): clients.disconnect(session, from: route)
+        case .worker, nil: answers.disconnect(route)
         }
         waiters.forget(route)
         feed.leave(route)
@@ -204,24 +169,19 @@ extension StoreMachine {
 
     /// What a root still waits for, in one sentence.
     func waitReport(of root: Int) -> String {
-        waitReports.texts[root] ?? "\(count(state.ledger.openCount(of: root), "effect")) open"
+        waiters.reports[root] ?? "\(count(state.ledger.openCount(of: root), "effect")) open"
     }
 
-    /// Makes the reports of all roots anew, in one look at the open effects: each second, or less often where there are so many.
+    /// Makes the reports of all roots anew, in one look at the open effects.
     mutating func remakeWaitReportsIfDue() {
-        guard !waiters.settling.isEmpty else {
-            waitReports = WaitReports()
-            return
-        }
-        waitReports.ticks += 1
-        guard state.ledger.open.count <= waitReports.ticks * settings.reportedEffects else { return }
+        guard waiters.reportsAreDue(effects: state.ledger.open.count, perTick: settings.reportedEffects) else { return }
         var tallies: [Int: [Queue: (running: Int, waiting: Int)]] = [:]
         for effect in state.ledger.open.values where waiters.settling[effect.root] != nil {
-            let isRunning = dispatcher.assignment(of: effect.id) != nil
+            let isRunning = scheduler.dispatcher.assignment(of: effect.id) != nil
             tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].running += isRunning ? 1 : 0
             tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].waiting += isRunning ? 0 : 1
         }
-        waitReports = WaitReports(texts: tallies.mapValues { waitReport(of: $0) })
+        waiters.report(tallies.mapValues { waitReport(of: $0) })
     }
 
     private func waitReport(of tallies: [Queue: (running: Int, waiting: Int)]) -> String {
@@ -229,7 +189,7 @@ extension StoreMachine {
         for (queue, (running, waiting)) in tallies.sorted(by: { $0.key < $1.key }) {
             if running > 0 { parts.append("\(count(running, "effect")) running in queue \(queue)") }
             if waiting > 0 {
-                let why = dispatcher.isServed(queue) ? "" : ", no worker serves it"
+                let why = scheduler.dispatcher.isServed(queue) ? "" : ", no worker serves it"
                 parts.append("\(count(waiting, "effect")) \(waiting == 1 ? "waits" : "wait") in queue \(queue)\(why)")
             }
         }

@@ -5,36 +5,14 @@ extension StoreMachine {
     /// Follows what policies, cancellations and closings did in the ledger.
     mutating func followLedger(now: Timestamp) {
         for index in state.ledger.changes.cancelled.indices { close(state.ledger.changes.cancelled[index], answered: nil) }
-        for index in state.ledger.changes.opened.indices {
-            let opened = state.ledger.changes.opened[index]
-            // So it is with nearly all. A source may have been closed since, by what the state wanted then.
-            if opened.isUsual, dispatcher.trustsNewcomers {
-                dispatcher.enqueue(usual: opened.id, now: now)
-                continue
-            }
-            guard let effect = state.ledger.open[opened.id] else { continue }
-            limit(effect)
-            offer(effect, now: now)
-        }
+        scheduler.offerOpened(in: state.ledger, now: now)
         state.ledger.forgetChanges()
     }
 
-    /// Notes until when all attempts of an effect have to be over.
-    mutating func limit(_ effect: OpenEffect) {
-        if let expiry = effect.expiry { deadlines.insert(.total, of: effect.id, at: expiry) }
-    }
-
-    /// Lets an open effect wait for a worker, if it is its turn and no worker of before the restart can be running it unseen.
-    ///
-    /// Whatever made it available: one that comes to the front of its label may be running if its policy let it, and an attempt that
-    /// failed may have an older lease than another worker's.
-    mutating func offer(_ effect: OpenEffect, now: Timestamp) {
-        guard !hold.holds(effect.id) else { return }
-        if effect.isCrowded { return overLimit.append(effect.id) }
-        guard !state.ledger.isBehindAnother(effect) else { return }
-        dispatcher.enqueue(effect, now: now)
-        guard let limit = effect.options.limits.waiting, dispatcher.waits(effect.id) != nil else { return }
-        deadlines.insert(.waiting, of: effect.id, at: now + limit)
+    /// Takes an effect back from its worker, if one has it, and offers it again.
+    mutating func giveBack(_ effect: EffectID, now: Timestamp) {
+        scheduler.dispatcher.release(effect)
+        scheduler.offer(effect, in: state.ledger, now: now)
     }
 
     mutating func failCrowded(_ id: EffectID, now: Timestamp) {
@@ -43,20 +21,42 @@ extension StoreMachine {
         fail(effect, Failure(reason: .crowded, text: text, attempts: 0), now: now)
     }
 
-    /// An effect came to a deadline. One that was met leaves its entry behind, so look again.
-    mutating func overrun(_ id: EffectID, _ limit: Deadlines.Limit, now: Timestamp) {
-        guard let effect = state.ledger.open[id] else { return }
-        let limits = effect.options.limits
-        let text: String
-        switch limit {
-        case .waiting:
-            guard let waiting = limits.waiting, let since = dispatcher.waits(id), since + waiting <= now else { return }
-            text = "no worker took it within \(waiting)"
-        case .total:
-            guard let total = limits.total, let expiry = effect.expiry, expiry <= now else { return }
-            text = "not done within \(total)"
+    /// Takes one of those that have taken too long: an item like any other, because it may be a turn, and thousands may come at once.
+    mutating func takeOverdue(now: Timestamp) {
+        switch scheduler.popOverdue(now: now) {
+        case .worker(let id):
+            guard let worker = scheduler.dispatcher.workers[id], worker.isSilent(for: settings.silence, now: now) else { return }
+            workerLost(id, now: now)
+        case .attempt(let id): expire(id, now: now)
+        case .effect(let id, let limit):
+            guard let effect = state.ledger.open[id], let text = scheduler.overrun(effect, limit, now: now) else { return }
+            close(id, answered: nil)
+            fail(effect, Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths), now: now)
+        case nil: break
         }
-        close(id, answered: nil)
-        fail(effect, Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths), now: now)
+    }
+
+    // MARK: After a restart
+
+    /// When the last worker of before has been missing for as long as silence may last.
+    var heldUntil: Timestamp {
+        (scheduler.hold.awaited.compactMap { state.missing[$0] }.max() ?? clock.started) + settings.silence
+    }
+
+    /// Lets the effects of before go, once nobody can be running them unseen.
+    mutating func releaseHeld(now: Timestamp) {
+        guard !scheduler.hold.isEmpty, scheduler.hold.awaited.isEmpty || now >= heldUntil else { return }
+        let (missing, effects) = scheduler.release()
+        for id in missing {
+            note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
+            write(.workerLeft(id), now: now)
+        }
+        for id in effects { scheduler.offer(id, in: state.ledger, now: now) }
+    }
+
+    /// A worker of before has spoken, or is known to be gone.
+    mutating func noLongerAwaited(_ id: WorkerID, now: Timestamp) {
+        guard scheduler.heard(id) else { return }
+        releaseHeld(now: now)
     }
 }

@@ -29,9 +29,9 @@ extension StoreMachine {
     mutating func ask(viewsAfter turn: Int, for route: Route, now: Timestamp) {
         guard turn <= head else { return misuse("there is no turn \(turn) yet", route) }
         guard feed.hasRoom(for: route, limit: settings.feedReaders) else { return refuse(route, "too many read every view") }
-        guard viewsOff == nil else { return sendView(to: route) }
+        guard views.off == nil else { return sendView(to: route) }
         feed.join(route, head: head, now: now)
-        if log.tap == nil { log.tap = ViewTap(marker: marker) }
+        if log.tap == nil { log.tap = quarantine.viewTap() }
         gatherViews()
         if turn < 0 || !feed.isComplete(after: turn) { return sendCurrentView(insteadOf: turn, to: route) }
         if feed.newest > turn { return sendViews(after: turn, to: route) }
@@ -76,6 +76,6 @@ extension StoreMachine {
 
     mutating func tickFeed(now: Timestamp) {
         feed.ticked(now: now, linger: settings.feedLinger)
-        if !feed.isOpen || viewsOff != nil { log.tap = nil }
+        if !feed.isOpen || views.off != nil { log.tap = nil }
     }
 }

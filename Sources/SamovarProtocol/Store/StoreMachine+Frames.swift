@@ -33,7 +33,7 @@ extension StoreMachine {
     }
 
     private mutating func receivedAtFront(_ envelope: Envelope, from route: Route, now: Timestamp) {
-        switch (envelope.frame, peers[route]) {
+        switch (envelope.frame, connections[route]) {
         case (.hello(let hello), _):
             guard case .client(let session) = hello.role else { return misuse("a worker belongs to the work socket", route) }
             greet(hello, session: session, of: envelope.timeline, at: route, now: now)
@@ -41,13 +41,13 @@ extension StoreMachine {
             send(.error(PeerError(.unknownPeer, "say HELLO first")), to: route, floor: .none)
         case (let frame, .client(let session)):
             guard envelope.timeline == timeline else { return wrongTimeline(route) }
-            clients[session]?.heard = now
+            clients.heard(session, now: now)
             clientSent(frame, session, at: route, now: now)
         }
     }
 
     private mutating func receivedAtWork(_ envelope: Envelope, from route: Route, now: Timestamp) {
-        switch (envelope.frame, peers[route]) {
+        switch (envelope.frame, connections[route]) {
         case (.hello(let hello), _):
             guard case .worker(let offer) = hello.role else { return misuse("a client belongs to the front socket", route) }
             greet(hello, offer: offer, of: envelope.timeline, at: route, now: now)
@@ -68,19 +68,11 @@ extension StoreMachine {
         send(.error(PeerError(.misuse, what)), to: route, floor: .none)
     }
 
-    /// After a pause, the HELLO of a peer's newest socket may be read before that of an older one, which then must not win.
+    /// Whether a HELLO may be taken; its sender is told if not.
     mutating func isNewest(_ attempt: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
-        if let current, current != route, attempt < attempts[peer, default: 0] {
-            send(.error(PeerError(.superseded, "a newer connection uses this identity")), to: route, floor: .none)
-            return false
-        }
-        attempts[peer] = attempt
-        return true
-    }
-
-    /// A HELLO that the network brought twice says nothing. To take it would begin the numbers of tasks anew, and at one end only.
-    func isRepeated(_ attempt: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
-        current == route && attempts[peer] == attempt
+        if connections.isNewest(attempt, of: peer, at: route, current: current) { return true }
+        send(.error(PeerError(.superseded, "a newer connection uses this identity")), to: route, floor: .none)
+        return false
     }
 
     /// Says in one sentence why the two builds do not fit; nil if they do.
@@ -91,12 +83,12 @@ extension StoreMachine {
 
     /// What a peer was told of, if it can prove it. A number alone proves nothing: whoever reaches the socket could end the store.
     mutating func hasLostTail(_ hello: Hello, of seen: Timeline, what: @autoclosure () -> String) -> Bool {
-        guard seen == timeline, hello.witness > gate.durable else { return false }
-        guard let proof = hello.proof, proof == TurnProof(of: hello.witness, in: timeline, secret).code else {
+        guard seen == timeline, hello.witness > commits.durable else { return false }
+        guard let proof = hello.proof, proof == identity.proof(of: hello.witness).code else {
             counters.unprovenWitnesses += 1
             // Bounded as in `drop`.
             if counters.unprovenWitnesses.nonzeroBitCount == 1 {
-                let text = "\(what()) says that it has seen turn \(hello.witness), the journal ends at \(gate.durable)"
+                let text = "\(what()) says that it has seen turn \(hello.witness), the journal ends at \(commits.durable)"
                 note(.warning, "\(text): it cannot prove that, and is served (\(counters.unprovenWitnesses) so far)")
             }
             return false
@@ -106,8 +98,8 @@ extension StoreMachine {
 
     /// A peer that saw turns which the journal does not hold proves that its end is lost: going on would use their numbers again.
     mutating func hasLostTail(provenBy witness: Int, what: @autoclosure () -> String) -> Bool {
-        guard witness > gate.durable else { return false }
-        stop(.lostTail("\(what()) has seen turn \(witness), the journal ends at \(gate.durable)"))
+        guard witness > commits.durable else { return false }
+        stop(.lostTail("\(what()) has seen turn \(witness), the journal ends at \(commits.durable)"))
         return true
     }
 }

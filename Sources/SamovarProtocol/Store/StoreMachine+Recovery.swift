@@ -7,10 +7,9 @@ extension StoreMachine {
     /// - Throws: what reading it throws; the machine is then unusable, and a new one shall try an older snapshot.
     public mutating func restore(snapshot: [UInt8]) throws {
         precondition(phase == .recovering, "a snapshot is restored before the start")
-        // Whatever the one before the last process died of: the whole journal will do.
-        if suspects.contains(.restore) { throw TrapError(turn: 0, "its state ended the store when it was read") }
-        marker.begin(.restore, isAlone: true, after: head)
-        defer { marker.end() }
+        try quarantine.admit(.restore, after: head)
+        quarantine.begin(.restore, isAlone: true, after: head)
+        defer { quarantine.end() }
         try state.restore(snapshot)
         snapshots.restored(at: head, bytes: snapshot.count)
         log = TurnLog(after: head)
@@ -40,14 +39,10 @@ extension StoreMachine {
 
     private mutating func replay(_ record: Record, log: TurnLog) throws {
         let call = ProgramCall.replay(turn: record.turn)
-        if let death, death.call == call, death.evidence.isProof {
-            throw TrapError(
-                turn: record.turn,
-                "the program ended the store when it replayed this turn (\(death.evidence.text)): it, or its machine, has changed")
-        }
-        marker.begin(call, isAlone: true, after: head)
+        try quarantine.admit(call, after: head)
+        quarantine.begin(call, isAlone: true, after: head)
         try state.replay(record, log: log)
-        marker.end()
+        quarantine.end()
     }
 
     /// Call it at the end of the journal.
@@ -72,41 +67,39 @@ extension StoreMachine {
     /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
     public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
         precondition(phase == .recovering, "a store starts once")
-        if let death, death.call == .subscriptions, death.evidence.isProof {
-            throw TrapError(turn: head, "the program ended the store when asked for its subscriptions (\(death.evidence.text))")
-        }
-        clockLead = max(.zero, state.time - now)
-        let now = time(now)
-        startTime = now
-        gate = Gate(durable: head)
-        durableFacts = facts
-        hold = RestartHold(awaiting: state.joined, effects: Array(state.ledger.open.keys))
-        dispatcher = Dispatcher(start: state.starts + 1, suspectDeaths: settings.suspectDeaths)
+        try quarantine.admit(.subscriptions, after: head)
+        clock = StoreClock(startingAt: now, newest: state.time)
+        let now = clock.started
+        commits = CommitPipeline(durable: head, facts: facts)
+        scheduler = EffectScheduler(
+            start: state.starts + 1, suspectDeaths: settings.suspectDeaths, awaiting: state.joined,
+            effects: Array(state.ledger.open.keys))
 
         let isNew = head == 0
         let event = Record.Event.started(
-            number: state.starts + 1, build: build, schema: state.engine.schema, seed: isNew ? seed : [])
+            number: state.starts + 1, build: identity.build, schema: state.engine.schema, seed: isNew ? seed : [])
         write(event, now: now)
         for divergence in divergences {
-            let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
+            let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: identity.build)
             write(accepted, origin: .operator, now: now)
         }
         // All that is open is offered below, or held.
         state.ledger.forgetChanges()
         // Its time goes on, whoever may run it.
-        for effect in state.ledger.open.values { limit(effect) }
+        for effect in state.ledger.open.values { scheduler.limit(effect) }
         if isNew {
             try begin(seed: seed, now: now)
             openLogged(now: now)
-        } else if hold.awaited.isEmpty {
-            for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, now: now) }
+        } else if scheduler.hold.awaited.isEmpty {
+            for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) {
+                scheduler.offer(effect, in: state.ledger, now: now)
+            }
         }
         if !isNew { resume(now: now) }
         for id in state.sessions.sessions.keys {
-            clients[id] = ClientSession(id, route: nil, received: state.sessions.last(of: id), heard: now)
+            clients.restore(id, received: state.sessions.last(of: id), now: now)
         }
         phase = .serving
-        nextTick = now
         if !isNew { tell(.resumed, now: now) }
         tellOfDeath()
     }
@@ -125,24 +118,5 @@ extension StoreMachine {
         guard log.hasOrders else { return }
         state.carryOut(log)
         followLedger(now: now)
-    }
-
-    /// Lets the effects of before go, once nobody can be running them unseen.
-    mutating func releaseHeld(now: Timestamp) {
-        guard !hold.isEmpty, hold.awaited.isEmpty || now >= heldUntil else { return }
-        let (missing, effects) = hold.release()
-        for id in missing {
-            note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
-            write(.workerLeft(id), now: now)
-        }
-        for id in effects {
-            if let effect = state.ledger.open[id] { offer(effect, now: now) }
-        }
-    }
-
-    /// A worker of before has spoken, or is known to be gone.
-    mutating func noLongerAwaited(_ id: WorkerID, now: Timestamp) {
-        guard hold.heard(id) else { return }
-        releaseHeld(now: now)
     }
 }

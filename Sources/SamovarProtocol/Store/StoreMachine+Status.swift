@@ -13,28 +13,28 @@ extension StoreMachine {
     /// What `status` can tell at once, whatever waits at the gate: the turns on disk, and who is there.
     func statusOnFullDisk(since: Timestamp, now: Timestamp) -> MessagePackValue {
         .map(
-            identity(durableFacts, now: now) + [
+            common(commits.durableFacts, now: now) + [
                 MessagePackPair("diskFullSince", instant(since)),
                 MessagePackPair("diskFullSeconds", number(Int((now - since).components.seconds))),
-                MessagePackPair("workers", number(dispatcher.workers.count)),
+                MessagePackPair("workers", number(scheduler.dispatcher.workers.count)),
             ])
     }
 
-    private func identity(_ facts: StoreFacts, now: Timestamp) -> [MessagePackPair] {
+    private func common(_ facts: StoreFacts, now: Timestamp) -> [MessagePackPair] {
         [
             MessagePackPair("program", .string(state.engine.schema.name)),
             MessagePackPair("schema", .int(Int64(state.engine.schema.version))),
-            MessagePackPair("build", .string(build)),
+            MessagePackPair("build", .string(identity.build)),
             MessagePackPair("timeline", .string("\(timeline)")),
             MessagePackPair("phase", .string(phaseName)),
-            MessagePackPair("durability", .string(durability)),
+            MessagePackPair("durability", .string(identity.durability)),
             MessagePackPair("turn", number(facts.turn)),
-            MessagePackPair("durable", number(gate.durable)),
+            MessagePackPair("durable", number(commits.durable)),
             MessagePackPair("starts", number(state.starts)),
-            MessagePackPair("uptimeSeconds", number(Int((now - startTime).components.seconds))),
-            MessagePackPair("clients", number(peers.values.count { if case .client = $0 { true } else { false } })),
+            MessagePackPair("uptimeSeconds", number(Int((now - clock.started).components.seconds))),
+            MessagePackPair("clients", number(connections.clientCount)),
             MessagePackPair("sessions", number(facts.sessions)),
-            MessagePackPair("inbox", number(inbox.count)),
+            MessagePackPair("inbox", number(clients.inbox.count)),
             MessagePackPair("openEffects", number(facts.openEffects)),
             MessagePackPair("maximumOpenEffects", number(settings.openEffects)),
             MessagePackPair("deadEffects", number(facts.deadEffects)),
@@ -49,13 +49,13 @@ extension StoreMachine {
     }
 
     func status(now: Timestamp) -> MessagePackValue {
-        let waiting = dispatcher.waitingByQueue(in: state.ledger)
+        let waiting = scheduler.dispatcher.waitingByQueue(in: state.ledger)
         let more: MessagePackValue = [
-            "views": .string(viewsOff.map { "off: \($0)" } ?? "on"),
-            "snapshots": .string((upkeepIsOff ?? suspects.verdict(on: .state)).map { "off: \($0)" } ?? "on"),
-            "suspects": number(suspects.list.count),
-            "workers": .array(dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
-            "awaitedWorkers": number(hold.awaited.count),
+            "views": .string(views.off.map { "off: \($0)" } ?? "on"),
+            "snapshots": .string((upkeepIsOff ?? quarantine.verdict(on: .state)).map { "off: \($0)" } ?? "on"),
+            "suspects": number(quarantine.suspects.list.count),
+            "workers": .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
+            "awaitedWorkers": number(scheduler.hold.awaited.count),
             "queues": .array(queues(waiting)),
             "viewTopics": [
                 "count": number(viewTopics.count), "foreign": number(viewTopics.foreign), "overruns": number(viewTopics.overruns),
@@ -74,13 +74,13 @@ extension StoreMachine {
             ],
         ]
         guard case .map(let pairs) = more else { return more }
-        return .map(identity(facts, now: now) + pairs)
+        return .map(common(facts, now: now) + pairs)
     }
 
     private var phaseName: String {
         switch phase {
         case .recovering: "recovering"
-        case .serving: isJournalFull ? "disk full" : "serving"
+        case .serving: commits.isFull ? "disk full" : "serving"
         case .draining: "draining"
         case .stopped: "stopped"
         }
@@ -99,20 +99,21 @@ extension StoreMachine {
 
     /// What the jobs of a worker tell of themselves: at most 16, the oldest first.
     private func progress(of workerState: Dispatcher.WorkerState) -> [MessagePackValue] {
-        dispatcher.jobs(of: workerState.id).filter { dispatcher.progress(of: $0) != nil }.sorted().prefix(16).map { id in
-            ["effect": .string("\(id)"), "progress": dispatcher.progress(of: id)?.shown ?? .nil]
-        }
+        scheduler.dispatcher.jobs(of: workerState.id).filter { scheduler.dispatcher.progress(of: $0) != nil }.sorted().prefix(16)
+            .map { id in
+                ["effect": .string("\(id)"), "progress": scheduler.dispatcher.progress(of: id)?.shown ?? .nil]
+            }
     }
 
     private func queues(_ waiting: [Queue: Int]) -> [MessagePackValue] {
-        let running = dispatcher.runningByQueue()
+        let running = scheduler.dispatcher.runningByQueue()
         let names = Set(waiting.keys).union(running.keys)
         return names.sorted().map { queue in
             [
                 "name": .string(queue.name.bounded()),
                 "waiting": number(waiting[queue] ?? 0),
                 "running": number(running[queue] ?? 0),
-                "served": .bool(dispatcher.isServed(queue)),
+                "served": .bool(scheduler.dispatcher.isServed(queue)),
             ]
         }
     }
@@ -120,13 +121,13 @@ extension StoreMachine {
     /// At most 1,000 open and 1,000 dead effects, the oldest first, and no more payload than fits a reply.
     func effects() -> MessagePackValue {
         let open = shown(state.ledger.open.values.sorted { $0.id < $1.id }, \.payload).map { effect in
-            let holder = dispatcher.assignment(of: effect.id)
+            let holder = scheduler.dispatcher.assignment(of: effect.id)
             return describe(
                 effect,
                 [
                     MessagePackPair("status", holder == nil ? "waiting" : "running"),
                     MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
-                    MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
+                    MessagePackPair("progress", scheduler.dispatcher.progress(of: effect.id)?.shown ?? .nil),
                     MessagePackPair("streamed", number(effect.place?.index ?? 0)),
                 ])
         }

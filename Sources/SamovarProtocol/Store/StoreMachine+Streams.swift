@@ -28,7 +28,7 @@ extension StoreMachine {
         guard index > last else { return }
         let call = ProgramCall.answer(id)
         let origin = Origin.effect(id, lease: lease, index: index)
-        if quarantine(call, origin, root: effect.root, now: now) != nil { return close(id, answered: nil) }
+        if giveUp(call, origin, root: effect.root, now: now) != nil { return close(id, answered: nil) }
         begin(call)
         do {
             let first = head + 1
@@ -42,7 +42,7 @@ extension StoreMachine {
             stop(limit)
         } catch {
             end(call)
-            if let holder = dispatcher.assignment(of: id) { cancel(holder) }
+            if let holder = scheduler.dispatcher.assignment(of: id) { cancel(holder) }
             let text = "a streamed message is not one of this program: \(error)"
             attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
         }

@@ -27,7 +27,7 @@ extension StoreMachine {
         let call = ProgramCall.firing(firing.id)
         let origin = Origin.subscription(firing.id, nominal: firing.nominal)
         // Nobody waits for an answer: this one is passed over, and the next one is tried.
-        if quarantine(call, origin, root: nil, now: now) != nil { return }
+        if giveUp(call, origin, root: nil, now: now) != nil { return }
         begin(call)
         do {
             try state.engine.take(firing: firing.message, origin: origin, now: now, log: log)
@@ -51,9 +51,9 @@ extension StoreMachine {
 
     /// After a restart: the state says anew what it wants.
     mutating func resume(now: Timestamp) {
-        marker.begin(.subscriptions, isAlone: true, after: head)
+        quarantine.begin(.subscriptions, isAlone: true, after: head)
         state.engine.resubscribe(now: now, log: log)
-        marker.end()
+        quarantine.end()
         openLogged(now: now)
     }
 }

@@ -5,8 +5,8 @@ public import SamovarCore
 extension StoreMachine {
     /// While the journal is busy, one further batch may fill up; then the engine waits.
     var canTakeTurns: Bool {
-        if isIsolating { return false }
-        return !isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
+        if quarantine.isIsolating { return false }
+        return !commits.isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
     }
 
     /// Takes what time has brought and what waits in the inbox, at most `turnsPerRound` items.
@@ -18,37 +18,35 @@ extension StoreMachine {
         let now = time(now)
         tickIfDue(now: now)
         releaseHeld(now: now)
-        for id in dispatcher.takeDue(now: now) {
-            if let effect = state.ledger.open[id] { offer(effect, now: now) }
-        }
+        scheduler.offerDelayed(in: state.ledger, now: now)
         takeItems(now: now)
     }
 
     /// Answers first: they free what inputs would bind. What is overdue takes turns with them, so that neither waits for the end of the other.
     private mutating func takeItems(now: Timestamp) {
         var budget = settings.turnsPerRound
-        isOverdue = hasOverdue(now: now)
+        scheduler.findOverdue(now: now)
         while budget > 0, phase != .stopped, canTakeTurns {
             budget -= 1
-            if isOverdue, answers.isEmpty || budget.isMultiple(of: 2) {
+            if scheduler.isOverdue, answers.isEmpty || budget.isMultiple(of: 2) {
                 takeOverdue(now: now)
-                isOverdue = hasOverdue(now: now)
+                scheduler.findOverdue(now: now)
             } else if let effect = answers.first {
-                guard suspects.isEmpty || mayTake(.answer(effect)) else { break }
+                guard quarantine.isEmpty || mayTake(.answer(effect)) else { break }
                 guard let row = answers.popFirst() else { break }
                 take(row, now: now)
-            } else if let id = overLimit.popFirst() {
+            } else if let id = scheduler.popOverLimit() {
                 failCrowded(id, now: now)
-            } else if let failed = postponed.first {
+            } else if let failed = quarantine.firstPostponed {
                 guard mayTake(.failure(failed.effect)) else { break }
-                postponed.removeFirst()
+                quarantine.removeFirstPostponed()
                 takePostponed(failed, now: now)
             } else if let firing = nextFiring(now: now) {
                 guard mayTake(.firing(firing.id)) else { break }
                 take(firing, now: now)
-            } else if phase == .serving, inbox.count > 0 {
-                guard suspects.isEmpty || mayTakeNextInput() else { break }
-                guard let (client, submission) = inbox.popFirst() else { break }
+            } else if phase == .serving, clients.inbox.count > 0 {
+                guard quarantine.isEmpty || mayTakeNextInput() else { break }
+                guard let (client, submission) = clients.popFirst() else { break }
                 take(submission, of: client, now: now)
             } else {
                 break
@@ -58,12 +56,12 @@ extension StoreMachine {
     }
 
     private mutating func mayTakeNextInput() -> Bool {
-        guard let (client, submission) = inbox.first else { return true }
-        return mayTake(.input(client.session, sequence: submission.sequence))
+        guard let (client, submission) = clients.inbox.first else { return true }
+        return mayTake(.input(client.id, sequence: submission.sequence))
     }
 
     private mutating func take(_ submission: Submission, of client: ClientSession, now: Timestamp) {
-        let id = client.session
+        let id = client.id
         let turn = head + 1
         let origin = Origin.client(session: id, sequence: submission.sequence)
         guard let verdict = verdict(on: submission, of: id, origin, now: now) else { return }
@@ -72,7 +70,7 @@ extension StoreMachine {
         state.sessions.answer(id, outcome)
         if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
         openLogged(now: now)
-        answer(client, outcome)
+        clients.answer(client, outcome)
     }
 
     /// Nil if the input has ended the store.
@@ -85,7 +83,7 @@ extension StoreMachine {
             return verdict
         }
         let call = ProgramCall.input(id, sequence: submission.sequence)
-        if let text = quarantine(call, origin, root: nil, now: now) { return .rejected(text) }
+        if let text = giveUp(call, origin, root: nil, now: now) { return .rejected(text) }
         begin(call)
         do throws(GroupLimit) {
             let verdict = try state.engine.take(submission.input, now: now, origin: origin, log: log)
@@ -115,29 +113,28 @@ extension StoreMachine {
 
     private mutating func assign(now: Timestamp) {
         followLedger(now: now)
-        guard phase == .serving, dispatcher.hasWaiting else { return }
-        let handed = dispatcher.assign(
+        guard phase == .serving, scheduler.dispatcher.hasWaiting else { return }
+        let handed = scheduler.dispatcher.assign(
             from: state.ledger,
-            Dispatcher.AssignmentContext(
-                floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: JobProof(timeline, secret)))
+            AssignmentContext(
+                floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: identity.jobProof))
         for (workerState, frames) in handed {
-            guard case .worker? = peers[workerState.route] else { continue }
+            guard case .worker? = connections[workerState.route] else { continue }
             for frame in frames {
                 let envelope = Envelope(written: .task, number: frame.number, body: frame.body, timeline: timeline)
                 emit(.send(envelope, to: workerState.route), floor: .turn(head))
             }
         }
-        dispatcher.left(through: gate.durable, now: now)
+        scheduler.dispatcher.left(through: commits.durable, now: now)
     }
 
     private mutating func closeBatch() {
-        guard !isCommitting, !log.batch.isEmpty else { return }
+        guard !commits.isCommitting, !log.batch.isEmpty else { return }
         let batch = log.batch
         log.batch = RecordBatch(after: batch.last)
-        isCommitting = true
+        commits.begin(facts)
         counters.batches += 1
         snapshots.journalGrew(by: batch.byteCount)
-        committingFacts = facts
         emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
         snapshotIfDue()
     }
@@ -145,18 +142,16 @@ extension StoreMachine {
     /// The journal holds every turn up to this one. What was taken meanwhile goes there at once, and does not wait for another round: perform
     /// what this gives before you call `advance`.
     public mutating func committed(through turn: Int, now: Timestamp) {
-        isCommitting = false
-        isIsolating = false
-        durableFacts = committingFacts
+        quarantine.committed()
         state.engine.committed(through: turn)
-        for action in gate.open(to: turn) { leave(action) }
-        dispatcher.left(through: turn, now: time(now))
+        for action in commits.committed(through: turn) { leave(action) }
+        scheduler.dispatcher.left(through: turn, now: time(now))
         if phase != .stopped, phase != .recovering { closeBatch() }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
     public mutating func journalIsFull(_ isFull: Bool, now: Timestamp) {
-        fullSince = isFull ? fullSince ?? time(now) : nil
+        commits.setFull(isFull, now: time(now))
         if isFull {
             note(.error, "the disk is full: nothing is taken until there is space")
         } else {
@@ -168,8 +163,7 @@ extension StoreMachine {
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
     public func viewIsDue(now: Timestamp) -> Bool {
-        phase != .stopped && phase != .recovering && viewsOff == nil
-            && views.isDue(head: head, now: time(now), settings: settings)
+        phase != .stopped && phase != .recovering && views.isDue(head: head, now: time(now), settings: settings)
     }
 
     public mutating func publishView(now: Timestamp) {
@@ -181,7 +175,7 @@ extension StoreMachine {
 
     /// Nil if the program cannot make one; then it is not asked again before the next start.
     mutating func makeView() -> [UInt8]? {
-        guard viewsOff == nil else { return nil }
+        guard views.off == nil else { return nil }
         begin(.view)
         do {
             let bytes = try state.engine.view()
@@ -195,7 +189,7 @@ extension StoreMachine {
     }
 
     mutating func turnViewsOff(_ why: String) {
-        viewsOff = why
+        views.turnOff(why)
         note(.error, "no views are made any more: \(why)")
     }
 
@@ -206,8 +200,8 @@ extension StoreMachine {
     mutating func sendView(to route: Route) {
         if let bytes = makeView() {
             send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: .turn(head))
-        } else if let viewsOff {
-            send(.waiting(turn: head, on: "there is no view: \(viewsOff)"), to: route, floor: .turn(head))
+        } else if let why = views.off {
+            send(.waiting(turn: head, on: "there is no view: \(why)"), to: route, floor: .turn(head))
         }
     }
 
@@ -223,11 +217,11 @@ extension StoreMachine {
 
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
     var isIdle: Bool {
-        state.ledger.open.isEmpty && inbox.count == 0 && answers.isEmpty && state.subscriptions.isIdle
+        state.ledger.open.isEmpty && clients.inbox.count == 0 && answers.isEmpty && state.subscriptions.isIdle
     }
 
     /// Idle, and subscribers have the newest view.
-    private var isAtRest: Bool { isIdle && (viewsOff != nil || views.isCurrent(head: head)) }
+    private var isAtRest: Bool { isIdle && views.isCurrent(head: head) }
 
     private mutating func announceIdle(now: Timestamp) {
         guard isAtRest else { return idleNotice.busy() }
@@ -241,29 +235,7 @@ extension StoreMachine {
 
     /// While the disk is full: subscribers shall know that the store lives, and hear of nothing that is not on disk.
     mutating func publishDurableTick() {
-        let frame = Frame.tick(instance: instance, head: gate.durable, view: shownView?.turn ?? 0, idle: false)
+        let frame = Frame.tick(instance: instance, head: commits.durable, view: views.shown?.turn ?? 0, idle: false)
         emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .none)
-    }
-}
-
-/// Proves that the store handed out a job: only it can make the token.
-struct JobProof {
-    /// What all jobs of a timeline have in common.
-    private let common: KeyedHash
-
-    init(_ timeline: Timeline, _ secret: Secret) {
-        var hash = KeyedHash(secret)
-        hash.combine(timeline.high)
-        hash.combine(timeline.low)
-        common = hash
-    }
-
-    func token(of effect: EffectID, under lease: Lease) -> UInt64 {
-        var hash = common
-        hash.combine(effect.turn)
-        hash.combine(effect.ordinal)
-        hash.combine(lease.start)
-        hash.combine(lease.counter)
-        return hash.finish()
     }
 }

@@ -11,25 +11,23 @@ extension StoreMachine {
         }
         if hasLostTail(hello, of: seen, what: "worker \(offer.id)") { return }
         // A WELCOME would wait at the gate for the disk, and the peer in silence.
-        if isJournalFull { return refuse(route, "the disk of the store is full") }
+        if commits.isFull { return refuse(route, "the disk of the store is full") }
         guard phase == .serving else { return refuse(route, "the store is about to stop") }
-        let current = dispatcher.workers[offer.id]?.route
-        if isRepeated(hello.attempt, of: offer.id, at: route, current) {
-            let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
+        let current = scheduler.dispatcher.workers[offer.id]?.route
+        if connections.isRepeated(hello.attempt, of: offer.id, at: route, current: current) {
+            let welcome = Welcome(schema: state.engine.schema, head: commits.durable, silence: settings.silence)
             return send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(head))
         }
         guard isNewest(hello.attempt, of: offer.id, at: route, current) else { return }
-        if let old = dispatcher.workers[offer.id]?.route, old != route {
+        if let old = scheduler.dispatcher.workers[offer.id]?.route, old != route {
             send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: old, floor: .none)
             forget(old)
         }
         if !state.joined.contains(offer.id) || state.missing[offer.id] != nil { write(.workerJoined(offer.id), now: now) }
-        peers[route] = .worker(offer.id)
-        let before = Set(dispatcher.jobs(of: offer.id)).subtracting(answered(by: offer.id))
-        dispatcher.join(offer, route: route, now: now)
-        dispatcher.workers[offer.id]?.takesProofs = hello.takesProofs
-        for queue in offer.queues { unserved[queue] = nil }
-        let welcome = Welcome(schema: state.engine.schema, head: gate.durable, silence: settings.silence)
+        connections.connect(.worker(offer.id), at: route)
+        let before = Set(scheduler.dispatcher.jobs(of: offer.id)).subtracting(answered(by: offer.id))
+        scheduler.join(offer, takesProofs: hello.takesProofs, at: route, now: now)
+        let welcome = Welcome(schema: state.engine.schema, head: commits.durable, silence: settings.silence)
         send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(head))
         let claimed = seen == timeline ? adopt(offer.running, of: offer.id, at: route, now: now) : []
         guard phase != .stopped else { return }
@@ -47,10 +45,10 @@ extension StoreMachine {
                 continue
             }
             if hasLostTail(provenBy: claim.effect.turn, what: "worker \(id)") { return [] }
-            let holder = dispatcher.assignment(of: claim.effect)
+            let holder = scheduler.dispatcher.assignment(of: claim.effect)
             guard let effect = state.ledger.open[claim.effect], !effect.hasFailed(under: claim.lease),
                 !rejectedStreams.lacksMessages(effect.id, claim.lease),
-                dispatcher.adopt(
+                scheduler.dispatcher.adopt(
                     effect, lease: claim.lease, token: claim.token, worker: id, now: now, grace: settings.timeoutGrace)
             else {
                 cancellations.append(claim.lease, for: route)
@@ -67,37 +65,37 @@ extension StoreMachine {
     private func answered(by id: WorkerID) -> Set<EffectID> {
         var answered: Set<EffectID> = []
         for result in answers.of(id) where !result.answer.isStreamed {
-            if dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
+            if scheduler.dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
         }
         return answered
     }
 
     private func isGenuine(_ effect: EffectID, _ lease: Lease, _ token: UInt64) -> Bool {
         // Of a job that somebody has, the token is known.
-        token == dispatcher.token(of: effect, under: lease)
-            ?? JobProof(timeline, secret).token(of: effect, under: lease)
+        token == scheduler.dispatcher.token(of: effect, under: lease)
+            ?? identity.jobProof.token(of: effect, under: lease)
     }
 
     mutating func workerSent(_ frame: Frame, _ id: WorkerID, at route: Route, now: Timestamp) {
         switch frame {
         case .ping(let credit):
-            dispatcher.heard(id, credit: credit, now: now)
-            let workerState = dispatcher.workers[id]
+            scheduler.dispatcher.heard(id, credit: credit, now: now)
+            let workerState = scheduler.dispatcher.workers[id]
             send(.pong(workerState?.sent ?? 0), isProven: workerState?.takesProofs ?? false, to: route, floor: .none)
-        case .credit(let credit): dispatcher.heard(id, credit: credit, now: now)
+        case .credit(let credit): scheduler.dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
-            dispatcher.heard(id, credit: credit, now: now)
-            guard let workerState = dispatcher.workers[id] else { return }
+            scheduler.dispatcher.heard(id, credit: credit, now: now)
+            guard let workerState = scheduler.dispatcher.workers[id] else { return }
             receive(results, of: workerState)
         case .progress(let reports):
-            dispatcher.heard(id, credit: nil, now: now)
-            for report in reports { dispatcher.note(report, of: id) }
-        case .drain: dispatcher.setLeaving(id)
+            scheduler.dispatcher.heard(id, credit: nil, now: now)
+            for report in reports { scheduler.dispatcher.note(report, of: id) }
+        case .drain: scheduler.dispatcher.setLeaving(id)
         case .goodbye:
             // Its last answers may still wait for their turn; whatever it holds beyond them is free at once.
             let answered = answered(by: id)
-            let jobs = dispatcher.leave(id)
-            attempts[id] = nil
+            let jobs = scheduler.dispatcher.leave(id)
+            connections.forget(id)
             if state.joined.contains(id) { write(.workerLeft(id), now: now) }
             for effect in jobs where !answered.contains(effect) { giveBack(effect, now: now) }
             forget(route)
@@ -126,11 +124,10 @@ extension StoreMachine {
 
     /// Tells workers of the answers that were taken in this round.
     mutating func acknowledge() {
-        for worker in acknowledged where !worker.acknowledged.isEmpty {
+        for worker in answers.acknowledged where !worker.acknowledged.isEmpty {
             send(.acknowledge(worker.acknowledged), isProven: worker.takesProofs, to: worker.route, floor: .turn(head))
-            worker.acknowledged = []
         }
-        acknowledged.removeAll(keepingCapacity: true)
+        answers.endRound()
     }
 
     /// The turn of the answer that was just taken. Where the effect is closed already, or the attempt is not current (`isCurrent`), it
@@ -142,10 +139,10 @@ extension StoreMachine {
             return take(message, number: index, checkpoint: checkpoint, of: id, lease: lease, at: route, now: now)
         }
         counters.results += 1
-        if let worker = answers.acknowledge(lease) { acknowledged.append(worker) }
+        answers.acknowledge(lease)
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
         guard let (root, hasFailed) = state.ledger.open.withEffect(id, { ($0.root, $0.hasFailed(under: lease)) }),
-            !hasFailed, !dispatcher.isHeld(id, underOtherThan: lease)
+            !hasFailed, !scheduler.dispatcher.isHeld(id, underOtherThan: lease)
         else {
             counters.lateResults += 1
             return
@@ -187,7 +184,7 @@ extension StoreMachine {
     /// lease fences a smaller one, in answers, failures and streams alike. A worker that has left meanwhile holds nothing, but its answer
     /// counts as long as nobody else has the effect.
     func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
-        return !effect.hasFailed(under: lease) && !dispatcher.isHeld(effect.id, underOtherThan: lease)
+        return !effect.hasFailed(under: lease) && !scheduler.dispatcher.isHeld(effect.id, underOtherThan: lease)
     }
 
     /// Applies the messages of an answer.
@@ -195,7 +192,7 @@ extension StoreMachine {
         _ id: EffectID, root: Int, lease: Lease, now: Timestamp, _ apply: (any ProgramEngine, TurnLog) throws -> Void
     ) {
         let call = ProgramCall.answer(id)
-        if quarantine(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil {
+        if giveUp(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil {
             return close(id, answered: lease)
         }
         begin(call)
@@ -218,17 +215,12 @@ extension StoreMachine {
 
     /// Ends all work on an effect; whoever runs it in vain is told.
     mutating func close(_ effect: EffectID, answered lease: Lease?) {
-        if let holder = dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
+        if let holder = scheduler.dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
     }
 
     mutating func cancel(_ holder: Dispatcher.Assignment) {
-        guard let route = dispatcher.workers[holder.worker]?.route else { return }
+        guard let route = scheduler.dispatcher.workers[holder.worker]?.route else { return }
         cancellations.append(holder.lease, for: route)
-    }
-
-    private mutating func giveBack(_ effect: EffectID, now: Timestamp) {
-        dispatcher.release(effect)
-        if let effect = state.ledger.open[effect] { offer(effect, now: now) }
     }
 
     /// Without effect if it is not open.
@@ -245,7 +237,7 @@ extension StoreMachine {
     mutating func attemptFailed(
         _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
     ) {
-        dispatcher.forget(effect.id)
+        scheduler.dispatcher.forget(effect.id)
         let isDeath = reason == .workerDied && !effect.isSource
         let failures = effect.failures + (isDeath ? 0 : 1)
         let deaths = effect.deaths + (isDeath ? 1 : 0)
@@ -255,7 +247,7 @@ extension StoreMachine {
                 // Two deaths may be bad luck; one more, alone on an empty worker, is evidence.
                 deaths > settings.suspectDeaths ? nil : .zero
             } else {
-                effect.retry.pause(after: failures, of: effect.id, secret: secret)
+                effect.retry.pause(after: failures, of: effect.id, secret: identity.secret)
             }
         guard let pause else {
             return fail(effect, Failure(reason: reason, text: text, attempts: failures + deaths), now: now)
@@ -263,15 +255,15 @@ extension StoreMachine {
         note(.warning, "effect \(effect.id) in queue \(effect.queue): attempt \(failures + deaths) failed (\(reason)): \(text)")
         let origin = lease.map { Origin.effect(effect.id, lease: $0, index: 0) } ?? .store
         write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), origin: origin, root: effect.root, now: now)
-        if let effect = state.ledger.open[effect.id] { offer(effect, now: now) }
+        scheduler.offer(effect.id, in: state.ledger, now: now)
     }
 
     /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
     mutating func fail(_ effect: OpenEffect, _ failure: Failure, now: Timestamp) {
         let call = ProgramCall.failure(effect.id)
-        guard mayTake(call) else { return postponed.append(Postponed(effect: effect.id, failure: failure)) }
+        guard mayTake(call) else { return quarantine.postpone(failure, of: effect.id) }
         note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
-        if quarantine(call, .failure(effect.id), root: effect.root, now: now) != nil { return }
+        if giveUp(call, .failure(effect.id), root: effect.root, now: now) != nil { return }
         begin(call)
         do throws(GroupLimit) {
             let isTaken = try state.engine.take(
@@ -294,14 +286,16 @@ extension StoreMachine {
     }
 
     /// The failure of a suspect, for which everything else has made way. Meanwhile another worker may have come with an answer.
-    mutating func takePostponed(_ failed: Postponed, now: Timestamp) {
-        guard let effect = state.ledger.open[failed.effect], dispatcher.assignment(of: failed.effect) == nil else { return }
+    mutating func takePostponed(_ failed: Quarantine.Postponed, now: Timestamp) {
+        guard let effect = state.ledger.open[failed.effect], scheduler.dispatcher.assignment(of: failed.effect) == nil else {
+            return
+        }
         fail(effect, failed.failure, now: now)
     }
 
     /// A job overran its timeout, and its worker did not see to it.
     mutating func expire(_ id: EffectID, now: Timestamp) {
-        guard let effect = state.ledger.open[id], let holder = dispatcher.assignment(of: id) else { return }
+        guard let effect = state.ledger.open[id], let holder = scheduler.dispatcher.assignment(of: id) else { return }
         cancel(holder)
         attemptFailed(effect, .timedOut, "no answer within its timeout", lease: holder.lease, isPermanent: false, now: now)
     }
@@ -323,15 +317,15 @@ extension StoreMachine {
     /// had started are offered alone if that happens to them again and again, and are given up when even that leads nowhere.
     mutating func workerLost(_ id: WorkerID, now: Timestamp) {
         let silence = "silent for \(settings.silence.components.seconds) s"
-        let isIsolated = dispatcher.workers[id]?.isIsolated == true
+        let isIsolated = scheduler.dispatcher.workers[id]?.isIsolated == true
         if let (started, rest) = takeJobs(of: id, "is taken for dead: \(silence)", now: now) {
             for effect in started.compactMap({ state.ledger.open[$0] }) {
-                let losses = dispatcher.lose(effect.id, isIsolated: isIsolated)
+                let losses = scheduler.dispatcher.lose(effect.id, isIsolated: isIsolated)
                 guard losses >= settings.suspectLosses, !effect.isSource else {
                     giveBack(effect.id, now: now)
                     continue
                 }
-                dispatcher.forget(effect.id)
+                scheduler.dispatcher.forget(effect.id)
                 let text = "its worker fell silent \(losses) times while it ran nothing else"
                 fail(effect, Failure(reason: .workerDied, text: text, attempts: effect.failures + effect.deaths + losses), now: now)
             }
@@ -345,12 +339,12 @@ extension StoreMachine {
         of id: WorkerID, _ what: String, now: Timestamp
     ) -> (started: [EffectID], rest: [EffectID])? {
         if state.joined.contains(id) { write(.workerLeft(id), now: now) }
-        guard let workerState = dispatcher.workers[id] else { return nil }
+        guard let workerState = scheduler.dispatcher.workers[id] else { return nil }
         counters.deadWorkers += 1
         note(.warning, "worker \(id) \(what); \(count(workerState.running, "job")) taken back")
         let answered = answered(by: id)
-        let jobs = dispatcher.leave(id).filter { !answered.contains($0) }
-        attempts[id] = nil
+        let jobs = scheduler.dispatcher.leave(id).filter { !answered.contains($0) }
+        connections.forget(id)
         forget(workerState.route)
         // Only what it had started can have killed it, and it starts its jobs in order.
         return (Array(jobs.prefix(workerState.slots)), Array(jobs.dropFirst(workerState.slots)))

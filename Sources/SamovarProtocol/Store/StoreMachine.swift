@@ -26,115 +26,29 @@ public struct StoreMachine: ~Copyable {
         case stopped
     }
 
-    /// What is known of one connection.
-    enum Peer: Equatable {
-        case client(SessionID)
-        case worker(WorkerID)
-    }
-
-    /// A client's session as far as it is only in memory. A class, because each input changes it several times. Part of one value that one
-    /// thread has, so nothing overlaps that would have to be checked each time.
-    final class ClientSession {
-        let session: SessionID
-        @exclusivity(unchecked) var route: Route?
-        /// The newest number taken into the inbox.
-        @exclusivity(unchecked) var received: Int
-        @exclusivity(unchecked) var confirmed = 0
-        @exclusivity(unchecked) var inbox: Deque<Submission> = []
-        @exclusivity(unchecked) var heard: Timestamp
-        /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
-        @exclusivity(unchecked) var isDurable = true
-        /// Its newest HELLO has asked for proofs.
-        @exclusivity(unchecked) var takesProofs = false
-        @exclusivity(unchecked) var fingerprints = Fingerprints()
-        /// What this round gave, for its client.
-        @exclusivity(unchecked) var outcomes: [Outcome] = []
-
-        init(_ session: SessionID, route: Route?, received: Int, heard: Timestamp) {
-            self.session = session
-            self.route = route
-            self.received = received
-            self.heard = heard
-        }
-    }
-
-    /// An effect that has failed for good, which `failed` was not told yet.
-    struct Postponed {
-        let effect: EffectID
-        let failure: Failure
-    }
-
     let settings: StoreSettings
-    let timeline: Timeline
-    let secret: Secret
-    let build: String
-    /// What the host's journal says that a batch on disk outlives; for `status`.
-    let durability: String
-    let instance = Instance.main
+    let identity: StoreIdentity
+    var timeline: Timeline { identity.timeline }
+    /// The only one that there is.
+    var instance: Instance { .main }
 
     var phase = Phase.recovering
     var state: StoreState
     var log: TurnLog {
         didSet { uncountedLog = .passUnretained(log) }
     }
-    var gate: Gate<StoreAction>
-    var dispatcher: Dispatcher
-    /// A batch is with the journal.
-    var isCommitting = false
-    /// Since when the batch with the journal waits for space; nil while there is some.
-    var fullSince: Timestamp?
-    var isJournalFull: Bool { fullSince != nil }
-    /// What the turns on disk, and no others, make of the numbers that `status` tells.
-    var durableFacts = StoreFacts()
-    /// The same at the end of the batch with the journal.
-    var committingFacts = StoreFacts()
-    /// The newest view that has left.
-    var shownView: (turn: Int, bytes: [UInt8])?
-    /// Says which call into the program is under way, to the process after this one.
-    let marker: TrapMarker
-    // Marker and log as each turn uses them, without a reference that is counted. So nothing replaces the log within a turn.
-    let uncountedMarker: Unmanaged<TrapMarker>
+    var commits = CommitPipeline(durable: 0)
+    var scheduler: EffectScheduler
+    // As each turn uses it, without a reference that is counted. So nothing replaces the log within a turn.
     private(set) var uncountedLog: Unmanaged<TurnLog>
-    /// How the process before this one ended, if it was in a call.
-    var death: Suspicion.Death?
-    /// The same for the thread that makes snapshots.
-    var upkeepDeath: Suspicion.Death?
-    var suspects: Suspects
-    /// The open batch has to be on disk before another item is taken: a suspect stays alone.
-    var isIsolating = false
-    /// Failures that wait until their suspected effect can be alone.
-    var postponed: Deque<Postponed> = []
-    /// Why no views are made any more; nil while they are.
-    var viewsOff: String?
-
-    var peers: [Route: Peer] = [:]
-    var clients: [SessionID: ClientSession] = [:]
-    /// The newest connection of each session and worker, by the count in its HELLO.
-    var attempts: [UniqueID: Int] = [:]
-    /// Inputs of a session that are known by their hash.
-    var fingerprintLimit: Int
-    var inbox = Inbox()
+    var quarantine: Quarantine
+    var connections = Connections()
+    var clients: ClientSessions
     var answers = AnswerQueue()
     /// Messages to those who want to know of a moment in the life of the store.
     var lifecycleEvents: Deque<Firing> = []
-    /// Effects that fail without an attempt, since too many with their label are open.
-    var overLimit: Deque<EffectID> = []
-    var deadlines = Deadlines()
-    /// Workers that were silent for too long, and are still to be taken for dead.
-    var silent: Deque<WorkerID> = []
-    /// Some of what time has brought still waits for its turn.
-    var isOverdue = false
-    var hold = RestartHold()
-    /// When the last worker of before has been missing for as long as silence may last.
-    var heldUntil: Timestamp {
-        (hold.awaited.compactMap { state.missing[$0] }.max() ?? startTime) + settings.silence
-    }
 
     // What one round of turns gave, sent together at its end.
-    /// Sessions with outcomes of this round, in the order in which they got their first.
-    var answered: [ClientSession] = []
-    /// Workers whose answers were taken in this round, in the order of their first.
-    var acknowledged: [Dispatcher.WorkerState] = []
     var cancellations = RouteBatches<Lease>()
     var streamMarks = StreamMarks()
     var rejectedStreams = RejectedStreams()
@@ -144,17 +58,12 @@ public struct StoreMachine: ~Copyable {
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
     var waiters = Waiters()
-    var waitReports = WaitReports()
     var feed = ViewHistory()
     var snapshots = SnapshotSchedule()
-    var export: Export?
-    var nextTick = Timestamp(microseconds: 0)
+    var backup = Backup()
+    var clock = StoreClock()
     var idleNotice = IdleNotice()
-    var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
     var counters = StoreCounters()
-    var startTime = Timestamp(microseconds: 0)
-    /// How far the newest record was ahead of the host's clock at the start.
-    var clockLead = Duration.zero
 
     var actions: [StoreAction] = []
 
@@ -167,24 +76,14 @@ public struct StoreMachine: ~Copyable {
         marker: TrapMarker = TrapMarker(), durability: String = "unknown"
     ) {
         self.settings = settings
-        fingerprintLimit = settings.window
-        self.timeline = timeline
-        self.secret = secret
-        self.build = build
-        self.durability = durability
-        self.marker = marker
-        uncountedMarker = .passUnretained(marker)
-        let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
-        death = suspicion.death
-        upkeepDeath = suspicion.upkeepDeath
-        suspects = Suspects(suspicion, settings: settings)
-        marker.write(suspects.list)
+        clients = ClientSessions(window: settings.window)
+        identity = StoreIdentity(timeline: timeline, secret: secret, build: build, durability: durability)
+        quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
         state = StoreState(engine: engine, window: settings.window)
         log = TurnLog(after: 0)
         uncountedLog = .passUnretained(log)
-        gate = Gate(durable: 0)
         viewTopics = ViewTopics(limit: settings.viewTopics)
-        dispatcher = Dispatcher(start: 0, suspectDeaths: settings.suspectDeaths)
+        scheduler = EffectScheduler(start: 0, suspectDeaths: settings.suspectDeaths)
     }
 
     // MARK: What the host reads
@@ -199,7 +98,7 @@ public struct StoreMachine: ~Copyable {
     /// The number of the newest turn, on disk or not.
     public var head: Int { state.head }
     /// The number of the newest turn on disk.
-    public var durable: Int { gate.durable }
+    public var durable: Int { commits.durable }
     /// How often this timeline was started, this start included.
     public var starts: Int { state.starts }
     /// The program and the version of its types.
@@ -211,8 +110,9 @@ public struct StoreMachine: ~Copyable {
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
         phase != .stopped && canTakeTurns
-            && (!answers.isEmpty || isOverdue || !overLimit.isEmpty || !postponed.isEmpty || !lifecycleEvents.isEmpty
-                || (phase == .serving && inbox.count > 0))
+            && (!answers.isEmpty || scheduler.isOverdue || scheduler.hasOverLimit || quarantine.firstPostponed != nil
+                || !lifecycleEvents.isEmpty
+                || (phase == .serving && clients.inbox.count > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.
@@ -220,23 +120,22 @@ public struct StoreMachine: ~Copyable {
         guard phase != .stopped else { return now + settings.tickInterval }
         let host = now
         let now = self.time(now)
-        var time = nextTick
-        if let due = dispatcher.nextDue { time = min(time, due) }
+        var time = clock.nextTick
+        if let due = scheduler.dispatcher.nextDue { time = min(time, due) }
         // What cannot be taken yet waits for a commit or an answer, and either wakes the loop by itself.
-        if canTakeTurns, let due = nextOverdue { time = min(time, due) }
+        if canTakeTurns, let due = scheduler.nextOverdue { time = min(time, due) }
         if let due = state.subscriptions.nextDue, phase == .serving, canTakeTurns, !hasTooManyEffects {
             time = min(time, due)
         }
         if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
-        if !hold.isEmpty { time = min(time, heldUntil) }
+        if !scheduler.hold.isEmpty { time = min(time, heldUntil) }
         if case .draining(let end) = phase { time = min(time, end) }
         if let idle = idleNotice.due { time = min(time, idle) }
         return host + max(.zero, time - now)
     }
 
-    /// The store's own time when the host's clock says `now`. A wall clock that was set back while the store was down must not
-    /// hold time, or nothing would be due until it has caught up: the store's time goes on from the newest record.
-    func time(_ now: Timestamp) -> Timestamp { max(now + clockLead, state.time) }
+    /// The store's own time when the host's clock says `now`.
+    func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: state.time) }
 
     // MARK: Sending
 
@@ -256,20 +155,20 @@ public struct StoreMachine: ~Copyable {
         switch floor {
         case .none: leave(action)
         case .turn(let turn):
-            if let action = gate.pass(action, floor: turn) { leave(action) }
+            if let action = commits.pass(action, floor: turn) { leave(action) }
         }
     }
 
     mutating func leave(_ action: StoreAction) {
         if case .publish(let envelope, _) = action, case .view(_, let turn, let bytes) = envelope.frame {
-            shownView = (turn, bytes)
+            views.left(TurnView(turn: turn, bytes: bytes))
         }
         actions.append(action)
     }
 
     /// - Parameter isProven: with a proof of the turn that it waits for, or of the newest on disk.
     mutating func send(_ frame: Frame, isProven: Bool = false, to route: Route, floor: Floor) {
-        let proof = isProven ? TurnProof(of: floor.turn ?? gate.durable, in: timeline, secret) : nil
+        let proof = isProven ? identity.proof(of: floor.turn ?? commits.durable) : nil
         emit(.send(Envelope(frame, timeline: timeline, proof: proof), to: route), floor: floor)
     }
 

@@ -1,7 +1,13 @@
 import SamovarCore
 
 /// When the next view is due: at once after a pause, and then no more often than readers can use and the store can afford.
+///
+/// No view is due once one could not be made, for the rest of this start.
 struct ViewPublisher {
+    /// Why no views are made any more; nil while they are.
+    private(set) var off: String?
+    /// The newest view that has left the store.
+    private(set) var shown: TurnView?
     /// The turn of the newest published view; 0 before the first.
     private(set) var published = 0
     /// The turn up to which the view was looked at, changed or not.
@@ -17,7 +23,7 @@ struct ViewPublisher {
 
     /// Nil if the newest view is of the newest turn.
     func dueTime(head: Int, settings: StoreSettings) -> Timestamp? {
-        guard head > examined else { return nil }
+        guard off == nil, head > examined else { return nil }
         guard let time else { return Timestamp(microseconds: .min) }
         return time + max(settings.viewInterval, cost * settings.viewCostFactor)
     }
@@ -36,5 +42,14 @@ struct ViewPublisher {
         self.cost = max(.zero, cost)
     }
 
-    func isCurrent(head: Int) -> Bool { examined == head }
+    mutating func turnOff(_ why: String) {
+        off = why
+    }
+
+    mutating func left(_ view: TurnView) {
+        shown = view
+    }
+
+    /// Whether nobody waits for a newer one.
+    func isCurrent(head: Int) -> Bool { off != nil || examined == head }
 }

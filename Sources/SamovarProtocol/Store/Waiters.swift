@@ -1,15 +1,12 @@
 import SamovarCore
 
-/// What those who wait for a turn to settle are told, by turn.
-struct WaitReports {
-    var texts: [Int: String] = [:]
-    /// Ticks since they were made.
-    var ticks = 0
-}
-
 /// Requests that wait: for a chain of effects to settle, or for a turn to happen.
 struct Waiters {
     private(set) var settling: [Int: [Route]] = [:]
+    /// What those who wait for a turn to settle are told, by turn.
+    private(set) var reports: [Int: String] = [:]
+    /// Ticks since they were made.
+    private var ticksSinceReports = 0
     private(set) var views: [(route: Route, turn: Int)] = []
     private var settlingCount = 0
     private var outputs: [Page<EffectID>] = []
@@ -32,6 +29,20 @@ struct Waiters {
         let routes = settling.removeValue(forKey: root) ?? []
         settlingCount -= routes.count
         return routes
+    }
+
+    /// Called each tick: whether the reports shall be made anew. Less often where many effects have to be looked at.
+    mutating func reportsAreDue(effects: Int, perTick: Int) -> Bool {
+        guard !settling.isEmpty else {
+            (reports, ticksSinceReports) = ([:], 0)
+            return false
+        }
+        ticksSinceReports += 1
+        return effects <= ticksSinceReports * perTick
+    }
+
+    mutating func report(_ texts: [Int: String]) {
+        (reports, ticksSinceReports) = (texts, 0)
     }
 
     mutating func view(_ turn: Int, route: Route) {

@@ -60,16 +60,22 @@ import Testing
         #expect(queue.worker == nil && queue.isEmpty)
     }
 
-    @Test func `The first answer of a round that is to be acknowledged names its worker`() {
+    @Test func `The first answer of a round that is to be acknowledged adds its worker`() {
         var queue = AnswerQueue()
         let workerState = workerState(1)
         queue.append(answers(1...2), of: workerState)
-        #expect(queue.acknowledge(Lease(start: 1, counter: 1)) == nil, "none was taken")
-        _ = queue.popFirst()
-        #expect(queue.acknowledge(Lease(start: 1, counter: 1)) === workerState)
-        _ = queue.popFirst()
-        #expect(queue.acknowledge(Lease(start: 1, counter: 2)) == nil)
+        queue.acknowledge(Lease(start: 1, counter: 1))
+        #expect(queue.acknowledged.isEmpty, "none was taken")
+        for counter in 1...2 {
+            _ = queue.popFirst()
+            queue.acknowledge(Lease(start: 1, counter: counter))
+            #expect(queue.acknowledged.count == 1 && queue.acknowledged.first === workerState)
+        }
         #expect(workerState.acknowledged.map(\.counter) == [1, 2])
+        queue.letGo()
+        #expect(queue.worker == nil && queue.acknowledged.count == 1, "its frame is gone, and it is still to be told")
+        queue.endRound()
+        #expect(queue.acknowledged.isEmpty && workerState.acknowledged.isEmpty)
     }
 
     @Test func `Those of one worker are told without those that were taken`() throws {

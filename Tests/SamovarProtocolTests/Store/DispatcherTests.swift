@@ -18,7 +18,7 @@ import Testing
         for effect in [greater, equal] { dispatcher.enqueue(effect, now: at(0)) }
         dispatcher.join(WorkerOffer(id: workerID(1), slots: 9, queues: [.default]), route: worker(1), now: at(0))
         dispatcher.heard(workerID(1), credit: 9, now: at(0))
-        let handout = Dispatcher.AssignmentContext(floor: 0, grace: .zero, frameBytes: 1_000, proof: JobProof(home, workshopSecret))
+        let handout = AssignmentContext(floor: 0, grace: .zero, frameBytes: 1_000, proof: JobProof(home, workshopSecret))
         _ = dispatcher.assign(from: ledger, handout)
         let order = [greater, usual, equal].map { dispatcher.assignment(of: $0.id)?.lease.counter }
         #expect(order == [1, 2, 3])

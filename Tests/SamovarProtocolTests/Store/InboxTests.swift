@@ -5,8 +5,8 @@ import Testing
 
 /// Inputs that wait, and whose turn it is.
 @Suite struct InboxTests {
-    private func client(_ number: UInt8) -> StoreMachine.ClientSession {
-        StoreMachine.ClientSession(session(number), route: nil, received: 0, heard: at(0))
+    private func client(_ number: UInt8) -> ClientSession {
+        ClientSession(session(number), received: 0, heard: at(0))
     }
 
     private func submission(_ sequence: Int, bytes: Int = 1) -> Submission {

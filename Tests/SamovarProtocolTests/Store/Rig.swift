@@ -77,7 +77,7 @@ final class Rig {
     /// What a process that ends here leaves on disk.
     var committedBatches: [StoredBatch] { Array(journal.prefix(committed)) }
 
-    var suspects: Suspects { machine.suspects }
+    var suspects: Suspects { machine.quarantine.suspects }
 
     // MARK: Driving
 

@@ -40,7 +40,7 @@ import Testing
         let rig = try StoreClientTests.rig { $0.feedReaders = 1 }
         rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
         rig.exchange(.goodbye, from: client(1))
-        #expect(rig.machine.attempts.isEmpty && rig.machine.peers.isEmpty && rig.machine.clients.isEmpty)
+        #expect(rig.machine.connections.isEmpty && rig.machine.clients.count == 0)
         rig.connectClient(2)
         #expect(rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(2)).last?.kind == .views)
     }
@@ -89,7 +89,7 @@ import Testing
         rig.machine.workerDied(workerID(1), "killed", now: rig.now)
         rig.round()
         #expect(rig.take(worker(1)) == [])
-        #expect(rig.machine.attempts[workerID(1)] == nil)
+        #expect(!rig.machine.connections.known.contains(workerID(1)))
     }
 
     @Test func `A job that waits has no token that could be guessed`() throws {
@@ -106,14 +106,14 @@ import Testing
         rig.order(job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
-        #expect(rig.machine.answered.isEmpty && rig.machine.acknowledged.isEmpty)
+        #expect(rig.machine.clients.answered.isEmpty && rig.machine.answers.acknowledged.isEmpty)
     }
 
     @Test func `Who has said goodbye is unknown`() throws {
         let rig = try StoreWorkerTests.rig()
         rig.exchange(.goodbye, from: worker(1))
         #expect(rig.exchange(.ping(1), from: worker(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
-        #expect(rig.machine.attempts[workerID(1)] == nil)
+        #expect(!rig.machine.connections.known.contains(workerID(1)))
         rig.exchange(.goodbye, from: client(1))
         #expect(rig.exchange(.ping(1), from: client(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
     }
@@ -235,10 +235,10 @@ import Testing
             let (rig, tasks) = try Self.limited()
             #expect(tasks.map(\.name) == ["a", "b"])
             let again = Self.hello(rig, 2, Array(tasks.prefix(claimed)))
-            #expect(again.count == 2 - claimed && rig.machine.dispatcher.running == 2)
+            #expect(again.count == 2 - claimed && rig.machine.scheduler.dispatcher.running == 2)
             let held = (tasks.prefix(claimed) + again)
             let next = rig.exchange(.result([held[0].answered("x")], credit: 9), from: worker(1)).tasks
-            #expect(next.count == 1 && rig.machine.dispatcher.running == 2)
+            #expect(next.count == 1 && rig.machine.scheduler.dispatcher.running == 2)
         }
     }
 
@@ -246,7 +246,7 @@ import Testing
         let (rig, tasks) = try Self.limited(limit: nil)
         #expect(tasks.map(\.name) == ["a", "b", "c", "d"])
         #expect(Self.hello(rig, 2, limit: 3, Array(tasks.prefix(2))).count == 1)
-        #expect(rig.machine.dispatcher.running == 3)
+        #expect(rig.machine.scheduler.dispatcher.running == 3)
     }
 
     @Test func `An answer that waits for the disk counts towards the limit of its worker, also over a hello`() throws {
@@ -256,12 +256,12 @@ import Testing
         rig.exchange(inputs([.add(1)], from: 3), from: client(1))
         #expect(rig.machine.canTakeTurns == false)
         rig.exchange(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 9), from: worker(1))
-        #expect(Self.hello(rig, 2) == [] && rig.machine.dispatcher.running == 2)
+        #expect(Self.hello(rig, 2) == [] && rig.machine.scheduler.dispatcher.running == 2)
         rig.commits = true
         rig.commit()
         rig.round()
         #expect(try rig.state().done == ["a", "b"])
-        #expect(rig.takeTasks(worker(1)).map(\.name) == ["c", "d"] && rig.machine.dispatcher.running == 2)
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["c", "d"] && rig.machine.scheduler.dispatcher.running == 2)
     }
 
     @Test func `Progress is believed of the worker that has the job, and ends with it`() throws {
@@ -269,17 +269,17 @@ import Testing
         rig.connectWorker(2, credit: 0)
         let report = ProgressReport(effect: task.effect, lease: task.lease, progress: JobProgress(text: "half"))
         rig.exchange(.progress([report]), from: worker(2))
-        #expect(rig.machine.dispatcher.progress(of: task.effect) == nil)
+        #expect(rig.machine.scheduler.dispatcher.progress(of: task.effect) == nil)
         rig.exchange(.progress([report]), from: worker(1))
-        #expect(rig.machine.dispatcher.progress(of: task.effect) == report.progress)
+        #expect(rig.machine.scheduler.dispatcher.progress(of: task.effect) == report.progress)
         let frames = rig.exchange(.result([task.result(.returned)], credit: 0), from: worker(1))
-        #expect(rig.machine.dispatcher.progress(of: task.effect) == nil)
+        #expect(rig.machine.scheduler.dispatcher.progress(of: task.effect) == nil)
         let again = try #require(frames.tasks.first)
         let next = ProgressReport(effect: again.effect, lease: again.lease, progress: JobProgress(text: "anew"))
         rig.exchange(.progress([next]), from: worker(1))
-        #expect(rig.machine.dispatcher.progress(of: task.effect) == next.progress)
+        #expect(rig.machine.scheduler.dispatcher.progress(of: task.effect) == next.progress)
         rig.machine.workerDied(workerID(1), "killed", now: rig.now)
-        #expect(rig.machine.dispatcher.progress(of: task.effect) == nil)
+        #expect(rig.machine.scheduler.dispatcher.progress(of: task.effect) == nil)
     }
 
     @Test func `Acknowledgements of streams that were held back are not sent to a worker that is gone`() throws {
@@ -322,7 +322,7 @@ import Testing
         let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.suspectDeaths = 0 }
         rig.order(job("a"), job("b"))
         let first = try #require(rig.takeTasks(worker(1)).first)
-        #expect(first.name == "a" && rig.machine.dispatcher.running == 1)
+        #expect(first.name == "a" && rig.machine.scheduler.dispatcher.running == 1)
         rig.exchange(.result([first.answered("a")], credit: 9), from: worker(1))
         rig.machine.workerDied(workerID(1), "killed", now: rig.now)
         rig.round()

@@ -266,11 +266,11 @@ import Testing
         rig.order(job("lost"))
         Self.lose(1, rig)
         let task = try #require(rig.connectWorker(2).tasks.first)
-        var isSuspicious = !rig.machine.dispatcher.trustsNewcomers
+        var isSuspicious = !rig.machine.scheduler.dispatcher.trustsNewcomers
         #expect(isSuspicious)
         rig.exchange(.result([task.answered("back")], credit: 1), from: worker(2))
         rig.tick(.seconds(1))
-        isSuspicious = !rig.machine.dispatcher.trustsNewcomers
+        isSuspicious = !rig.machine.scheduler.dispatcher.trustsNewcomers
         #expect(!isSuspicious)
     }
 

@@ -21,7 +21,7 @@ import Testing
             #expect(frames.outcomes.map(\.sequence) == [sequence, sequence + 1])
             #expect(rig.exchange(inputs([.add(1)], from: sequence + 2), from: client(1)).outcomes.count == 1)
         }
-        #expect(rig.machine.inbox.count == 0 && rig.machine.inbox.bytes == 0)
+        #expect(rig.machine.clients.inbox.count == 0 && rig.machine.clients.inbox.bytes == 0)
     }
 
     @Test func `Inputs that a new HELLO or a goodbye has cleared leave room, and are not taken`() throws {
@@ -31,7 +31,9 @@ import Testing
             rig.deliver(inputs([.add(1), .add(1)]), from: client(1))
             if isGoodbye { rig.deliver(.goodbye, from: client(1)) }
             rig.deliver(.hello(Hello(role: .client(session: session(1)), schema: shop, attempt: 2)), from: client(3))
-            #expect(rig.machine.inbox.count == 0 && rig.machine.inbox.bytes == 0 && rig.machine.inbox.first == nil)
+            #expect(
+                rig.machine.clients.inbox.count == 0 && rig.machine.clients.inbox.bytes == 0
+                    && rig.machine.clients.inbox.first == nil)
             rig.deliver(inputs([.add(5), .add(6)]), from: client(2))
             #expect(rig.exchange(inputs([.add(7)]), from: client(3)).last == Self.retryLater("the store's inbox is full"))
             // The number is free, and another input may have it.
@@ -89,7 +91,7 @@ import Testing
         rig.exchange(inputs([.add(1)]), from: client(1))
         for _ in 0..<6 { rig.tick(.seconds(1)) }
         #expect(rig.machine.clients[session(2)]?.route == nil && rig.machine.clients[session(1)]?.route != nil)
-        rig.machine.clients[session(2)]?.heard = rig.now + .seconds(-6)
+        rig.machine.clients.heard(session(2), now: rig.now + .seconds(-6))
         #expect(rig.connectClient(3).first?.kind == .error)
         rig.exchange(.ping(0), from: client(1))
         rig.tick(.seconds(1))
@@ -136,7 +138,7 @@ import Testing
             rig.exchange(inputs([.add(1), .add(2)]), from: client(number))
         }
         rig.tick(.seconds(1))
-        #expect(rig.machine.clients.values.map(\.fingerprints.count) == [1, 1, 1])
+        #expect(rig.machine.clients.all.map(\.fingerprints.count) == [1, 1, 1])
         rig.exchange(inputs([.add(3)], from: 3), from: client(1))
         #expect(rig.machine.clients[session(1)]?.fingerprints.count == 1, "also of what comes before the next tick")
     }

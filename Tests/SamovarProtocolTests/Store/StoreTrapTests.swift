@@ -291,8 +291,14 @@ import Testing
     @Test func `A view that cannot be encoded turns views off at once`() throws {
         let store = try TrappedStore { $0 == .view }
         store.rig.round()
-        let viewsOff = store.rig.machine.viewsOff
+        let viewsOff = store.rig.machine.views.off
         #expect(store.rig.stop == nil && viewsOff != nil)
+    }
+
+    @Test func `A store without views sleeps until its tick`() throws {
+        let store = try TrappedStore { $0 == .view }
+        for _ in 0..<3 { store.rig.tick(.milliseconds(100)) }
+        #expect(store.rig.machine.wakeUp(now: store.rig.now) == at(1.1))
     }
 
     @Test func `A view that could not be encoded leaves nothing in the marker`() throws {
@@ -300,7 +306,7 @@ import Testing
         defer { page.deallocate() }
         let rig = try Rig(engine: TrapEngine { $0 == .view }, marker: TrapMarker(page))
         rig.round()
-        let viewsOff = rig.machine.viewsOff
+        let viewsOff = rig.machine.views.off
         #expect(viewsOff != nil)
         #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of("test")).death == nil)
     }
@@ -551,12 +557,12 @@ import Testing
         rig.round()
         #expect(!showsViews())
         try restart()
-        #expect(!showsViews() && rig.machine.viewsOff != nil)
+        #expect(!showsViews() && rig.machine.views.off != nil)
         rig.machine.drain(within: .seconds(1), now: rig.now)
         rig.round()
         #expect(rig.stop == .drained && !showsViews())
         try restart()
-        #expect(showsViews() && rig.machine.viewsOff == nil, "the operator may have mended it")
+        #expect(showsViews() && rig.machine.views.off == nil, "the operator may have mended it")
     }
 
     @Test func `A snapshot that ended the store when it was read is read again after a stop in order, and not before`() throws {

@@ -1,0 +1,50 @@
+import SamovarCore
+
+/// Which peer is at which route, and which connection of a peer is its newest.
+struct Connections {
+    enum Peer: Equatable {
+        case client(SessionID)
+        case worker(WorkerID)
+    }
+
+    private var peers: [Route: Peer] = [:]
+    /// The newest connection of each session and worker, by the count in its HELLO.
+    private var attempts: [UniqueID: Int] = [:]
+
+    /// In a fixed order.
+    var routes: [Route] { peers.keys.sorted() }
+    var clientCount: Int { peers.values.count { if case .client = $0 { true } else { false } } }
+    /// Whether nothing is known of anybody.
+    var isEmpty: Bool { peers.isEmpty && attempts.isEmpty }
+    /// Sessions and workers of which a count is known.
+    var known: Set<UniqueID> { Set(attempts.keys) }
+
+    subscript(route: Route) -> Peer? { peers[route] }
+
+    /// Whether a HELLO may be taken. After a pause, that of a peer's newest socket may be read before that of an older one, which then
+    /// must not win.
+    ///
+    /// - Parameter current: where the peer is now.
+    mutating func isNewest(_ attempt: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
+        if let current, current != route, attempt < attempts[peer, default: 0] { return false }
+        attempts[peer] = attempt
+        return true
+    }
+
+    /// A HELLO that the network brought twice says nothing. To take it would begin the numbers of tasks anew, and at one end only.
+    func isRepeated(_ attempt: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
+        current == route && attempts[peer] == attempt
+    }
+
+    mutating func connect(_ peer: Peer, at route: Route) {
+        peers[route] = peer
+    }
+
+    /// Who was there.
+    mutating func disconnect(_ route: Route) -> Peer? { peers.removeValue(forKey: route) }
+
+    /// A session or worker has ended, and its counts begin anew.
+    mutating func forget(_ peer: UniqueID) {
+        attempts[peer] = nil
+    }
+}
