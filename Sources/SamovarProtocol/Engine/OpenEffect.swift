@@ -50,6 +50,15 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         public var isCrowded = false
         /// How far its attempts have come with streaming; nil before the first message.
         public var place: StreamPlace?
+        /// The attempt that has streamed last, if it was handed out before a start that it has outlived.
+        public var survivor: Survivor?
+    }
+
+    /// An attempt that streams beyond a restart of the store.
+    public struct Survivor: Equatable, Sendable {
+        public var lease: Lease
+        /// The number of the start in which it has streamed last.
+        public var start: Int
     }
 
     /// The fields, and behind them the bytes.
@@ -76,10 +85,13 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     public var failures: Int { rest?.history.failures ?? 0 }
     public var deaths: Int { rest?.history.deaths ?? 0 }
     public var failed: Lease? { rest?.history.failed }
-    /// Whether the attempt under this lease has failed on record, or a newer one has.
-    func hasFailed(under lease: Lease) -> Bool {
-        guard !isUsual, let failed else { return false }
-        return lease <= failed
+    /// Whether the attempt under this lease is over on record: it has failed, or a newer one has, or another one that was handed out before
+    /// a restart, too, has gone on with the stream since then, so that what this one streams would follow what it never sent.
+    func isOver(under lease: Lease) -> Bool {
+        guard !isUsual, let history = rest?.history else { return false }
+        if let failed = history.failed, lease <= failed { return true }
+        guard let survivor = history.survivor else { return false }
+        return lease != survivor.lease && lease.start < survivor.start
     }
     public var notBefore: Timestamp { fields { $0.pointee.notBefore } }
     public var expiry: Timestamp? { rest?.history.expiry }

@@ -4,7 +4,8 @@ import SamovarCore
 /// Effects in a snapshot, with their options.
 extension OpenEffect {
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(13)
+        let survivor = history.survivor
+        writer.writeArrayHeader(survivor == nil ? 13 : 15)
         writer.write(id)
         writer.write(root)
         writer.write(instance)
@@ -17,10 +18,15 @@ extension OpenEffect {
         writer.writeOptional(expiry)
         writer.write(isCrowded)
         writer.writeOptional(place)
+        // Few have it, and builds before it read the others.
+        guard let survivor else { return }
+        writer.write(survivor.lease)
+        writer.write(survivor.start)
     }
 
     init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(13, of: "an effect")
+        let fields = try reader.readArrayHeader()
+        guard fields == 13 || fields == 15 else { throw WireError.malformed("an effect has 13 or 15 fields, not \(fields)") }
         let id = try reader.readEffect()
         let root = try reader.readCount()
         guard id.turn >= 0 else { throw WireError.malformed("\(id) is no effect") }
@@ -31,7 +37,8 @@ extension OpenEffect {
             failures: try reader.readCount(), deaths: try reader.readCount(),
             failed: try reader.readNil() ? nil : try reader.readLease(),
             notBefore: Timestamp(microseconds: try reader.readInt64()), expiry: try reader.readOptionalTimestamp(),
-            isCrowded: try reader.readBool(), place: try reader.readOptionalPlace())
+            isCrowded: try reader.readBool(), place: try reader.readOptionalPlace(),
+            survivor: fields == 13 ? nil : Survivor(lease: try reader.readLease(), start: try reader.readCount()))
         self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 }

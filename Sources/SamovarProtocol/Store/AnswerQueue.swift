@@ -120,7 +120,6 @@ struct AnswerQueue {
 
     /// All of `acknowledged` have been told.
     mutating func endRound() {
-        for worker in acknowledged { worker.acknowledged = [] }
         acknowledged.removeAll(keepingCapacity: true)
     }
 

@@ -89,6 +89,7 @@ struct Dispatcher {
     private var leases = 0
     private let suspectDeaths: Int
     private var losses = WorkerLosses()
+    private var formerLeases = FormerLeases()
 
     init(start: Int, suspectDeaths: Int) {
         self.start = start
@@ -109,9 +110,10 @@ struct Dispatcher {
         losses.add(id, isIsolated: isIsolated)
     }
 
-    /// Forgets losses of effects that are not open any more.
+    /// Forgets what was held against effects that are not open any more.
     mutating func forgetLosses(exceptOf ledger: EffectLedger) {
         losses.keep { ledger.open[$0] != nil }
+        formerLeases.keep { ledger.isKept($0) }
     }
 
     // MARK: Effects
@@ -184,11 +186,22 @@ struct Dispatcher {
     /// Jobs that workers have.
     var running: Int { places.count - waitingCount }
 
-    /// Takes an effect back from its worker, if one has it.
+    /// Takes an effect back from its worker, if one has it. It stays open.
     mutating func release(_ id: EffectID) {
         guard let number = places.number(of: id), !places[number].isWaiting else { return }
-        forget(id)
+        takeBack(id)
     }
+
+    /// The same, and if it waits it does so no more. Returns who held it.
+    @discardableResult
+    mutating func takeBack(_ id: EffectID) -> Assignment? {
+        let holder = forget(id)
+        if let holder { formerLeases.insert(holder.lease, of: id) }
+        return holder
+    }
+
+    /// Whether a newer attempt than this one was handed out and taken back.
+    func isOutdated(_ lease: Lease, of effect: EffectID) -> Bool { formerLeases.isOutdated(lease, of: effect) }
 
     /// Effects whose delay is over.
     mutating func takeDue(now: Timestamp) -> [EffectID] { delayed.takeDue(now: now) }
@@ -278,7 +291,7 @@ struct Dispatcher {
         rotation.remove(id)
         let jobs = places.effects(of: workerState)
         for job in jobs {
-            _ = places.remove(job)
+            if let place = places.remove(job) { formerLeases.insert(place.lease, of: job) }
             told[job] = nil
         }
         // Now that no row refers to its workerState any more.

@@ -135,8 +135,20 @@ struct EffectLedger: Equatable, Sendable {
     mutating func requeue(_ id: EffectID, now: Timestamp) {
         guard var effect = dead.removeValue(forKey: id)?.effect else { return }
         effect.history = OpenEffect.History(
-            failed: effect.failed, notBefore: now, expiry: effect.options.limits.total.map { now + $0 }, place: effect.place)
+            failed: effect.failed, notBefore: now, expiry: effect.options.limits.total.map { now + $0 }, place: effect.place,
+            survivor: effect.history.survivor)
         open(effect)
+    }
+
+    /// Whether it may be handed out, now or after a request of an operator.
+    func isKept(_ id: EffectID) -> Bool { open[id] != nil || dead[id] != nil }
+
+    /// The same as a former build has it in a snapshot, which did not know of attempts that stream beyond a restart.
+    var withoutSurvivors: EffectLedger {
+        var ledger = self
+        for effect in open.values where effect.history.survivor != nil { ledger.open[effect.id]?.history.survivor = nil }
+        for id in dead.keys { ledger.dead[id]?.effect.history.survivor = nil }
+        return ledger
     }
 
     mutating func drop(_ id: EffectID) {
@@ -158,11 +170,14 @@ struct EffectLedger: Equatable, Sendable {
     ///
     /// Attempts before this one are over with it, whether they have failed or not: they may come back, and would go on with numbers
     /// that mean other messages now.
-    mutating func streamed(_ id: EffectID, lease: Lease, index: Int, checkpoint: [UInt8]?) {
+    ///
+    /// - Parameter start: the number of the start in which it was applied.
+    mutating func streamed(_ id: EffectID, lease: Lease, index: Int, checkpoint: [UInt8]?, start: Int) {
         guard var history = open[id]?.history else { return }
         let before = Lease(start: lease.start, counter: max(0, lease.counter - 1))
         history.failed = max(before, history.failed ?? before)
         history.place = StreamPlace(index: index, checkpoint: checkpoint ?? history.place?.checkpoint)
+        history.survivor = lease.start < start ? OpenEffect.Survivor(lease: lease, start: start) : nil
         if checkpoint != nil {
             history.failures = 0
             history.deaths = 0

@@ -61,19 +61,11 @@ struct EffectScheduler {
         if let effect = ledger.open[id] { offer(effect, in: ledger, now: now) }
     }
 
-    /// Offers what the ledger has opened since it was followed last.
-    mutating func offerOpened(in ledger: EffectLedger, now: Timestamp) {
-        for index in ledger.changes.opened.indices {
-            let opened = ledger.changes.opened[index]
-            // So it is with nearly all. A source may have been closed since, by what the state wanted then.
-            if opened.isUsual, dispatcher.trustsNewcomers {
-                dispatcher.enqueue(usual: opened.id, now: now)
-                continue
-            }
-            guard let effect = ledger.open[opened.id] else { continue }
-            limit(effect)
-            offer(effect, in: ledger, now: now)
-        }
+    /// The same for an effect that was ordered now without options; false if more has to be known of it. One of this start is never held.
+    mutating func offer(usual id: EffectID, now: Timestamp) -> Bool {
+        guard dispatcher.trustsNewcomers else { return false }
+        dispatcher.enqueue(usual: id, now: now)
+        return true
     }
 
     /// Offers again what had to wait after an attempt.

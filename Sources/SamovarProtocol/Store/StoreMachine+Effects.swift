@@ -5,7 +5,14 @@ extension StoreMachine {
     /// Follows what policies, cancellations and closings did in the ledger.
     mutating func followLedger(now: Timestamp) {
         for index in state.ledger.changes.cancelled.indices { close(state.ledger.changes.cancelled[index], answered: nil) }
-        scheduler.offerOpened(in: state.ledger, now: now)
+        for index in state.ledger.changes.opened.indices {
+            let opened = state.ledger.changes.opened[index]
+            // So it is with nearly all. A source may have been closed since, by what the state wanted then.
+            if opened.isUsual, scheduler.offer(usual: opened.id, now: now) { continue }
+            guard let effect = state.ledger.open[opened.id] else { continue }
+            scheduler.limit(effect)
+            scheduler.offer(effect, in: state.ledger, now: now)
+        }
         state.ledger.forgetChanges()
     }
 
@@ -30,7 +37,7 @@ extension StoreMachine {
         case .attempt(let id): expire(id, now: now)
         case .effect(let id, let limit):
             guard let effect = state.ledger.open[id], let text = scheduler.overrun(effect, limit, now: now) else { return }
-            close(id, answered: nil)
+            withdraw(id)
             fail(effect, Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths), now: now)
         case nil: break
         }

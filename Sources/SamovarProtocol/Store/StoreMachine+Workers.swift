@@ -46,7 +46,7 @@ extension StoreMachine {
             }
             if hasLostTail(provenBy: claim.effect.turn, what: "worker \(id)") { return [] }
             let holder = scheduler.dispatcher.assignment(of: claim.effect)
-            guard let effect = state.ledger.open[claim.effect], !effect.hasFailed(under: claim.lease),
+            guard let effect = state.ledger.open[claim.effect], !effect.isOver(under: claim.lease),
                 !rejectedStreams.lacksMessages(effect.id, claim.lease),
                 scheduler.dispatcher.adopt(
                     effect, lease: claim.lease, token: claim.token, worker: id, now: now, grace: settings.timeoutGrace)
@@ -126,6 +126,7 @@ extension StoreMachine {
     mutating func acknowledge() {
         for worker in answers.acknowledged where !worker.acknowledged.isEmpty {
             send(.acknowledge(worker.acknowledged), isProven: worker.takesProofs, to: worker.route, floor: .turn(head))
+            worker.acknowledged = []
         }
         answers.endRound()
     }
@@ -141,8 +142,8 @@ extension StoreMachine {
         counters.results += 1
         answers.acknowledge(lease)
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
-        guard let (root, hasFailed) = state.ledger.open.withEffect(id, { ($0.root, $0.hasFailed(under: lease)) }),
-            !hasFailed, !scheduler.dispatcher.isHeld(id, underOtherThan: lease)
+        guard let (root, isOver) = state.ledger.open.withEffect(id, { ($0.root, $0.isOver(under: lease)) }),
+            !isOver, !scheduler.dispatcher.isHeld(id, underOtherThan: lease)
         else {
             counters.lateResults += 1
             return
@@ -180,11 +181,11 @@ extension StoreMachine {
         giveBack(id, now: now)
     }
 
-    /// Whether what a worker says of an attempt counts: the attempt has not failed on record, and no other holds the effect. So a greater
+    /// Whether what a worker says of an attempt counts: the attempt is not over on record, and no other holds the effect. So a greater
     /// lease fences a smaller one, in answers, failures and streams alike. A worker that has left meanwhile holds nothing, but its answer
     /// counts as long as nobody else has the effect.
     func isCurrent(_ effect: OpenEffect, _ lease: Lease) -> Bool {
-        return !effect.hasFailed(under: lease) && !scheduler.dispatcher.isHeld(effect.id, underOtherThan: lease)
+        !effect.isOver(under: lease) && !scheduler.dispatcher.isHeld(effect.id, underOtherThan: lease)
     }
 
     /// Applies the messages of an answer.
@@ -192,9 +193,7 @@ extension StoreMachine {
         _ id: EffectID, root: Int, lease: Lease, now: Timestamp, _ apply: (any ProgramEngine, TurnLog) throws -> Void
     ) {
         let call = ProgramCall.answer(id)
-        if giveUp(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil {
-            return close(id, answered: lease)
-        }
+        if giveUp(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil { return withdraw(id) }
         begin(call)
         do {
             let before = log.batch.last
@@ -218,6 +217,11 @@ extension StoreMachine {
         if let holder = scheduler.dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
     }
 
+    /// The same for an effect that is given up: an operator may have it run again.
+    mutating func withdraw(_ effect: EffectID) {
+        if let holder = scheduler.dispatcher.takeBack(effect) { cancel(holder) }
+    }
+
     mutating func cancel(_ holder: Dispatcher.Assignment) {
         guard let route = scheduler.dispatcher.workers[holder.worker]?.route else { return }
         cancellations.append(holder.lease, for: route)
@@ -237,7 +241,7 @@ extension StoreMachine {
     mutating func attemptFailed(
         _ effect: OpenEffect, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool, now: Timestamp
     ) {
-        scheduler.dispatcher.forget(effect.id)
+        scheduler.dispatcher.takeBack(effect.id)
         let isDeath = reason == .workerDied && !effect.isSource
         let failures = effect.failures + (isDeath ? 0 : 1)
         let deaths = effect.deaths + (isDeath ? 1 : 0)
@@ -290,6 +294,8 @@ extension StoreMachine {
         guard let effect = state.ledger.open[failed.effect], scheduler.dispatcher.assignment(of: failed.effect) == nil else {
             return
         }
+        // It may wait again meanwhile.
+        withdraw(effect.id)
         fail(effect, failed.failure, now: now)
     }
 

@@ -61,7 +61,7 @@ struct StoreState {
             switch consume order {
             case .close(let effect): ledger.close(effect)
             case .streamed(let effect, let lease, let index, let checkpoint):
-                ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint)
+                ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint, start: starts)
             case .fired(let activation, let nominal):
                 subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)

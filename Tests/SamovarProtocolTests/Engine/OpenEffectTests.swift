@@ -48,7 +48,7 @@ import Testing
         #expect(
             !effect.isCrowded && effect.place == nil && effect.timeout == nil && effect.queue == .default
                 && effect.instance == .main)
-        #expect(!effect.hasFailed(under: TypedEngineTests.lease))
+        #expect(!effect.isOver(under: TypedEngineTests.lease))
         #expect(!Self.effect(instance: "left").isUsual && Self.effect(instance: "left").instance == "left")
         #expect(OpenEffect(id: Self.id, root: 0, payload: [], now: at(5)).isSource)
         #expect(OpenEffect.History(notBefore: at(0)).failures == 0 && OpenEffect.History(notBefore: at(0)).deaths == 0)
@@ -70,8 +70,8 @@ import Testing
 
     @Test func `An attempt has failed under the lease of the newest failure and all before it`() {
         let effect = Self.effect { $0.failed = Lease(start: 1, counter: 5) }
-        #expect([4, 5, 6].map { effect.hasFailed(under: Lease(start: 1, counter: $0)) } == [true, true, false])
-        #expect(!Self.effect { $0.failures = 1 }.hasFailed(under: Lease(start: 1, counter: 1)))
+        #expect([4, 5, 6].map { effect.isOver(under: Lease(start: 1, counter: $0)) } == [true, true, false])
+        #expect(!Self.effect { $0.failures = 1 }.isOver(under: Lease(start: 1, counter: 1)))
     }
 
     // MARK: What turns order

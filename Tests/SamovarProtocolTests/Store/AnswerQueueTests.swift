@@ -75,7 +75,7 @@ import Testing
         queue.letGo()
         #expect(queue.worker == nil && queue.acknowledged.count == 1, "its frame is gone, and it is still to be told")
         queue.endRound()
-        #expect(queue.acknowledged.isEmpty && workerState.acknowledged.isEmpty)
+        #expect(queue.acknowledged.isEmpty)
     }
 
     @Test func `Those of one worker are told without those that were taken`() throws {

@@ -107,7 +107,7 @@ import Testing
         let options = RunOptions(limits: RunLimits(total: .seconds(10)))
         let id = EffectID(turn: 1, ordinal: 0)
         ledger.order(effect(1, root: 1, options))
-        ledger.streamed(id, lease: Lease(start: 1, counter: 5), index: 3, checkpoint: nil)
+        ledger.streamed(id, lease: Lease(start: 1, counter: 5), index: 3, checkpoint: nil, start: 2)
         ledger.attemptFailed(id, .threw, lease: Lease(start: 1, counter: 5), notBefore: at(2))
         ledger.bury(id, Failure(reason: .threw, text: "no", attempts: 1))
         ledger.requeue(id, now: at(100))
@@ -130,7 +130,7 @@ import Testing
         ledger.attemptFailed(job, .workerDied, lease: nil, notBefore: at(4))
         let effect = try #require(ledger.open[job])
         #expect(effect.deaths == 2 && effect.failures == 1 && effect.notBefore == at(4))
-        #expect(effect.hasFailed(under: Lease(start: 1, counter: 2)) && !effect.hasFailed(under: Lease(start: 1, counter: 3)))
+        #expect(effect.isOver(under: Lease(start: 1, counter: 2)) && !effect.isOver(under: Lease(start: 1, counter: 3)))
     }
 
     @Test func `A streamed message fences the attempts before its own, and with a checkpoint makes them count anew`() throws {
@@ -139,15 +139,15 @@ import Testing
         ledger.order(effect(1, root: 1))
         ledger.attemptFailed(id, .threw, lease: Lease(start: 1, counter: 2), notBefore: at(1))
         ledger.attemptFailed(id, .workerDied, lease: nil, notBefore: at(1))
-        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 1, checkpoint: nil)
+        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 1, checkpoint: nil, start: 2)
         #expect(ledger.open[id]?.failed == Lease(start: 1, counter: 6) && ledger.open[id]?.failures == 1)
-        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 2, checkpoint: [8])
-        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 3, checkpoint: nil)
+        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 2, checkpoint: [8], start: 2)
+        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 3, checkpoint: nil, start: 2)
         let effect = try #require(ledger.open[id])
         #expect(effect.failures == 0 && effect.deaths == 0 && effect.place == StreamPlace(index: 3, checkpoint: [8]))
-        ledger.streamed(id, lease: Lease(start: 2, counter: 0), index: 4, checkpoint: nil)
+        ledger.streamed(id, lease: Lease(start: 2, counter: 0), index: 4, checkpoint: nil, start: 2)
         #expect(ledger.open[id]?.failed == Lease(start: 2, counter: 0))
-        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 5, checkpoint: nil)
+        ledger.streamed(id, lease: Lease(start: 1, counter: 7), index: 5, checkpoint: nil, start: 2)
         #expect(ledger.open[id]?.failed == Lease(start: 2, counter: 0), "a fence is not taken back")
     }
 

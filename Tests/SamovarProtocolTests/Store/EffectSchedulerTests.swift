@@ -16,9 +16,8 @@ import Testing
     @Test mutating func `What may be running unseen is held, whatever offers it, and let go once`() {
         let (first, second) = (order(1), order(2))
         var scheduler = EffectScheduler(start: 2, suspectDeaths: 2, awaiting: [workerID(1)], effects: [first.id])
-        scheduler.offerOpened(in: ledger, now: at(0))
-        // A usual effect that was just opened is of this start, and never held.
-        #expect(scheduler.dispatcher.waits(second.id) == at(0))
+        #expect(
+            scheduler.offer(usual: second.id, now: at(0)) && scheduler.dispatcher.waits(second.id) == at(0), "it is of this start")
         scheduler = EffectScheduler(start: 2, suspectDeaths: 2, awaiting: [workerID(1)], effects: [first.id])
         for effect in [first, second] { scheduler.offer(effect, in: ledger, now: at(1)) }
         #expect(scheduler.dispatcher.waits(first.id) == nil && scheduler.dispatcher.waits(second.id) == at(1))
@@ -33,7 +32,7 @@ import Testing
         let crowded = order(2, RunOptions(id: "a", policy: .serial(limit: 1)))
         var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
         #expect(!scheduler.hasOverLimit)
-        scheduler.offerOpened(in: ledger, now: at(0))
+        scheduler.offer(crowded.id, in: ledger, now: at(0))
         #expect(scheduler.hasOverLimit && scheduler.dispatcher.waits(crowded.id) == nil)
         #expect(scheduler.popOverLimit() == crowded.id && scheduler.popOverLimit() == nil)
     }
@@ -49,8 +48,9 @@ import Testing
     @Test mutating func `A limit of waiting is met by a worker, and that of all attempts is not`() throws {
         let effect = order(1, RunOptions(limits: RunLimits(waiting: .seconds(2), total: .seconds(3))))
         var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
-        scheduler.offerOpened(in: ledger, now: at(0))
         let open = try #require(ledger.open[effect.id])
+        scheduler.limit(open)
+        scheduler.offer(open, in: ledger, now: at(0))
         #expect(scheduler.nextOverdue == at(2))
         scheduler.findOverdue(now: at(1.9))
         #expect(!scheduler.isOverdue)
@@ -85,9 +85,9 @@ import Testing
     }
 
     @Test mutating func `A queue that nobody serves is told of once, until a worker has served it`() {
-        _ = order(1, RunOptions(queue: "paint"))
+        let effect = order(1, RunOptions(queue: "paint"))
         var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
-        scheduler.offerOpened(in: ledger, now: at(0))
+        scheduler.offer(effect, in: ledger, now: at(0))
         func unserved(at seconds: Double) -> [Queue] {
             scheduler.findUnserved(in: ledger, now: at(seconds), after: .seconds(2))
         }

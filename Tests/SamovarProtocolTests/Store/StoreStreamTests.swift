@@ -148,6 +148,77 @@ import Testing
         }
     }
 
+    @Test func `An attempt streams nothing more once a newer one was handed out, though that one has streamed nothing`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        rig.machine.workerDied(workerID(2), "silent", now: rig.now)
+        // The second attempt goes on behind number 1. It may come back, so number 2 is its.
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, attempt: 2, at: worker(3))
+        let frames = rig.exchange(.result([task.streamed(2, "two")], credit: 0), from: worker(3))
+        #expect(frames == [.cancel([task.lease]), .streamed([mark(task, 2)])])
+        let other = JobClaim(effect: next.effect, lease: next.lease, token: next.token)
+        rig.connectWorker(2, claims: [other], credit: 0, attempt: 2, at: worker(2))
+        let late = [next.streamed(2, "two of the other"), next.streamed(3, "three of it"), next.answered("end")]
+        rig.exchange(.result(JobResults(late), credit: 0), from: worker(2))
+        #expect(try rig.state().done == ["one", "two of the other", "three of it", "end"])
+    }
+
+    @Test func `Of two attempts of before a restart, only the one that streams first goes on, and over further restarts`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        let claims = [task, next].map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+        // The store does not know of the newer attempt when the older one goes on.
+        var later = try rig.restarted()
+        later.connectWorker(1, claims: [claims[0]], credit: 0)
+        later.exchange(.result([task.streamed(2, "two")], credit: 0), from: worker(1))
+        for restarts in ["none", "by the journal", "by a snapshot"] {
+            if restarts == "by the journal" { later = try later.restarted() }
+            if restarts == "by a snapshot" {
+                later.machine.saveSnapshot()
+                later.round()
+                let snapshot = try #require(later.snapshots.last)
+                later = try Rig(journal: later.journal, snapshot: snapshot.bytes, now: later.now + .seconds(1))
+            }
+            let frames = later.connectWorker(2, claims: [claims[1]], credit: 0)
+            #expect(frames.contains(.cancel([next.lease])), "its numbers stand for other messages; restarts: \(restarts)")
+            let late = [next.streamed(2, "two of the other"), next.streamed(3, "three of it"), next.answered("end of it")]
+            later.exchange(.result(JobResults(late), credit: 0), from: worker(2))
+            #expect(try later.state().done == ["one", "two"], "restarts: \(restarts)")
+        }
+        later.connectWorker(1, claims: [claims[0]], credit: 0)
+        later.exchange(.result([task.streamed(3, "three"), task.answered("end")], credit: 0), from: worker(1))
+        #expect(try later.state().done == ["one", "two", "three", "end"])
+    }
+
+    @Test func `What an older attempt streams is not applied after its effect was dead, either`() throws {
+        // The total limit has it fail while the second attempt is held.
+        let (rig, task) = try Self.running(Shop.Job(name: "a", diesSilently: true, total: 20))
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        let next = try #require(rig.connectWorker(2, credit: 9).tasks.first)
+        for _ in 0..<21 {
+            rig.exchange(.ping(0), from: worker(2))
+            rig.tick(.seconds(1))
+        }
+        #expect(rig.durable.ledger.dead[task.effect] != nil)
+        rig.machine.workerDied(workerID(2), "silent", now: rig.now)
+        rig.tick(.seconds(1))
+        #expect(rig.ask("requeue", effect: "\(task.effect)")?.refusal == nil)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, attempt: 2, at: worker(3))
+        rig.exchange(.result([task.streamed(2, "two")], credit: 0), from: worker(3))
+        let other = JobClaim(effect: next.effect, lease: next.lease, token: next.token)
+        rig.connectWorker(2, claims: [other], credit: 0, attempt: 2)
+        let late = [next.streamed(2, "two of the other"), next.streamed(3, "three of it")]
+        rig.exchange(.result(JobResults(late), credit: 0), from: worker(2))
+        #expect(try rig.state().done == ["one", "two of the other", "three of it"])
+    }
+
     @Test func `A restarted store goes on with the next number, from the journal and from a snapshot`() throws {
         let (rig, task) = try Self.running()
         rig.exchange(.result([task.streamed(1, "one", checkpoint: [7])], credit: 9), from: worker(1))
@@ -212,7 +283,7 @@ import Testing
         #expect(store.starts == 4 || store.starts == 5)
         #expect(try store.rig.state().done == ["one"])
         #expect(store.rig.durable.ledger.dead[task.effect]?.failure.text.contains("a trap, signal 4") == true)
-        #expect(store.rig.take(worker(1)).contains(.cancel([task.lease])) || store.rig.machine.dispatcher.running == 0)
+        #expect(store.rig.take(worker(1)).contains(.cancel([task.lease])) || store.rig.machine.scheduler.dispatcher.running == 0)
     }
 
     @Test func `While too many effects are open, streams are not acknowledged, so their windows stop them`() throws {
@@ -294,9 +365,9 @@ import Testing
         other.lease = Lease(start: 1, counter: 999)
         other.progress = JobProgress(text: "a lie")
         rig.exchange(.progress([other]), from: worker(1))
-        #expect(rig.machine.dispatcher.progress(of: task.effect) == report.progress)
+        #expect(rig.machine.scheduler.dispatcher.progress(of: task.effect) == report.progress)
         rig.exchange(.result([task.answered("a")], credit: 9), from: worker(1))
-        #expect(rig.machine.dispatcher.running == 0)
+        #expect(rig.machine.scheduler.dispatcher.running == 0)
     }
 
     // MARK: Limits of queues
