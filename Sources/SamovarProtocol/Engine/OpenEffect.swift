@@ -51,11 +51,11 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         /// How far its attempts have come with streaming; nil before the first message.
         public var place: StreamPlace?
         /// The attempt that has streamed last, if it was handed out before a start that it has outlived.
-        public var survivor: Survivor?
+        public var adoptedStream: AdoptedStream?
     }
 
     /// An attempt that streams beyond a restart of the store.
-    public struct Survivor: Equatable, Sendable {
+    public struct AdoptedStream: Equatable, Sendable {
         public var lease: Lease
         /// The number of the start in which it has streamed last.
         public var start: Int
@@ -90,8 +90,8 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     func isOver(under lease: Lease) -> Bool {
         guard !isUsual, let history = rest?.history else { return false }
         if let failed = history.failed, lease <= failed { return true }
-        guard let survivor = history.survivor else { return false }
-        return lease != survivor.lease && lease.start < survivor.start
+        guard let adoptedStream = history.adoptedStream else { return false }
+        return lease != adoptedStream.lease && lease.start < adoptedStream.start
     }
     public var notBefore: Timestamp { fields { $0.pointee.notBefore } }
     public var expiry: Timestamp? { rest?.history.expiry }

@@ -4,8 +4,8 @@ import SamovarCore
 /// Effects in a snapshot, with their options.
 extension OpenEffect {
     func write(to writer: inout MessagePackWriter) {
-        let survivor = history.survivor
-        writer.writeArrayHeader(survivor == nil ? 13 : 15)
+        let adoptedStream = history.adoptedStream
+        writer.writeArrayHeader(adoptedStream == nil ? 13 : 15)
         writer.write(id)
         writer.write(root)
         writer.write(instance)
@@ -19,9 +19,9 @@ extension OpenEffect {
         writer.write(isCrowded)
         writer.writeOptional(place)
         // Few have it, and builds before it read the others.
-        guard let survivor else { return }
-        writer.write(survivor.lease)
-        writer.write(survivor.start)
+        guard let adoptedStream else { return }
+        writer.write(adoptedStream.lease)
+        writer.write(adoptedStream.start)
     }
 
     init(from reader: inout MessagePackReader) throws {
@@ -38,7 +38,7 @@ extension OpenEffect {
             failed: try reader.readNil() ? nil : try reader.readLease(),
             notBefore: Timestamp(microseconds: try reader.readInt64()), expiry: try reader.readOptionalTimestamp(),
             isCrowded: try reader.readBool(), place: try reader.readOptionalPlace(),
-            survivor: fields == 13 ? nil : Survivor(lease: try reader.readLease(), start: try reader.readCount()))
+            adoptedStream: fields == 13 ? nil : AdoptedStream(lease: try reader.readLease(), start: try reader.readCount()))
         self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 }

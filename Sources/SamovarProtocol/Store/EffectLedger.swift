@@ -136,7 +136,7 @@ struct EffectLedger: Equatable, Sendable {
         guard var effect = dead.removeValue(forKey: id)?.effect else { return }
         effect.history = OpenEffect.History(
             failed: effect.failed, notBefore: now, expiry: effect.options.limits.total.map { now + $0 }, place: effect.place,
-            survivor: effect.history.survivor)
+            adoptedStream: effect.history.adoptedStream)
         open(effect)
     }
 
@@ -144,10 +144,10 @@ struct EffectLedger: Equatable, Sendable {
     func isKept(_ id: EffectID) -> Bool { open[id] != nil || dead[id] != nil }
 
     /// The same as a former build has it in a snapshot, which did not know of attempts that stream beyond a restart.
-    var withoutSurvivors: EffectLedger {
+    var withoutAdoptedStreams: EffectLedger {
         var ledger = self
-        for effect in open.values where effect.history.survivor != nil { ledger.open[effect.id]?.history.survivor = nil }
-        for id in dead.keys { ledger.dead[id]?.effect.history.survivor = nil }
+        for effect in open.values where effect.history.adoptedStream != nil { ledger.open[effect.id]?.history.adoptedStream = nil }
+        for id in dead.keys { ledger.dead[id]?.effect.history.adoptedStream = nil }
         return ledger
     }
 
@@ -177,7 +177,7 @@ struct EffectLedger: Equatable, Sendable {
         let before = Lease(start: lease.start, counter: max(0, lease.counter - 1))
         history.failed = max(before, history.failed ?? before)
         history.place = StreamPlace(index: index, checkpoint: checkpoint ?? history.place?.checkpoint)
-        history.survivor = lease.start < start ? OpenEffect.Survivor(lease: lease, start: start) : nil
+        history.adoptedStream = lease.start < start ? OpenEffect.AdoptedStream(lease: lease, start: start) : nil
         if checkpoint != nil {
             history.failures = 0
             history.deaths = 0

@@ -24,7 +24,7 @@ extension StoreMachine {
         compare("starts", mine.starts == other.starts)
         compare("seed", mine.seed == other.seed)
         compare("state", try mine.engine.state() == other.engine.state())
-        compare("effects", mine.ledger == other.ledger || mine.ledger.withoutSurvivors == other.ledger.withoutSurvivors)
+        compare("effects", mine.ledger == other.ledger || mine.ledger.withoutAdoptedStreams == other.ledger.withoutAdoptedStreams)
         compare("subscriptions", mine.subscriptions == other.subscriptions)
         compare("outputs", mine.outputs == other.outputs)
         compare("sessions", mine.sessions.sessions.mapValues(\.last) == other.sessions.sessions.mapValues(\.last))

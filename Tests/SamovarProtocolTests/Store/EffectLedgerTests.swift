@@ -160,4 +160,19 @@ import Testing
         #expect(ledger.open.keys.map(\.turn) == [1])
         #expect(ledger.dead.values.map(\.failure) == [Failure(reason: .diverged, text: "why", attempts: 2)])
     }
+
+    @Test func `A snapshot of a build that did not know of adopted streams is no other`() throws {
+        var ledger = EffectLedger()
+        let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
+        ledger.order(effect)
+        ledger.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 1, checkpoint: nil, start: 2)
+        var former = ledger
+        former.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 1, checkpoint: nil, start: 1)
+        #expect(former != ledger && former.withoutAdoptedStreams == ledger.withoutAdoptedStreams)
+        former.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 2, checkpoint: nil, start: 1)
+        #expect(former.withoutAdoptedStreams != ledger.withoutAdoptedStreams)
+        ledger.bury(effect.id, Failure(reason: .threw, text: "", attempts: 1))
+        let dead = ledger.withoutAdoptedStreams.dead[effect.id]?.effect
+        #expect(dead?.history.adoptedStream == nil && dead?.place == StreamPlace(index: 1))
+    }
 }
