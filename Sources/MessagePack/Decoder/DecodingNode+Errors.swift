@@ -57,10 +57,13 @@ extension DecodingNode {
         return names
     }
 
-    /// Refuses a field which is a key of no container that was asked for.
+    /// Refuses a field which is a key of no container that was asked for. A type that asks for nothing, as an empty struct does, is an empty
+    /// map.
     func refuseUnknownFields() throws {
-        guard content == .map, let keyType, !knowsAllKeys else { return }
-        if count == 1, hasOnly(keyType) { return }
+        let asksForNothing = content == .unopened && end == nil
+        if asksForNothing { try openMap() }
+        guard content == .map, asksForNothing || keyType != nil, !knowsAllKeys else { return }
+        if count == 1, let keyType, hasOnly(keyType) { return }
         for key in try keys() {
             if let name = name(at: key), keyTypes.contains(where: { $0.init(stringValue: name) != nil }) { continue }
             let failure = DecodingFailure.unknownField(name(at: key) ?? description(at: key), of: subjectName, allowed: allowed)
