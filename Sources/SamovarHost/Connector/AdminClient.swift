@@ -41,15 +41,19 @@ public struct AdminClient: Sendable {
             var poller = Poller()
             var socket = PeerSocket(context, options: .client, address: endpoint.admin)
             try socket.connect(&poller)
-            try socket.send(request)
+            try socket.send(request.parts)
             let end = min(deadline, ContinuousClock.now + .seconds(2))
             var reply: AdminReply?
             while ContinuousClock.now < end, reply == nil {
                 socket.prepare(&poller)
                 try poller.wait(timeoutMilliseconds: 50)
                 try socket.sendWaiting()
-                if try socket.connectionBroke() { break }
-                _ = try socket.receive { if case .reply(let answer) = $0.frame { reply = answer } }
+                // The last word of a store that ends may have come since the wait, and its end with it.
+                let isBroken = try socket.connectionBroke(poller)
+                try socket.receiveEnvelopes(poller, evenUnannounced: isBroken) {
+                    if case .reply(let answer) = $0.frame { reply = answer }
+                }
+                if isBroken { break }
             }
             if let reply {
                 if let refusal = reply.refusal {

@@ -52,7 +52,7 @@ struct ClientLoop: ~Copyable {
         var poller = Poller()
         let wakeup = poller.add(client.mailbox.wakeup)
         var front = PeerSocket(context, options: .client, address: client.endpoint.front)
-        var feed = ViewSocket(context, address: client.endpoint.view, instance: client.instance)
+        var feed = PeerSocket(context, views: client.instance, address: client.endpoint.view)
         defer { abandon() }
         while !isStopping {
             front.prepare(&poller)
@@ -63,20 +63,20 @@ struct ClientLoop: ~Copyable {
             }
             try front.sendWaiting()
             var actions: [ClientMachine.Action] = []
-            _ = try front.receive { actions += machine.received($0, now: now) }
+            try front.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
             if machine.obstacle != obstacle {
                 obstacle = machine.obstacle
                 client.tell(obstacle: obstacle)
             }
-            if try front.connectionBroke() { actions += machine.disconnected(now: now) }
+            if try front.connectionBroke(poller) { actions += machine.disconnected(now: now) }
             actions += machine.ticked(now: now)
             try save()
             actions += machine.flush(now: now)
             try perform(actions, &front, &feed, &poller, now)
             guard !watchers.isEmpty else { continue }
             var views: [SubscriberMachine.Action] = []
-            try feed.receive { views += subscriber.received($0, now: now) }
-            if try feed.connectionBroke() { views += subscriber.disconnected(now: now) }
+            try feed.receiveEnvelopes(poller) { views += subscriber.received($0, now: now) }
+            if try feed.connectionBroke(poller) { views += subscriber.disconnected(now: now) }
             views += subscriber.ticked(now: now)
             try perform(views, &front, &feed, &poller, now)
         }
@@ -167,7 +167,7 @@ struct ClientLoop: ~Copyable {
     }
 
     private mutating func perform(
-        _ actions: [ClientMachine.Action], _ front: inout PeerSocket, _ feed: inout ViewSocket, _ poller: inout Poller,
+        _ actions: [ClientMachine.Action], _ front: inout PeerSocket, _ feed: inout PeerSocket, _ poller: inout Poller,
         _ now: Timestamp
     ) throws {
         try save()
@@ -176,7 +176,7 @@ struct ClientLoop: ~Copyable {
             case .connect: try front.connect(&poller)
             case .disconnect: front.disconnect(&poller)
             case .send(let envelope):
-                try front.send(envelope)
+                try front.send(envelope.parts)
                 CrashPoint.pass(.clientAfterSend, if: envelope.kind == .send)
             case .welcomed(_, let timeline): client.connectedContinuation.yield(.success(timeline))
             case .answered(let outcome):
@@ -212,7 +212,7 @@ struct ClientLoop: ~Copyable {
     }
 
     private mutating func perform(
-        _ actions: [SubscriberMachine.Action], _ front: inout PeerSocket, _ feed: inout ViewSocket, _ poller: inout Poller,
+        _ actions: [SubscriberMachine.Action], _ front: inout PeerSocket, _ feed: inout PeerSocket, _ poller: inout Poller,
         _ now: Timestamp
     ) throws {
         for action in actions {

@@ -13,7 +13,7 @@ struct AgentLoop: ~Copyable {
     private var poller: Poller
     private let pace: Poller.Slot
     private var machine: AgentMachine
-    private var link: CountedSocket
+    private var link: PeerSocket
     private var slotStates: [ClientSeat] = []
     private var subscribers: [SubscriberSeat] = []
     /// Clients first, and then the subscribers.
@@ -41,7 +41,7 @@ struct AgentLoop: ~Copyable {
         poller = Poller()
         pace = poller.add(pacemaker.wakeup)
         machine = AgentMachine(now: clock.now())
-        link = CountedSocket(context, .dealer, options: .load, address: agent.address)
+        link = PeerSocket(context, options: .load, address: agent.address)
     }
 
     mutating func run() throws {

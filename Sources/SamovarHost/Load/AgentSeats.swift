@@ -6,24 +6,20 @@ import ZeroMQ
 /// A client of an agent, with its socket. Stays on the agent's thread.
 final class ClientSeat {
     var client: LoadClient
-    var front: CountedSocket
+    var front: PeerSocket
     /// Views that came for subscribers.
     private(set) var views: [(turn: Int, bytes: [UInt8])] = []
 
     init(_ client: consuming LoadClient, _ context: Context, at endpoint: Endpoint) {
         self.client = client
-        front = CountedSocket(context, .dealer, options: .client, address: endpoint.front)
+        front = PeerSocket(context, options: .client, address: endpoint.front)
     }
 
     /// One round: what has come, what time it is, what is due.
     func work(_ poller: inout Poller, _ now: Timestamp) throws {
         try front.sendWaiting()
         var actions: [ClientMachine.Action] = []
-        try front.receive(poller) { frames in
-            // Noise from what claims to be a store is silence, and silence ends the connection.
-            guard let envelope = try? Envelope(parts: frames) else { return }
-            actions += client.received(envelope, now: now)
-        }
+        try front.receiveEnvelopes(poller) { actions += client.received($0, now: now) }
         if try front.connectionBroke(poller) { actions += client.disconnected(now: now) }
         actions += client.ticked(now: now)
         actions += client.pump(now: now)
@@ -52,25 +48,20 @@ final class ClientSeat {
 /// A subscriber of an agent, with its socket.
 final class SubscriberSeat {
     var machine: SubscriberMachine
-    var feed: CountedSocket
+    var feed: PeerSocket
     var tracker = ViewTracker()
     /// Views that were shown.
     private(set) var views = 0
 
     init(_ context: Context, at endpoint: Endpoint, random: Random) {
         machine = SubscriberMachine(random: random)
-        feed = CountedSocket(
-            context, .subscriber, options: .subscriber, address: endpoint.view, topic: viewTopic(of: .main))
+        feed = PeerSocket(context, views: .main, address: endpoint.view)
     }
 
     /// One round. What it asks for goes through a client's socket.
     func work(_ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp, _ record: (Int64) -> Void) throws {
         var actions: [SubscriberMachine.Action] = []
-        try feed.receive(poller) { frames in
-            // The first frame is the topic.
-            guard let envelope = try? Envelope(parts: Array(frames.dropFirst())) else { return }
-            actions += machine.received(envelope, now: now)
-        }
+        try feed.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
         if try feed.connectionBroke(poller) { actions += machine.disconnected(now: now) }
         actions += machine.ticked(now: now)
         try perform(actions, helper, &poller, now, record)

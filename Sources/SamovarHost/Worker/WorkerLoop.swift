@@ -30,13 +30,11 @@ struct WorkerLoop: ~Copyable {
             if poller.isReadable(wakeup) { coordinator.wakeup.drain() }
             let now = coordinator.now()
             try socket.sendWaiting()
-            if socket.hasMessages(poller) {
-                _ = try socket.receive { envelope in
-                    CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
-                    coordinator.enter { $0.received(envelope, now: now) }
-                }
+            try socket.receiveEnvelopes(poller) { envelope in
+                CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
+                coordinator.enter { $0.received(envelope, now: now) }
             }
-            let isBroken = socket.hasNews(poller) ? try socket.connectionBroke() : false
+            let isBroken = try socket.connectionBroke(poller)
             var hasAnswered = false
             for action in coordinator.look(now: now, isBroken: isBroken) {
                 if case .send(let envelope) = action, envelope.kind == .result { hasAnswered = true }
@@ -54,7 +52,7 @@ struct WorkerLoop: ~Copyable {
         case .disconnect: socket.disconnect(&poller)
         case .send(let envelope):
             CrashPoint.pass(.workerBeforeResult, if: envelope.kind == .result)
-            try socket.send(envelope)
+            try socket.send(envelope.parts)
         case .start(let task, let timeline):
             guard let slot = coordinator.assign(task) else { return logger.error("no slot is free for job \(task.effect)") }
             slots[slot].give(task, in: timeline)
