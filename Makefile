@@ -19,7 +19,7 @@ fuzz: SECONDS = 60
 # that a target does not name in Package.swift an error.
 TEST_FLAGS := --explicit-target-dependency-import-check error
 # The simulator runs optimised, for it has much to do, and with assertions, for it shall find something.
-SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product samovar
+SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product simulator
 SEEDS ?= 200
 MINUTES ?= 10
 FRESH_SEEDS ?= 0
@@ -78,10 +78,10 @@ test: system swift python ## Builds and runs all tests
 
 simulate: system swift ## Simulates whole systems in virtual time, with faults: SEEDS=200 MINUTES=10 FRESH_SEEDS=0
 	swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate -j $(JOBS) >&2
-	samovar=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate --show-bin-path)/samovar
-	"$$samovar" simulate --exhaustive
-	"$$samovar" simulate --seeds "$(SEEDS)" --minutes "$(MINUTES)"
-	if [ "$(FRESH_SEEDS)" -gt 0 ]; then "$$samovar" simulate --fresh "$(FRESH_SEEDS)" --minutes "$(MINUTES)"; fi
+	simulator=$$(swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate --show-bin-path)/simulator
+	"$$simulator" --exhaustive
+	"$$simulator" --seeds "$(SEEDS)" --minutes "$(MINUTES)"
+	if [ "$(FRESH_SEEDS)" -gt 0 ]; then "$$simulator" --fresh "$(FRESH_SEEDS)" --minutes "$(MINUTES)"; fi
 
 # Both work on copies of the sources in .build-mutants, each built once.
 MUTANTS := swift build --package-path Mutants --scratch-path .build-mutants/tool -j $(JOBS)

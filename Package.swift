@@ -47,6 +47,7 @@ let package = Package(
         .library(name: "SQLiteJournal", targets: ["Journal", "SQLiteJournal"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
+        .executable(name: "simulator", targets: ["SimulatorCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
         .executable(name: "dupes", targets: ["DupesExample"]),
         .executable(name: "tally", targets: ["TallyExample"]),
@@ -109,12 +110,14 @@ let package = Package(
             name: "Samovar", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"],
             swiftSettings: settings),
         .executableTarget(
-            name: "SamovarCLI", dependencies: ["SamovarCommands", "SamovarSimulator", argumentParser], swiftSettings: settings),
+            name: "SamovarCLI", dependencies: ["SamovarCommands", "SimulateCommand", argumentParser], swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
         .target(
             name: "SamovarSimulator", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal", deque, heap],
             swiftSettings: settings),
+        .target(name: "SimulateCommand", dependencies: ["SamovarSimulator", argumentParser], swiftSettings: settings),
+        .executableTarget(name: "SimulatorCLI", dependencies: ["SimulateCommand", argumentParser], swiftSettings: settings),
         .target(
             name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal"],
             swiftSettings: settings),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SamovarCommands
+import SimulateCommand
 
 /// The generic tool: watches and uses any running store, and proves the runtime itself.
 @main

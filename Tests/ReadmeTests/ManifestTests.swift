@@ -52,6 +52,12 @@ import Testing
         #expect(Self.reach(of: "SamovarCLI", in: targets).contains("SamovarSimulator"))
     }
 
+    @Test func `The simulator is built without hosts, adapters and their libraries`() throws {
+        let reached = Self.reach(of: "SimulatorCLI", in: try Self.targets())
+        #expect(reached.isSuperset(of: ["SamovarSimulator", "SamovarProtocol"]))
+        #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "Crypto"]))
+    }
+
     @Test func `Each target of the library imports all that it depends on`() throws {
         for (name, target) in try Self.targets() where target.path.hasPrefix("Sources/") {
             var imported: Set<String> = []

@@ -1,10 +1,12 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 import SamovarSimulator
 
-/// Runs the production machines under a virtual clock, with everything going wrong that a seed says.
-struct SimulateCommand: ParsableCommand {
-    static var configuration: CommandConfiguration {
+/// `samovar simulate`: runs the production machines under a virtual clock, with everything going wrong that a seed says.
+///
+/// A module of its own, so that what proves the machines is built without the hosts and their libraries.
+public struct SimulateCommand: ParsableCommand {
+    public static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "simulate",
             abstract: "Proves the runtime: whole systems in virtual time, with faults drawn from a seed.",
@@ -30,7 +32,9 @@ struct SimulateCommand: ParsableCommand {
     /// With fewer seeds, a class of faults may be missing by chance.
     private static let seedsForAllFaults = 100
 
-    func validate() throws {
+    public init() {}
+
+    public func validate() throws {
         guard minutes >= 1, minutes <= 100_000 else { throw ValidationError("--minutes is between 1 and 100,000") }
         guard (seeds ?? 1) >= 1, (fresh ?? 1) >= 1 else { throw ValidationError("--seeds and --fresh are at least 1") }
         guard (1...1_024).contains(threads ?? 1) else { throw ValidationError("--threads is between 1 and 1,024") }
@@ -40,7 +44,7 @@ struct SimulateCommand: ParsableCommand {
         guard !trace || seed != nil else { throw ValidationError("--trace needs --seed") }
     }
 
-    func run() throws {
+    public func run() throws {
         // It writes to nobody but its reader, and ends without a word when that one leaves, as `head` does.
         signal(SIGPIPE, SIG_DFL)
         if exhaustive { return try runExhaustively() }
@@ -103,7 +107,7 @@ struct SimulateCommand: ParsableCommand {
 }
 
 /// One line of data, written at once: a long run in a pipe shows how far it is.
-func say(_ text: String) {
+private func say(_ text: String) {
     do {
         try FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
     } catch {
