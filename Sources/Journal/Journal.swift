@@ -68,7 +68,7 @@ public protocol Journal {
     ///   without it nobody could tell any more what the turns had led to.
     mutating func trim(through turn: Int) throws(JournalError) -> Bool
 
-    /// Does upkeep that would otherwise delay a later append. Call it when the store is idle; without anything to do it
+    /// Does maintenance that would otherwise delay a later append. Call it when the store is idle; without anything to do it
     /// costs nothing.
     mutating func checkpoint() throws(JournalError)
 
@@ -79,7 +79,7 @@ public protocol Journal {
 extension Journal {
     public var durability: Durability { .unknown }
 
-    /// Does nothing: most journals need no upkeep.
+    /// Does nothing: most journals need no maintenance.
     public mutating func checkpoint() throws(JournalError) {}
 
     /// Checks that something can be read from `turn` on. Every journal begins `read` with it.

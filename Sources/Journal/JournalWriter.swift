@@ -2,7 +2,7 @@
 /// which end the store; when it is called, and on which thread, is its host's business. Snapshots are ``JournalMaintenance``'s.
 public struct JournalWriter: ~Copyable {
 
-    public enum News: Sendable {
+    public enum Event: Sendable {
         case committed(through: Int)
         /// The disk is full; the batch is tried again until there is space.
         case full(JournalError)
@@ -25,7 +25,7 @@ public struct JournalWriter: ~Copyable {
 
     /// - Parameter waiting: Whether a full disk may be waited for; if not, it is a failure.
     /// - Returns: False if the same batch is to be tried again after ``pause``.
-    public mutating func append(_ batch: Batch, waiting: Bool, report: (News) -> Void) -> Bool {
+    public mutating func append(_ batch: Batch, waiting: Bool, report: (Event) -> Void) -> Bool {
         guard !hasFailed else { return true }
         do throws(JournalError) {
             try journal.append(batch)
@@ -46,7 +46,7 @@ public struct JournalWriter: ~Copyable {
     }
 
     /// Gives the journal up.
-    public mutating func close(report: (News) -> Void) {
+    public mutating func close(report: (Event) -> Void) {
         guard !hasFailed else { return }
         do throws(JournalError) { try journal.close() } catch { report(.failed(error)) }
     }

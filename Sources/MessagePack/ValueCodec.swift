@@ -142,8 +142,8 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 ///
 /// `@unchecked` as its superclass: what it adds is `Sendable`.
 private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
-    private let encoding = KeptSession<EncodingSession>()
-    private let decoding = KeptSession<DecodingSession>()
+    private let encoding = PooledSession<EncodingSession>()
+    private let decoding = PooledSession<DecodingSession>()
 
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         try encoder.encode(value, into: &writer, encoding)

@@ -37,8 +37,8 @@ import Testing
             effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), token: 0, attempt: 1, queue: queue,
             payload: [])
         let sent = Mutex<[Parent.Message]>([])
-        let context = JobContext(task, in: .zero) { news in
-            guard case .streamed(_, _, let bytes, _) = news else { return }
+        let context = JobContext(task, in: .zero) { event in
+            guard case .streamed(_, _, let bytes, _) = event else { return }
             sent.withLock { $0 += (try? MessagePackDecoder().decode(Parent.Message.self, from: bytes)).map { [$0] } ?? [] }
         }
         let prepared = try await worker.prepare()
@@ -137,7 +137,7 @@ import Testing
 
 /// What a handler sees when the store is slow, and when nobody wants its messages any more.
 @Suite struct JobDeskTests {
-    static func context(_ report: @escaping @Sendable (JobNews) -> Void = { _ in }) -> JobContext {
+    static func context(_ report: @escaping @Sendable (JobEvent) -> Void = { _ in }) -> JobContext {
         let task = JobTask(
             effect: EffectID(turn: 1, ordinal: 0), lease: lease, token: 0, attempt: 2, resume: StreamPlace(index: 5), payload: [])
         return JobContext(task, in: .zero, report: report)

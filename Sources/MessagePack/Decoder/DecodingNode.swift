@@ -4,7 +4,7 @@
 /// look-up compares the key there. Only a look-up that fails makes an index of all keys.
 ///
 /// `unchecked`: each access is one load or one store of one thread, so none can overlap another.
-final class DecodingNode: KeptNode {
+final class DecodingNode: PooledNode {
     enum Content { case unopened, array, map }
 
     let session: DecodingSession
@@ -59,7 +59,7 @@ final class DecodingNode: KeptNode {
     /// The one that the parent has nested before this one.
     private var nestedBefore: DecodingNode?
     /// The keyed containers that it has handed out and takes back.
-    @exclusivity(unchecked) private var containers: KeptContainers<DecodingNode>.Reference?
+    @exclusivity(unchecked) private var containers: ContainerPool<DecodingNode>.Reference?
     /// Whether its value is being decoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
     private var isActive = false
 

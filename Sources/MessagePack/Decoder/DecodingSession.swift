@@ -17,11 +17,11 @@ final class DecodingSession: CodingSession {
 
     /// Where the reader is: nothing but this session's nodes ever reaches it, so no access needs the check at run time.
     let reader: UnsafeMutablePointer<MessagePackReader>
-    @exclusivity(unchecked) private var nodes = KeptNodes<DecodingNode>()
+    @exclusivity(unchecked) private var nodes = NodePool<DecodingNode>()
     private var root: DecodingNode?
     @exclusivity(unchecked) private var forms = TypeTable<Form>()
     @exclusivity(unchecked) var knownKeys = KnownKeys()
-    let containers = KeptContainers<DecodingNode>()
+    let containers = ContainerPool<DecodingNode>()
     /// For who decodes values of one type only.
     private(set) var known: AnyObject?
     private var decodings = 0

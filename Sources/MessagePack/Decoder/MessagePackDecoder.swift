@@ -49,7 +49,7 @@ public struct MessagePackDecoder: Sendable {
 
     /// Does the same with the session of an earlier call, and keeps it for a later one unless it throws.
     func decode<T: Decodable>(
-        _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: KeptSession<DecodingSession>
+        _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: PooledSession<DecodingSession>
     ) throws -> T {
         let session = kept.take() ?? DecodingSession(limits: limits, isLenient: isLenient)
         defer { kept.keep(session) }

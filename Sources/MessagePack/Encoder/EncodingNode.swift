@@ -7,7 +7,7 @@
 ///
 /// During an access to what it holds, no code of a value runs but `write(to:)`, which has the body and nothing else. So none is
 /// checked at run time for overlapping another.
-final class EncodingNode: KeptNode {
+final class EncodingNode: PooledNode {
     enum Shape: Equatable { case nothing, single, array, set, map, dictionary }
 
     struct Child {
@@ -37,7 +37,7 @@ final class EncodingNode: KeptNode {
     @exclusivity(unchecked) private(set) var starts: [Int] = []
     @exclusivity(unchecked) private(set) var children: [Child] = []
     /// The keyed containers that it has handed out and takes back.
-    @exclusivity(unchecked) private var containers: KeptContainers<EncodingNode>.Reference?
+    @exclusivity(unchecked) private var containers: ContainerPool<EncodingNode>.Reference?
     /// Whether its value is being encoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
     private var isActive = false
 

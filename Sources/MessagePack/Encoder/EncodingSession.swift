@@ -13,10 +13,10 @@ final class EncodingSession: CodingSession {
 
     let isCanonical: Bool
     let limits: MessagePackLimits
-    @exclusivity(unchecked) private var nodes = KeptNodes<EncodingNode>()
+    @exclusivity(unchecked) private var nodes = NodePool<EncodingNode>()
     private var root: EncodingNode?
     @exclusivity(unchecked) private var forms = TypeTable<Form>()
-    let containers = KeptContainers<EncodingNode>()
+    let containers = ContainerPool<EncodingNode>()
     var isReusable: Bool { nodes.areReusable }
     /// The order of sorted elements, for as long as they are written.
     @exclusivity(unchecked) var order: [Range<Int>] = []

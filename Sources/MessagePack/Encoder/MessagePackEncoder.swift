@@ -50,7 +50,7 @@ public struct MessagePackEncoder: Sendable {
     }
 
     /// Does the same with the session of an earlier call, and keeps it for a later one.
-    func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter, _ kept: KeptSession<EncodingSession>) throws {
+    func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter, _ kept: PooledSession<EncodingSession>) throws {
         let session = kept.take() ?? EncodingSession(isCanonical: isCanonical, limits: limits)
         defer { kept.keep(session) }
         try session.encode(value, into: &writer)

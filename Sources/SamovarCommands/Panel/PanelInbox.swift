@@ -5,7 +5,7 @@ import Synchronization
 /// What the panel's loop hears from the tasks of the client. Bounded: of views only the newest is kept, and answers are as many as
 /// there are inputs without one.
 final class PanelInbox: Sendable {
-    struct News: Sendable {
+    struct Changes: Sendable {
         var view: StoreClient.View?
         /// Nil if nothing was heard of it.
         var isStale: Bool?
@@ -13,14 +13,14 @@ final class PanelInbox: Sendable {
         var hasEnded = false
     }
 
-    private let news = Mutex(News())
+    private let changes = Mutex(Changes())
 
     func heard(_ event: StoreClient.ViewEvent) {
-        change { news in
+        change { changes in
             switch event {
-            case .view(let view): (news.view, news.isStale) = (view, nil)
-            case .stale: news.isStale = true
-            case .live: news.isStale = false
+            case .view(let view): (changes.view, changes.isStale) = (view, nil)
+            case .stale: changes.isStale = true
+            case .live: changes.isStale = false
             case .resyncing, .idle: break
             }
         }
@@ -34,18 +34,18 @@ final class PanelInbox: Sendable {
         change { $0.hasEnded = true }
     }
 
-    func take() -> News {
-        news.withLock { news in
-            let taken = news
-            news.view = nil
-            news.isStale = nil
-            news.answers = []
+    func take() -> Changes {
+        changes.withLock { changes in
+            let taken = changes
+            changes.view = nil
+            changes.isStale = nil
+            changes.answers = []
             return taken
         }
     }
 
-    private func change(_ body: (inout sending News) -> Void) {
-        news.withLock { body(&$0) }
+    private func change(_ body: (inout sending Changes) -> Void) {
+        changes.withLock { body(&$0) }
         TerminalSignals.wake()
     }
 }

@@ -66,12 +66,12 @@ struct PanelLoop: ~Copyable {
     }
 
     private mutating func hearNews() -> Bool {
-        let news = inbox.take()
+        let changes = inbox.take()
         var actions: [PanelMachine.Action] = []
-        if let view = news.view { actions += machine.shown(Self.panel(of: view), turn: view.turn, now: now) }
-        if let isStale = news.isStale { actions += isStale ? machine.stale() : machine.live() }
-        for (number, answer) in news.answers { actions += machine.answered(number, answer) }
-        return perform(actions) && !news.hasEnded
+        if let view = changes.view { actions += machine.shown(Self.panel(of: view), turn: view.turn, now: now) }
+        if let isStale = changes.isStale { actions += isStale ? machine.stale() : machine.live() }
+        for (number, answer) in changes.answers { actions += machine.answered(number, answer) }
+        return perform(actions) && !changes.hasEnded
     }
 
     private mutating func hearSignals() throws -> Bool {

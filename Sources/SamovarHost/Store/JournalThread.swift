@@ -14,17 +14,17 @@ final class JournalThread: Sendable {
         case end
     }
 
-    enum News: Sendable {
-        case journal(JournalWriter.News)
+    enum Event: Sendable {
+        case journal(JournalWriter.Event)
         case ended
     }
 
     private let queue = Mutex<Deque<Work>>([])
     private let available = DispatchSemaphore(value: 0)
     private let stopping = Atomic<Bool>(false)
-    private let report: @Sendable (News) -> Void
+    private let report: @Sendable (Event) -> Void
 
-    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (News) -> Void) {
+    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (Event) -> Void) {
         self.report = report
         let thread = Thread { [self] in run(JournalWriter(journal)) }
         thread.name = "samovar-journal"
@@ -44,26 +44,26 @@ final class JournalThread: Sendable {
         post(.end)
     }
 
-    private func run(_ clerk: consuming JournalWriter) {
+    private func run(_ writer: consuming JournalWriter) {
         let pause = Double(JournalWriter.pause.components.seconds)
         while true {
             available.wait()
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
             switch work {
             case .append(let batch):
-                while !append(batch, with: &clerk) { Thread.sleep(forTimeInterval: pause) }
+                while !append(batch, with: &writer) { Thread.sleep(forTimeInterval: pause) }
             case .end:
-                clerk.close { report(.journal($0)) }
+                writer.close { report(.journal($0)) }
                 return report(.ended)
             }
         }
     }
 
-    private func append(_ batch: Batch, with clerk: inout JournalWriter) -> Bool {
+    private func append(_ batch: Batch, with writer: inout JournalWriter) -> Bool {
         CrashPoint.pass(.storeBeforeAppend)
-        return clerk.append(batch, waiting: !stopping.load(ordering: .acquiring)) { news in
-            if case .committed = news { CrashPoint.pass(.storeAfterAppend) }
-            report(.journal(news))
+        return writer.append(batch, waiting: !stopping.load(ordering: .acquiring)) { event in
+            if case .committed = event { CrashPoint.pass(.storeAfterAppend) }
+            report(.journal(event))
         }
     }
 }

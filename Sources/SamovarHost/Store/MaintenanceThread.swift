@@ -19,7 +19,7 @@ final class MaintenanceThread: Sendable {
         case end
     }
 
-    enum News: Sendable {
+    enum Event: Sendable {
         case maintained(JournalMaintenance.Report)
         case copied(through: Int)
         case exported
@@ -42,7 +42,7 @@ final class MaintenanceThread: Sendable {
     private let retain: Int?
     private let machine: @Sendable () -> StoreMachine
     private let mark: MaintenanceMark
-    private let report: @Sendable (News) -> Void
+    private let report: @Sendable (Event) -> Void
 
     /// - Parameters:
     ///   - retain: the newest turns that are kept at least; nil keeps all.
@@ -50,7 +50,7 @@ final class MaintenanceThread: Sendable {
     ///   - machine: makes one that has seen nothing yet.
     init(
         _ opened: OpenedJournal, retain: Int?, mark: MaintenanceMark, machine: @escaping @Sendable () -> StoreMachine,
-        report: @escaping @Sendable (News) -> Void
+        report: @escaping @Sendable (Event) -> Void
     ) {
         self.opened = opened
         self.retain = retain
@@ -58,7 +58,7 @@ final class MaintenanceThread: Sendable {
         self.mark = mark
         self.report = report
         let thread = Thread { [self] in run() }
-        thread.name = "samovar-upkeep"
+        thread.name = "samovar-maintenance"
         // It replays a program, and a decoder follows nested values on the stack.
         thread.stackSize = 16 << 20
         thread.start()
@@ -88,9 +88,9 @@ final class MaintenanceThread: Sendable {
         var journal = opened.journal
         var maintenance = JournalMaintenance(retain: retain, program: program) { [self] in
             isStopping
-        } report: { [report] news in
-            if case .saved = news { CrashPoint.pass(.storeAfterSnapshot) }
-            report(.maintained(news))
+        } report: { [report] event in
+            if case .saved = event { CrashPoint.pass(.storeAfterSnapshot) }
+            report(.maintained(event))
         }
         maintenance.trim(&journal)
         var check: JournalCheck? = JournalCheck(of: journal)

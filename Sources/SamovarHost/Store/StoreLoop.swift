@@ -11,16 +11,16 @@ import ZeroMQ
 ///
 /// It decides nothing: there is no `if` here about peers, turns or effects.
 final class StoreLoop: Sendable {
-    enum News: Sendable {
-        case journal(JournalThread.News)
-        case upkeep(MaintenanceThread.News)
+    enum Event: Sendable {
+        case journal(JournalThread.Event)
+        case maintenance(MaintenanceThread.Event)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
     }
 
     private let configuration: StoreConfiguration
     private let logger: Logger
-    private let mailbox: Mailbox<News>
+    private let mailbox: Mailbox<Event>
 
     init(_ configuration: StoreConfiguration, logger: Logger) throws {
         self.configuration = configuration
@@ -73,7 +73,7 @@ final class StoreLoop: Sendable {
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
         defer { page.close() }
         let pulse = WatchdogPulse()
-        let watch = CallWatchThread(pulse, limit: configuration.settings.slowCall, logger: logger)
+        let watch = WatchdogThread(pulse, limit: configuration.settings.slowCall, logger: logger)
         defer { watch.end() }
         let marker = TrapMarker(page.memory, pulse: pulse)
         for warning in opened.journal.warnings { logger.warning("\(warning)") }
@@ -101,13 +101,13 @@ final class StoreLoop: Sendable {
         var sockets = try Self.bind(context, configuration.endpoint, &poller)
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
-        let retain = machine.upkeepIsOff == nil ? configuration.retain : nil
-        let upkeep = MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
+        let retain = machine.maintenanceIsOff == nil ? configuration.retain : nil
+        let maintenance = MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
         } report: { [mailbox] in
-            mailbox.post(.upkeep($0))
+            mailbox.post(.maintenance($0))
         }
         logger.info(
             "serving",
@@ -117,11 +117,11 @@ final class StoreLoop: Sendable {
             ])
         var descriptors = DescriptorGuard(limit)
         StartMemory.giveBack()
-        let end = Result { try serve(&machine, journal, upkeep, &sockets, &descriptors, &poller, wakeup, clock) }
+        let end = Result { try serve(&machine, journal, maintenance, &sockets, &descriptors, &poller, wakeup, clock) }
         let ended = clock.now()
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
-        let isQuiet = upkeep.end()
+        let isQuiet = maintenance.end()
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
@@ -155,7 +155,7 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ upkeep: MaintenanceThread, _ sockets: inout StoreSockets,
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ sockets: inout StoreSockets,
         _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
     ) throws {
         var mayHaveMore = false
@@ -173,7 +173,7 @@ final class StoreLoop: Sendable {
                 try takeNews(&machine, now)
                 // The journal shall not rest, and what waited for it shall not wait for a whole round.
                 for action in machine.takeActions() {
-                    guard try perform(action, journal, upkeep, &sockets) else { return }
+                    guard try perform(action, journal, maintenance, &sockets) else { return }
                 }
             }
             mayHaveMore = try sockets.receive(poller) { route, frames, isTruncated in
@@ -194,7 +194,7 @@ final class StoreLoop: Sendable {
             }
             machine.flush(now: now)
             for action in machine.takeActions() {
-                guard try perform(action, journal, upkeep, &sockets) else { return }
+                guard try perform(action, journal, maintenance, &sockets) else { return }
             }
             if try sockets.count(&machine.viewTopics) {
                 logger.warning(
@@ -214,8 +214,8 @@ final class StoreLoop: Sendable {
     }
 
     private func takeNews(_ machine: inout StoreMachine, _ now: Timestamp) throws {
-        for news in mailbox.takeAll() {
-            switch news {
+        for event in mailbox.takeAll() {
+            switch event {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
             case .journal(.journal(.committed(let turn))):
@@ -227,13 +227,13 @@ final class StoreLoop: Sendable {
             case .journal(.journal(.freed)): machine.journalIsFull(false, now: now)
             case .journal(.journal(.failed(let error))): throw StoreError(error)
             case .journal(.ended): break
-            case .upkeep(let news): try take(news, &machine)
+            case .maintenance(let event): try take(event, &machine)
             }
         }
     }
 
-    private func take(_ news: MaintenanceThread.News, _ machine: inout StoreMachine) throws {
-        switch news {
+    private func take(_ event: MaintenanceThread.Event, _ machine: inout StoreMachine) throws {
+        switch event {
         case .maintained(.saved(let bytes)): machine.snapshotSaved(bytes: bytes)
         case .maintained(.notSaved(let reason)):
             logger.error("no snapshot: \(reason)")
@@ -258,7 +258,7 @@ final class StoreLoop: Sendable {
 
     /// False at the end.
     private func perform(
-        _ action: StoreAction, _ journal: JournalThread, _ upkeep: MaintenanceThread, _ sockets: inout StoreSockets
+        _ action: StoreAction, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ sockets: inout StoreSockets
     ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
@@ -269,9 +269,9 @@ final class StoreLoop: Sendable {
             CrashPoint.pass(.storeBeforeView, if: envelope.kind == .view)
             try sockets.publish(envelope, of: instance)
         case .append(let first, let last, let bytes): journal.append(Batch(first: first, last: last, bytes: bytes))
-        case .save(let turn, let bytes): upkeep.post(.maintain(.save(Snapshot(turn: turn, bytes: bytes))))
-        case .snapshot(let turn): upkeep.post(.maintain(.snapshot(through: turn)))
-        case .export(let turn, let folder): upkeep.post(.export(through: turn, folder: folder))
+        case .save(let turn, let bytes): maintenance.post(.maintain(.save(Snapshot(turn: turn, bytes: bytes))))
+        case .snapshot(let turn): maintenance.post(.maintain(.snapshot(through: turn)))
+        case .export(let turn, let folder): maintenance.post(.export(through: turn, folder: folder))
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")
@@ -302,12 +302,12 @@ final class StoreLoop: Sendable {
 
     private func waitForEnd(of journal: JournalThread, _ poller: inout Poller) {
         while true {
-            for news in mailbox.takeAll() {
-                switch news {
+            for event in mailbox.takeAll() {
+                switch event {
                 case .journal(.ended): return
-                case .journal(.journal(.failed(let error))), .upkeep(.maintained(.failed(let error))):
+                case .journal(.journal(.failed(let error))), .maintenance(.maintained(.failed(let error))):
                     logger.error("the journal failed at the end: \(error)")
-                case .upkeep(.maintained(.notSaved(let reason))): logger.error("no snapshot: \(reason)")
+                case .maintenance(.maintained(.notSaved(let reason))): logger.error("no snapshot: \(reason)")
                 default: break
                 }
             }

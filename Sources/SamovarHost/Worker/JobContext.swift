@@ -44,9 +44,9 @@ final class JobContext: @unchecked Sendable {
     private let voice = Atomic(Voice.silent)
     /// Nil as long as nothing was said.
     private let speech = Mutex<Speech?>(nil)
-    private let report: @Sendable (JobNews) -> Void
+    private let report: @Sendable (JobEvent) -> Void
 
-    init(_ task: consuming JobTask, in timeline: Timeline, report: @escaping @Sendable (JobNews) -> Void) {
+    init(_ task: consuming JobTask, in timeline: Timeline, report: @escaping @Sendable (JobEvent) -> Void) {
         job = RunningJob(task, in: timeline)
         limit = job.timeout.map { TimeLimit($0) }
         self.report = report
@@ -168,7 +168,7 @@ final class JobContext: @unchecked Sendable {
 }
 
 /// What a job tells its worker before its end.
-enum JobNews: Sendable {
+enum JobEvent: Sendable {
     case streamed(JobContext, index: Int, message: [UInt8], checkpoint: [UInt8]?)
     case progressed(Lease, ProgressCell)
 }

@@ -42,7 +42,7 @@ final class JobRunner: Sendable {
 
     private let number: Int
     private let coordinator: WorkerCoordinator
-    private let report: @Sendable (JobNews) -> Void
+    private let report: @Sendable (JobEvent) -> Void
     private let state = Mutex(State())
     private let interruptions: AsyncStream<Interruption>
     private let interrupt: AsyncStream<Interruption>.Continuation

@@ -188,9 +188,9 @@ final class WorkerCoordinator: Sendable {
     }
 
     /// What the running job of a slot says before its end.
-    func take(_ news: JobNews, from slot: Int) {
+    func take(_ event: JobEvent, from slot: Int) {
         let wakesLoop = state.withLock { state in
-            switch news {
+            switch event {
             case .streamed(let context, let index, let message, let checkpoint):
                 state.slotStates[slot].streaming = context
                 state.machine.streamed(context.job.lease, index: index, message: message, checkpoint: checkpoint)

@@ -12,7 +12,7 @@ extension StoreMachine {
         case .no: return
         case .atOnce: saveSnapshot()
         case .fromJournal:
-            guard upkeepIsOff == nil, maySnapshot() else { return }
+            guard maintenanceIsOff == nil, maySnapshot() else { return }
             snapshots.begins()
             emit(.snapshot(through: head), floor: .turn(head))
         }
@@ -46,7 +46,7 @@ extension StoreMachine {
     public mutating func snapshotSaved(bytes: Int?) {
         snapshots.ended(bytes: bytes)
         // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
-        quarantine.returned(.upkeep)
+        quarantine.returned(.maintenance)
     }
 
     // MARK: Backups

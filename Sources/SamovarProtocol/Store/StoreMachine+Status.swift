@@ -52,7 +52,7 @@ extension StoreMachine {
         let waiting = scheduler.dispatcher.waitingByQueue(in: state.ledger)
         let more: MessagePackValue = [
             "views": .string(views.off.map { "off: \($0)" } ?? "on"),
-            "snapshots": .string((upkeepIsOff ?? quarantine.verdict(on: .state)).map { "off: \($0)" } ?? "on"),
+            "snapshots": .string((maintenanceIsOff ?? quarantine.verdict(on: .state)).map { "off: \($0)" } ?? "on"),
             "suspects": number(quarantine.suspects.list.count),
             "workers": .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { worker($0.key, $0.value, now: now) }),
             "awaitedWorkers": number(scheduler.hold.awaited.count),

@@ -16,7 +16,7 @@ extension StoreMachine {
     }
 
     /// Why the host must not call the program beside the service; nil while it may.
-    public var upkeepIsOff: String? { quarantine.verdict(on: .upkeep) }
+    public var maintenanceIsOff: String? { quarantine.verdict(on: .maintenance) }
 
     /// Writes that an item is given up, and returns why; nil if it may be tried.
     mutating func giveUp(_ call: ProgramCall, _ origin: Origin, root: Int?, now: Timestamp) -> String? {

@@ -22,7 +22,7 @@ public enum ProgramCall: Hashable, Sendable {
     /// `start` or `update` with a turn of the journal.
     case replay(turn: Int)
     /// Replaying, encoding and decoding beside the service, on a thread of its own.
-    case upkeep
+    case maintenance
 
     /// What it was doing, for a sentence with “while it”.
     var activity: String {
@@ -37,7 +37,7 @@ public enum ProgramCall: Hashable, Sendable {
         case .restore: "read a snapshot"
         case .subscriptions: "asked for subscriptions"
         case .replay(let turn): "replayed turn \(turn)"
-        case .upkeep: "made or checked a snapshot beside its service"
+        case .maintenance: "made or checked a snapshot beside its service"
         }
     }
 }
@@ -79,7 +79,7 @@ extension ProgramCall {
         case .restore: (7, 0, 0, 0)
         case .subscriptions: (10, 0, 0, 0)
         case .replay(let turn): (8, UInt64(bitPattern: Int64(turn)), 0, 0)
-        case .upkeep: (11, 0, 0, 0)
+        case .maintenance: (11, 0, 0, 0)
         }
     }
 
@@ -98,7 +98,7 @@ extension ProgramCall {
         case 8: self = .replay(turn: first)
         case 9: self = .firing(EffectID(turn: first, ordinal: second))
         case 10: self = .subscriptions
-        case 11: self = .upkeep
+        case 11: self = .maintenance
         default: return nil
         }
     }

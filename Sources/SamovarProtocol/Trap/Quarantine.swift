@@ -26,7 +26,7 @@ struct Quarantine {
     /// How the process before this one ended, if it was in a call.
     private let death: Suspicion.Death?
     /// The same for the thread that makes snapshots.
-    private let upkeepDeath: Suspicion.Death?
+    private let maintenanceDeath: Suspicion.Death?
     private(set) var suspects: Suspects
     /// The open batch has to be on disk before another item is taken: a suspect stays alone.
     private(set) var isIsolating = false
@@ -38,7 +38,7 @@ struct Quarantine {
         uncountedMarker = .passUnretained(marker)
         let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
         death = suspicion.death
-        upkeepDeath = suspicion.upkeepDeath
+        maintenanceDeath = suspicion.maintenanceDeath
         suspects = Suspects(suspicion, settings: settings)
         marker.write(suspects.list)
     }
@@ -124,7 +124,7 @@ struct Quarantine {
 
     /// An operator who stops the store in order may have mended what views and snapshots need.
     mutating func forgetWhatIsOff() {
-        for call in [ProgramCall.view, .state, .restore, .upkeep] { forget(call) }
+        for call in [ProgramCall.view, .state, .restore, .maintenance] { forget(call) }
     }
 
     private mutating func forget(_ call: ProgramCall) {
@@ -149,7 +149,7 @@ struct Quarantine {
         case .subscriptions:
             guard let evidence = proof(against: call) else { return }
             throw TrapError(turn: head, "the program ended the store when asked for its subscriptions (\(evidence))")
-        case .input, .answer, .failure, .firing, .view, .state, .upkeep: return
+        case .input, .answer, .failure, .firing, .view, .state, .maintenance: return
         }
     }
 
@@ -162,12 +162,12 @@ struct Quarantine {
     /// What the process before this one died of, and what follows from it, for the log.
     func report() -> [Note] {
         var notes: [Note] = []
-        for death in [death, upkeepDeath].compactMap({ $0 }) {
+        for death in [death, maintenanceDeath].compactMap({ $0 }) {
             // The turn of a replay is told of when it is refused.
             if case .replay = death.call { continue }
             notes.append(Note(.warning, "the store ended while it \(death.call.activity) (\(death.evidence.text))"))
         }
-        if let why = verdict(on: .upkeep) {
+        if let why = verdict(on: .maintenance) {
             notes.append(Note(.error, "no snapshot is made beside the service any more, and nothing is trimmed: \(why)"))
         }
         return notes

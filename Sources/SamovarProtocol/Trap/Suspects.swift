@@ -33,14 +33,14 @@ public struct Suspicion: Equatable, Sendable {
 
     public var death: Death?
     /// The same for the thread beside the service.
-    public var upkeepDeath: Death?
+    public var maintenanceDeath: Death?
     public var suspects: [Suspect]
 
-    public init(death: Death? = nil, upkeepDeath: Death? = nil, suspects: [Suspect] = []) {
+    public init(death: Death? = nil, maintenanceDeath: Death? = nil, suspects: [Suspect] = []) {
         // One of the two threads has proof against it: the other one's call was only cut off.
-        let isCutOff = upkeepDeath?.evidence.isProof == true && death?.evidence.isProof == false
+        let isCutOff = maintenanceDeath?.evidence.isProof == true && death?.evidence.isProof == false
         self.death = isCutOff ? nil : death
-        self.upkeepDeath = death?.evidence.isProof == true ? nil : upkeepDeath
+        self.maintenanceDeath = death?.evidence.isProof == true ? nil : maintenanceDeath
         self.suspects = suspects
     }
 }
@@ -69,7 +69,7 @@ struct Suspects: Equatable {
         limits = Limits(
             deaths: settings.trapDeaths, kills: settings.trapKills, count: min(settings.trapSuspects, TrapMarker.capacity))
         if let death = suspicion.death { add(death) }
-        if let death = suspicion.upkeepDeath { add(death) }
+        if let death = suspicion.maintenanceDeath { add(death) }
     }
 
     var isEmpty: Bool { list.isEmpty }

@@ -141,11 +141,11 @@ public final class TrapMarker {
     func take(timeline: Timeline, build: UInt64) -> Suspicion {
         if let taken { return taken }
         var suspicion = Suspicion()
-        let upkeep = MaintenanceMark(memory).take()
+        let maintenance = MaintenanceMark(memory).take()
         if words[Self.magic] == Self.format, words[Self.build] == build {
             let isSame = words[Self.timeline] == timeline.high && words[Self.timeline + 1] == timeline.low
-            let beside = isSame ? upkeep.map { Suspicion.Death(.upkeep, wasAlone: true, evidence: $0) } : nil
-            suspicion = Suspicion(death: readDeath(), upkeepDeath: beside, suspects: isSame ? readSuspects() : [])
+            let beside = isSame ? maintenance.map { Suspicion.Death(.maintenance, wasAlone: true, evidence: $0) } : nil
+            suspicion = Suspicion(death: readDeath(), maintenanceDeath: beside, suspects: isSame ? readSuspects() : [])
             // A timeline that failed to begin has no name yet.
             if !isSame, suspicion.death?.call == .start { suspicion.suspects = readSuspects().filter { $0.call == .start } }
             if !isSame, suspicion.death?.call != .start { suspicion.death = nil }

@@ -8,7 +8,7 @@ public import SamovarCore
 /// taken up again after the restart.
 public struct Watchdog: Sendable {
     /// What is to be told.
-    public enum News: Equatable, Sendable, CustomStringConvertible {
+    public enum Event: Equatable, Sendable, CustomStringConvertible {
         /// It has lasted this long at least, and is still under way.
         case lasts(WatchdogPulse.Call, Duration)
         /// One of which that was told has returned.
@@ -48,7 +48,7 @@ public struct Watchdog: Sendable {
     public var interval: Duration { min(max(limit / 4, .milliseconds(10)), .seconds(1)) }
 
     /// The call that is under way now, or none.
-    public mutating func look(_ call: WatchdogPulse.Call?, now: Timestamp) -> News? {
+    public mutating func look(_ call: WatchdogPulse.Call?, now: Timestamp) -> Event? {
         guard var watched, watched.call.number == call?.number else {
             let former = watched
             watched = call.map { Watched(call: $0, since: now, limit: limit) }

@@ -5,8 +5,8 @@ import SamovarProtocol
 
 /// The store process: the loop of `StoreLoop` around the machine, the journal's thread with its clerk, and that of the maintenance.
 final class StoreProcess: Process {
-    private enum News {
-        case journal(JournalWriter.News)
+    private enum Event {
+        case journal(JournalWriter.Event)
         case maintenance(JournalMaintenance.Report)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
@@ -14,7 +14,7 @@ final class StoreProcess: Process {
 
     private var machine: StoreMachine?
     private var clerk: JournalWriter?
-    private var news: [News] = []
+    private var events: [Event] = []
     private var inboxes: [Deque<(route: Route, parts: [[UInt8]])>] = [[], [], []]
     private var batches: Deque<Batch> = []
     private var isWriting = false
@@ -83,7 +83,7 @@ final class StoreProcess: Process {
         return JournalMaintenance(retain: world.swarm.retain, program: program) { [unowned self] in
             isStopping
         } report: { [unowned self] in
-            news.append(.maintenance($0))
+            events.append(.maintenance($0))
         }
     }
 
@@ -103,7 +103,7 @@ final class StoreProcess: Process {
     override func end() {
         machine = nil
         clerk = nil
-        news.removeAll()
+        events.removeAll()
         for listener in inboxes.indices { inboxes[listener].removeAll() }
         batches.removeAll()
         isWriting = false
@@ -126,12 +126,12 @@ final class StoreProcess: Process {
     }
 
     func drain(within limit: Duration) {
-        news.append(.drain(within: limit))
+        events.append(.drain(within: limit))
         wake(at: world.now)
     }
 
     func workerDied(_ id: WorkerID, _ evidence: String) {
-        news.append(.workerDied(id, evidence))
+        events.append(.workerDied(id, evidence))
         wake(at: world.now)
     }
 
@@ -190,9 +190,9 @@ final class StoreProcess: Process {
     /// False if the disk is full, and the same is to be tried again.
     private func perform(_ batch: Batch, waiting: Bool) throws(Violation) -> Bool {
         let last = world.disk.last
-        var reports: [JournalWriter.News] = []
+        var reports: [JournalWriter.Event] = []
         let isDone = clerk?.append(batch, waiting: waiting) { reports.append($0) } ?? true
-        news += reports.map { .journal($0) }
+        events += reports.map { .journal($0) }
         world.note("disk: append \(batch.first) to \(batch.last)\(isDone ? "" : ", full"), it ends at turn \(world.disk.last)")
         if world.disk.last > last { try world.checker.durable(batch) }
         wake(at: world.now)
@@ -276,8 +276,8 @@ final class StoreProcess: Process {
 
     /// False if the process has ended.
     private func takeNews(_ now: Timestamp) throws(Violation) -> Bool {
-        let taken = news
-        news.removeAll()
+        let taken = events
+        events.removeAll()
         for item in taken {
             guard world.survives(self) else { return false }
             switch item {

@@ -87,8 +87,9 @@ import Testing
     }
 
     @Test func `The thread beside the service is suspected like any call`() {
-        let death = Suspicion.Death(.upkeep, wasAlone: true, evidence: .signal(6))
-        let suspects = Suspects(Suspicion(upkeepDeath: death), settings: Self.settings)
-        #expect(suspects.list.map(\.call) == [.upkeep] && suspects.list[0].deaths == 1 && suspects.list[0].evidence == .signal(6))
+        let death = Suspicion.Death(.maintenance, wasAlone: true, evidence: .signal(6))
+        let suspects = Suspects(Suspicion(maintenanceDeath: death), settings: Self.settings)
+        #expect(suspects.list.map(\.call) == [.maintenance])
+        #expect(suspects.list[0].deaths == 1 && suspects.list[0].evidence == .signal(6))
     }
 }

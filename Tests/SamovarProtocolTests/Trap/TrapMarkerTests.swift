@@ -39,7 +39,7 @@ import Testing
         (.start, [1, 0, 0, 0]), (input, [2, 7, 8, 9]), (.answer(EffectID(turn: 3, ordinal: 4)), [3, 3, 4, 0]),
         (.failure(EffectID(turn: 3, ordinal: 4)), [4, 3, 4, 0]), (.view, [5, 0, 0, 0]), (.state, [6, 0, 0, 0]),
         (.restore, [7, 0, 0, 0]), (.replay(turn: 6), [8, 6, 0, 0]), (.firing(EffectID(turn: 3, ordinal: 4)), [9, 3, 4, 0]),
-        (.subscriptions, [10, 0, 0, 0]), (.upkeep, [11, 0, 0, 0]),
+        (.subscriptions, [10, 0, 0, 0]), (.maintenance, [11, 0, 0, 0]),
     ]
 
     // MARK: The page
@@ -124,8 +124,9 @@ import Testing
             return page
         }
         let same = page().take()
-        #expect(same.death?.call == Self.input && same.upkeepDeath?.call == .upkeep && same.suspects.map(\.call) == [.view])
-        #expect(same.upkeepDeath?.wasAlone == true)
+        #expect(same.death?.call == Self.input && same.maintenanceDeath?.call == .maintenance)
+        #expect(same.suspects.map(\.call) == [.view])
+        #expect(same.maintenanceDeath?.wasAlone == true)
         #expect(page().take(build: 2) == Suspicion())
         #expect(page().take(timeline: Timeline(high: 1, low: 2)) == Suspicion())
         #expect(page().take(timeline: Timeline(high: 2, low: 1)) == Suspicion())
@@ -158,7 +159,7 @@ import Testing
         page.marker.write(suspects)
         #expect(page.take().suspects == Array(suspects.dropLast()))
         page.mark.begin(thread: 5)
-        #expect(page.take().upkeepDeath != nil, "the mark of the other thread has its own words")
+        #expect(page.take().maintenanceDeath != nil, "the mark of the other thread has its own words")
         page.marker.write([])
         #expect(page.take().suspects == [])
         // Numbers that no machine counts up to are bounded, so that they can be added to.
@@ -199,10 +200,10 @@ import Testing
         page.mark.note(signal: 11, thread: 0)
         #expect(page.word(511) == 0)
         page.mark.note(signal: 6, thread: 77)
-        #expect(page.take().upkeepDeath == Suspicion.Death(.upkeep, wasAlone: true, evidence: .signal(6)))
-        #expect(page.take().upkeepDeath == nil)
+        #expect(page.take().maintenanceDeath == Suspicion.Death(.maintenance, wasAlone: true, evidence: .signal(6)))
+        #expect(page.take().maintenanceDeath == nil)
         page.mark.begin(thread: 77)
-        #expect(page.take().upkeepDeath?.evidence == DeathEvidence.none, "the signal was of an earlier call")
+        #expect(page.take().maintenanceDeath?.evidence == DeathEvidence.none, "the signal was of an earlier call")
         page.mark.during(thread: 78) { #expect(page.word(510) == 78) }
         page.mark.note(signal: 6, thread: 78)
         page.mark.note(signal: 6, thread: 0)
@@ -215,13 +216,13 @@ import Testing
             for beside in evidence {
                 let suspicion = Suspicion(
                     death: Suspicion.Death(Self.input, wasAlone: true, evidence: service),
-                    upkeepDeath: Suspicion.Death(.upkeep, wasAlone: true, evidence: beside))
+                    maintenanceDeath: Suspicion.Death(.maintenance, wasAlone: true, evidence: beside))
                 #expect((suspicion.death != nil) == (service.isProof || !beside.isProof))
-                #expect((suspicion.upkeepDeath != nil) == !service.isProof)
+                #expect((suspicion.maintenanceDeath != nil) == !service.isProof)
             }
         }
-        let alone = Suspicion(upkeepDeath: Suspicion.Death(.upkeep, wasAlone: true, evidence: .signal(4)))
-        #expect(alone.upkeepDeath != nil && alone.death == nil)
+        let alone = Suspicion(maintenanceDeath: Suspicion.Death(.maintenance, wasAlone: true, evidence: .signal(4)))
+        #expect(alone.maintenanceDeath != nil && alone.death == nil)
     }
 
     @Test func `Builds are told apart by a hash that stays the same`() {

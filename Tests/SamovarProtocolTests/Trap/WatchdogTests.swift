@@ -43,11 +43,11 @@ struct WatchdogTests {
     @Test func `The sentence names the call, the turn and the time`() {
         let effect = EffectID(turn: 3, ordinal: 1)
         #expect(
-            "\(Watchdog.News.lasts(call(1, .answer(effect)), .milliseconds(10_400)))"
+            "\(Watchdog.Event.lasts(call(1, .answer(effect)), .milliseconds(10_400)))"
                 == "the program has not returned for 10 s since the store took the answer of effect 3/1, after turn 41: until it does, "
                 + "nobody is answered")
         #expect(
-            "\(Watchdog.News.returned(call(1, .view), .seconds(34)))"
+            "\(Watchdog.Event.returned(call(1, .view), .seconds(34)))"
                 == "the program has returned after 34 s, in which the store made a view")
     }
 

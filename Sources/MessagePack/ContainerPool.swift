@@ -41,16 +41,16 @@ func isReference<Container>(_ container: Container) -> Bool {
 ///
 /// The standard library puts each container into a box, and looks up the box's type in the runtime: that, and to make and free it, takes
 /// longer than all that a small value does with it.
-class KeptContainer<Node: AnyObject> {
+class PooledContainer<Node: AnyObject> {
     fileprivate let place: ContainerPlace<Node>
     /// What the container is a reference to, and nothing else: so its count tells whether somebody else has the container.
     private let box: Unmanaged<AnyObject>
     /// The row that holds it.
-    fileprivate let row: UnsafeMutablePointer<KeptContainers<Node>.Row>
+    fileprivate let row: UnsafeMutablePointer<ContainerPool<Node>.Row>
     /// The next one that the same node has handed out, or that nobody has.
-    @exclusivity(unchecked) fileprivate var next: Unmanaged<KeptContainer>?
+    @exclusivity(unchecked) fileprivate var next: Unmanaged<PooledContainer>?
 
-    fileprivate init(_ box: AnyObject, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<KeptContainers<Node>.Row>) {
+    fileprivate init(_ box: AnyObject, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<ContainerPool<Node>.Row>) {
         self.box = Unmanaged.passUnretained(box)
         self.place = place
         self.row = row
@@ -61,10 +61,10 @@ class KeptContainer<Node: AnyObject> {
 }
 
 /// The same with its type, which an object of this class knows: who calls its methods need not ask the runtime for it.
-final class TypedContainer<Node: AnyObject, Container>: KeptContainer<Node> {
+final class TypedContainer<Node: AnyObject, Container>: PooledContainer<Node> {
     private let container: Container
 
-    fileprivate init(_ container: Container, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<KeptContainers<Node>.Row>) {
+    fileprivate init(_ container: Container, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<ContainerPool<Node>.Row>) {
         self.container = container
         super.init(unsafeBitCast(container, to: AnyObject.self), place, row)
     }
@@ -74,12 +74,12 @@ final class TypedContainer<Node: AnyObject, Container>: KeptContainer<Node> {
 }
 
 /// The containers of one session, by the type of their keys. They are held here and nowhere else.
-final class KeptContainers<Node: AnyObject> {
-    typealias Reference = Unmanaged<KeptContainer<Node>>
+final class ContainerPool<Node: AnyObject> {
+    typealias Reference = Unmanaged<PooledContainer<Node>>
 
     struct Row {
         fileprivate var keys: ObjectIdentifier?
-        fileprivate var containers: [KeptContainer<Node>] = []
+        fileprivate var containers: [PooledContainer<Node>] = []
         /// The first one that nobody has.
         fileprivate var free: Reference?
         /// How many are handed out.

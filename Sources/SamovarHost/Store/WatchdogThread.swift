@@ -4,7 +4,7 @@ import SamovarCore
 import SamovarProtocol
 
 /// Looks at the calls of the store's loop into the program, from a thread of its own, and logs those that do not return.
-final class CallWatchThread: Sendable {
+final class WatchdogThread: Sendable {
     private let ending = DispatchSemaphore(value: 0)
 
     /// Runs until `end`.
@@ -14,10 +14,10 @@ final class CallWatchThread: Sendable {
             let clock = HostClock()
             let interval = DispatchTimeInterval.milliseconds(Int(watch.interval.microseconds / 1_000))
             while ending.wait(timeout: .now() + interval) == .timedOut {
-                guard let news = watch.look(pulse.look(), now: clock.now()) else { continue }
-                switch news {
-                case .lasts: logger.error("\(news)")
-                case .returned: logger.notice("\(news)")
+                guard let event = watch.look(pulse.look(), now: clock.now()) else { continue }
+                switch event {
+                case .lasts: logger.error("\(event)")
+                case .returned: logger.notice("\(event)")
                 }
             }
         }

@@ -9,7 +9,7 @@ protocol CodingSession: AnyObject {
 }
 
 /// A place for one session between two calls. Who finds it empty, as a second thread does, makes a session of its own.
-final class KeptSession<Session: CodingSession>: Sendable {
+final class PooledSession<Session: CodingSession>: Sendable {
     private let place = Mutex(Held(session: nil))
 
     /// `@unchecked`: who takes a session out of its place is the only one to have it.

@@ -5,7 +5,7 @@ import Testing
 @testable import SamovarProtocol
 
 /// Deaths of the thread that makes snapshots beside the service: it calls the program, too.
-@Suite struct StoreUpkeepTrapTests {
+@Suite struct StoreMaintenanceTrapTests {
     /// Stores that come and go on one page.
     final class World {
         let page: UnsafeMutableRawPointer
@@ -108,21 +108,21 @@ import Testing
     @Test func `The thread that has raised the signal is blamed, and not the one that was cut off`() throws {
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
-        func suspicion(loop: Int32?, upkeep: Int32?) -> Suspicion {
+        func suspicion(loop: Int32?, maintenance: Int32?) -> Suspicion {
             page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
             _ = TrapMarker(page).take(timeline: home, build: 1)
             TrapMarker(page).begin(.input(session(1), sequence: 1), isAlone: true, after: 0)
             MaintenanceMark(page).begin(thread: 7)
             if let loop { TrapMarker.note(signal: loop, in: page) }
-            if let upkeep { MaintenanceMark(page).note(signal: upkeep, thread: 7) }
+            if let maintenance { MaintenanceMark(page).note(signal: maintenance, thread: 7) }
             return TrapMarker(page).take(timeline: home, build: 1)
         }
         let input = ProgramCall.input(session(1), sequence: 1)
-        let loop = suspicion(loop: 4, upkeep: nil)
-        #expect(loop.death?.call == input && loop.upkeepDeath == nil)
-        let upkeep = suspicion(loop: nil, upkeep: 4)
-        #expect(upkeep.death == nil && upkeep.upkeepDeath?.evidence == .signal(4))
-        let killed = suspicion(loop: nil, upkeep: nil)
-        #expect(killed.death?.evidence == DeathEvidence.none && killed.upkeepDeath?.evidence == DeathEvidence.none)
+        let loop = suspicion(loop: 4, maintenance: nil)
+        #expect(loop.death?.call == input && loop.maintenanceDeath == nil)
+        let maintenance = suspicion(loop: nil, maintenance: 4)
+        #expect(maintenance.death == nil && maintenance.maintenanceDeath?.evidence == .signal(4))
+        let killed = suspicion(loop: nil, maintenance: nil)
+        #expect(killed.death?.evidence == DeathEvidence.none && killed.maintenanceDeath?.evidence == DeathEvidence.none)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// A store, or a command, dies at an exact place while it writes a snapshot, trims its journal or copies it: F06 and F08.
 ///
 /// Each test proves that its fault happened, by the mark that the place leaves and the signal that somebody saw.
-@Suite(.serialized) struct UpkeepCrashTests {
+@Suite(.serialized) struct MaintenanceCrashTests {
     /// What lets the first process that gets to a place die there.
     private static func crash(_ point: CrashPoint, passage: Int = 1, mark: String) -> [String: String] {
         ["SAMOVAR_CRASH_AT": "\(point.rawValue):\(passage)", "SAMOVAR_CRASH_MARK": mark]

@@ -1,5 +1,5 @@
 /// The coder of one value, which can be used for another one after it.
-protocol KeptNode: AnyObject {
+protocol PooledNode: AnyObject {
     /// The node of the value that contains this one; of a finished node the next one that is.
     var above: Self? { get set }
     /// How many bytes it keeps for itself.
@@ -7,7 +7,7 @@ protocol KeptNode: AnyObject {
 }
 
 /// The finished nodes of one session: a list of structs is coded by one node.
-struct KeptNodes<Node: KeptNode> {
+struct NodePool<Node: PooledNode> {
     private var first: Node?
     private var count = 0
     /// Whether no value holds a node, which could use the session while another call does.
