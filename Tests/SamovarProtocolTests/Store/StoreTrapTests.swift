@@ -103,8 +103,8 @@ import Testing
     }
 
     /// A store that was killed while it took a failure, and has met that failure again while an input before it is not on disk.
-    private static func postponed() throws -> TrappedStore {
-        let store = try TrappedStore { $0 == .failure }
+    private static func postponed(traps: @escaping () -> Bool = { true }) throws -> TrappedStore {
+        let store = try TrappedStore { $0 == .failure && traps() }
         store.rig.connectClient()
         store.rig.order(job("a"))
         let task = try #require(store.rig.connectWorker().tasks.first)
@@ -133,6 +133,26 @@ import Testing
         while store.rig.commit() { store.rig.round() }
         let hasWork = store.rig.machine.hasWork
         #expect(!store.hasTrapped && !hasWork && store.rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `A failure that waits to be taken alone takes its effect out of the line that it has got into meanwhile`() throws {
+        var calls = 0
+        let store = try Self.postponed {
+            calls += 1
+            return calls == 1
+        }
+        let rig = store.rig
+        // Another worker says that it has the job, and leaves; the first one gets nothing more.
+        rig.deliver(.drain, from: worker(1))
+        let open = try #require(rig.durable.ledger.open.keys.first { _ in true })
+        let lease = Lease(start: 1, counter: 1)
+        let claim = JobClaim(effect: open, lease: lease, token: JobProof(home, workshopSecret).token(of: open, under: lease))
+        rig.connectWorker(2, claims: [claim])
+        rig.exchange(.goodbye, from: worker(2))
+        let waited = rig.machine.scheduler.dispatcher.waits(open) != nil
+        while rig.commit() { rig.round() }
+        let waits = rig.machine.scheduler.dispatcher.waits(open) != nil
+        #expect(waited && !waits && calls == 2 && rig.durable.ledger.open.isEmpty)
     }
 
     @Test func `What is not suspected shares its batch, whatever else is`() throws {
