@@ -64,19 +64,6 @@ import Testing
         #expect(try strict.decode(Seed.self, from: bytes) == Seed(root: "/", minimumSize: nil))
     }
 
-    @Test func `A type without fields has none, wherever it stands`() throws {
-        struct Empty: Codable, Equatable {}
-        struct Holder: Codable, Equatable { var empty: Empty, some: Empty?, none: Empty? }
-        #expect(try decoder.decode(Empty.self, from: [0x80]) == Empty())
-        let bytes = hex("82a5656d70747980a4736f6d6580")
-        #expect(try decoder.decode(Holder.self, from: bytes) == Holder(empty: Empty(), some: Empty(), none: nil))
-        let error = #expect(throws: DecodingError.self) { try decoder.decode(Empty.self, from: hex("81a16101")) }
-        #expect(error.map { describe(decodingFailure: $0, of: Empty.self) } == #"unknown field "a" in Empty; allowed: none"#)
-        let other = #expect(throws: DecodingError.self) { try decoder.decode(Holder.self, from: hex("81a5656d70747905")) }
-        #expect(other.map { describe(decodingFailure: $0, of: Holder.self) } == #"field "empty": expected a map, found an integer 5"#)
-        #expect(try strict.decode(Empty.self, from: hex("81a16101")) == Empty())
-    }
-
     @Test func `A type that asks for the keys of two types may have the fields of both`() throws {
         struct Both: Decodable {
             enum One: CodingKey { case a }

@@ -57,13 +57,10 @@ extension DecodingNode {
         return names
     }
 
-    /// Refuses a field which is a key of no container that was asked for. A type that asks for nothing, as an empty struct does, is an empty
-    /// map.
+    /// Refuses a field which is a key of no container that was asked for.
     func refuseUnknownFields() throws {
-        let asksForNothing = content == .unopened && end == nil
-        if asksForNothing { try openMap() }
-        guard content == .map, asksForNothing || keyType != nil, !knowsAllKeys else { return }
-        if count == 1, let keyType, hasOnly(keyType) { return }
+        guard content == .map, let keyType, !knowsAllKeys else { return }
+        if count == 1, hasOnly(keyType) { return }
         for key in try keys() {
             if let name = name(at: key), keyTypes.contains(where: { $0.init(stringValue: name) != nil }) { continue }
             let failure = DecodingFailure.unknownField(name(at: key) ?? description(at: key), of: subjectName, allowed: allowed)

@@ -66,11 +66,17 @@ public struct Store<P: Program>: Service {
     /// The seed in the one encoding that two equal seeds share, whatever order of keys they came in.
     private static func canonicalSeed(_ bytes: [UInt8]?) throws(StoreError) -> [UInt8]? {
         guard let bytes else { return nil }
+        let canonical: [UInt8]
         do {
             let seed = try MessagePackDecoder(lenient: true).decode(P.Seed.self, from: bytes)
-            return try MessagePackEncoder(canonical: true).encode(seed)
+            canonical = try MessagePackEncoder(canonical: true).encode(seed)
         } catch {
             throw StoreError(.configuration, "the seed cannot be read: \(describe(decodingFailure: error, of: P.Seed.self))")
         }
+        // A type without fields reads anything.
+        guard P.Seed.self != NoSeed.self || bytes == canonical else {
+            throw StoreError(.configuration, "the program \(P.schema.name) takes no seed")
+        }
+        return canonical
     }
 }
