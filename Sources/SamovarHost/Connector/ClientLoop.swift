@@ -63,12 +63,14 @@ struct ClientLoop: ~Copyable {
             }
             try front.sendWaiting()
             var actions: [ClientMachine.Action] = []
-            try front.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
+            // What the store has said last may have come since the wait, and its end with it.
+            let isBroken = try front.connectionBroke(poller)
+            try front.receiveEnvelopes(poller, evenUnannounced: isBroken) { actions += machine.received($0, now: now) }
             if machine.obstacle != obstacle {
                 obstacle = machine.obstacle
                 client.tell(obstacle: obstacle)
             }
-            if try front.connectionBroke(poller) { actions += machine.disconnected(now: now) }
+            if isBroken { actions += machine.disconnected(now: now) }
             actions += machine.ticked(now: now)
             try save()
             actions += machine.flush(now: now)

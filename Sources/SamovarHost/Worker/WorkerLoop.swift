@@ -30,11 +30,12 @@ struct WorkerLoop: ~Copyable {
             if poller.isReadable(wakeup) { coordinator.wakeup.drain() }
             let now = coordinator.now()
             try socket.sendWaiting()
-            try socket.receiveEnvelopes(poller) { envelope in
+            // What the store has said last may have come since the wait, and its end with it.
+            let isBroken = try socket.connectionBroke(poller)
+            try socket.receiveEnvelopes(poller, evenUnannounced: isBroken) { envelope in
                 CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
                 coordinator.enter { $0.received(envelope, now: now) }
             }
-            let isBroken = try socket.connectionBroke(poller)
             var hasAnswered = false
             for action in coordinator.look(now: now, isBroken: isBroken) {
                 if case .send(let envelope) = action, envelope.kind == .result { hasAnswered = true }
