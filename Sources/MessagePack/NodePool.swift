@@ -18,7 +18,7 @@ struct NodePool<Node: PooledNode> {
 
     mutating func take() -> Node? {
         guard let node = first else { return nil }
-        first = node.above
+        first = node.above.take()
         count -= 1
         return node
     }
@@ -27,7 +27,7 @@ struct NodePool<Node: PooledNode> {
     mutating func giveBack(_ node: inout Node) {
         guard isKnownUniquelyReferenced(&node) else { return forgo() }
         guard node.capacity <= Self.largestCapacity, count < Self.largestCount else { return }
-        node.above = first
+        node.above = first.take()
         first = node
         count += 1
     }
@@ -37,6 +37,6 @@ struct NodePool<Node: PooledNode> {
 
     /// Lets go of the nodes, which hold their session.
     mutating func end() {
-        while take() != nil {}
+        while let node = first { first = node.above.take() }
     }
 }

@@ -28,12 +28,9 @@ final class PooledSession<Session: CodingSession>: Sendable {
     }
 
     private func exchange(for session: Session?) -> Session? {
-        let new = Held(session: session)
-        return place.withLock { held in
-            let old = held
-            held = new
-            return old
-        }.session
+        var exchanged = Held(session: session)
+        place.withLock { swap(&$0, &exchanged) }
+        return exchanged.session
     }
 }
 

@@ -50,8 +50,7 @@ final class DecodingSession: CodingSession {
     func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
         reader.pointee = MessagePackReader(bytes, limits: limits, lenient: isLenient)
         let offset = reader.pointee.next
-        let root = root ?? DecodingNode(session: self, offset: offset, subject: type)
-        self.root = root
+        let root = root ?? makeRoot()
         root.begin(at: offset, subject: type)
         let value = try root.decode(type, .same)
         guard reader.pointee.isAtEnd else {
@@ -59,6 +58,12 @@ final class DecodingSession: CodingSession {
             throw MessagePackError(.trailingBytes, "\(count) bytes follow the value", offset: reader.pointee.position)
         }
         return value
+    }
+
+    private func makeRoot() -> DecodingNode {
+        let node = DecodingNode(session: self, offset: 0, subject: Never.self)
+        root = node
+        return node
     }
 
     func form(of type: any Any.Type) -> Form {

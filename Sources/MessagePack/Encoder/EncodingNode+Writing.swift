@@ -47,10 +47,10 @@ extension EncodingNode {
         withElements { bytes, _ in
             var written = 0
             for index in children.indices {
-                let child = children[index]
-                writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written..<child.offset]))
-                child.node.write(to: &writer)
-                written = child.offset
+                let end = children[index].offset
+                writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written..<end]))
+                children[index].node.write(to: &writer)
+                written = end
             }
             writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written...]))
         }

@@ -34,11 +34,16 @@ final class EncodingSession: CodingSession {
 
     /// Appends one encoded value, or nothing if it throws.
     func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
-        let root = root ?? EncodingNode(session: self)
-        self.root = root
+        let root = root ?? makeRoot()
         root.exchangeBody(&writer)
         defer { root.exchangeBody(&writer) }
         try root.appendRoot(value)
+    }
+
+    private func makeRoot() -> EncodingNode {
+        let node = EncodingNode(session: self)
+        root = node
+        return node
     }
 
     func form(of type: any Any.Type) -> Form {
