@@ -61,7 +61,7 @@ struct ChurnRole {
     private func greet(_ address: String, _ role: Hello.Role, _ number: Int, _ context: Context) throws -> Peer {
         var socket = try Socket(context, .dealer, options: .worker)
         try socket.connect(address)
-        let hello = Hello(role: role, schema: Slate.schema, witness: 0, attempt: 1)
+        let hello = Hello(role: role, schema: Slate.schema, witness: 0, epoch: 1)
         guard number % 2 == 0 else { return Peer(socket) }
         var poller = Poller()
         let slot = poller.add(socket)

@@ -115,8 +115,8 @@ import ZeroMQ
         let store = try await ForeignStore()
         let session = randomID()
         let (older, newer) = (try RawPeer(store.front), try RawPeer(store.front))
-        try await older.greet(session: session, attempt: 1)
-        try await newer.greet(session: session, attempt: 2)
+        try await older.greet(session: session, epoch: 1)
+        try await newer.greet(session: session, epoch: 2)
         #expect(try await older.nextError().code == .superseded)
         try await older.send(.ping)
         #expect(try await older.nextError().code == .unknownPeer)
@@ -127,7 +127,7 @@ import ZeroMQ
         let store = try await ForeignStore()
         let id = randomID()
         let older = try await store.worker(id)
-        let newer = try await store.worker(id, attempt: 1)
+        let newer = try await store.worker(id, epoch: 1)
         #expect(try await older.nextError().code == .superseded)
         try await newer.expectNothingBeforePong()
     }
@@ -136,11 +136,11 @@ import ZeroMQ
         let store = try await ForeignStore()
         let session = randomID()
         let (first, late, equal) = (try RawPeer(store.front), try RawPeer(store.front), try RawPeer(store.front))
-        try await first.greet(session: session, attempt: 5)
+        try await first.greet(session: session, epoch: 5)
         try await late.hello(4, role: "client", .binary(session))
         #expect(try await late.nextError().code == .superseded)
         try await first.expectNothingBeforePong()
-        try await equal.greet(session: session, attempt: 5)
+        try await equal.greet(session: session, epoch: 5)
         #expect(try await first.nextError().code == .superseded)
     }
 
@@ -148,7 +148,7 @@ import ZeroMQ
         let store = try await ForeignStore(silence: 6)
         let session = randomID()
         var dead: RawPeer? = try RawPeer(store.front)
-        try await dead?.greet(session: session, attempt: 5)
+        try await dead?.greet(session: session, epoch: 5)
         dead = nil
         let begun = ContinuousClock.now
         while true {
@@ -166,16 +166,16 @@ import ZeroMQ
     @Test func `A HELLO that is repeated begins no count anew`() async throws {
         let store = try await ForeignStore()
         let (id, client) = (randomID(), try await store.client())
-        let worker = try await store.worker(id, attempt: 3, credit: 1)
+        let worker = try await store.worker(id, epoch: 3, credit: 1)
         try await client.submit(.incrementAsync)
         let task = try await worker.task()
-        try await worker.greet(worker: id, attempt: 3, claims: [task.claim], schema: store.program.schema)
+        try await worker.greet(worker: id, epoch: 3, claims: [task.claim], schema: store.program.schema)
         try await worker.send(.ping, 1)
         #expect(try await worker.next(.pong).number == 1, "the task still counts")
         try await worker.answer(task.done(.finished(1)))
         #expect(try await worker.acknowledged() == [task.lease])
         // A higher number begins anew.
-        try await worker.greet(worker: id, attempt: 4, schema: store.program.schema)
+        try await worker.greet(worker: id, epoch: 4, schema: store.program.schema)
         try await worker.send(.ping)
         #expect(try await worker.next(.pong).number == 0)
     }

@@ -121,7 +121,7 @@ import Testing
         try await first.submit(.increment, .increment)
         let outcomes = try await first.outcomes()
         let second = try RawPeer(store.front)
-        #expect(try await second.greet(session: session, attempt: 2)[2] == 3)
+        #expect(try await second.greet(session: session, epoch: 2)[2] == 3)
         try await second.submit(.increment, .increment)
         #expect(try await second.outcomes() == outcomes)
     }

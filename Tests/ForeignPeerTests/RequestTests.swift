@@ -155,7 +155,7 @@ import Testing
         let (first, second) = (try RawPeer(store.front), try RawPeer(store.front))
         try await first.greet(session: session)
         try await first.send(.viewRequest, 2, nil)
-        try await second.greet(session: session, attempt: 2)
+        try await second.greet(session: session, epoch: 2)
         #expect(try await first.nextError().code == .superseded)
         try await second.submit(.increment)
         #expect(try await second.outcomes().count == 1)

@@ -53,7 +53,7 @@ import Testing
         try await client.submit(.incrementAsync)
         let task = try await first.task()
         // Its process begins anew and knows nothing of the job.
-        let late = try await store.worker(id, attempt: 2, credit: 0, timeline: first.timeline)
+        let late = try await store.worker(id, epoch: 2, credit: 0, timeline: first.timeline)
         let second = try await store.worker()
         let again = try await second.task()
         #expect(again.effect == task.effect && again.lease != task.lease)

@@ -46,7 +46,7 @@ import ZeroMQ
         held = 3
         // After HELLO the store hands out nothing before it is given credit, and counts from 1.
         let again = try RawPeer(store.work, options: .worker)
-        try await again.greet(worker: id, attempt: 2, slots: 4, schema: store.program.schema)
+        try await again.greet(worker: id, epoch: 2, slots: 4, schema: store.program.schema)
         try await again.expectNothingBeforePong()
         try await again.send(.credit, 1)
         #expect(try await again.next(.task).number == 1)
@@ -139,14 +139,14 @@ import ZeroMQ
         let id = randomID()
         let first = try await store.worker(id)
         let task = try await first.task()
-        let claiming = try await store.worker(id, attempt: 2, credit: 1, claims: [task.claim], timeline: first.timeline)
+        let claiming = try await store.worker(id, epoch: 2, credit: 1, claims: [task.claim], timeline: first.timeline)
         try await claiming.expectNothingBeforePong(1)
         try await claiming.answer(task.done(.finished(1)), credit: 1)
         #expect(try await claiming.acknowledged() == [task.lease])
         let client = try await store.client()
         try await client.submit(.incrementAsync)
         let lost = try await claiming.task()
-        let forgetful = try await store.worker(id, attempt: 3, credit: 1, timeline: first.timeline)
+        let forgetful = try await store.worker(id, epoch: 3, credit: 1, timeline: first.timeline)
         let again = try await forgetful.task()
         #expect(again.effect == lost.effect && again.lease != lost.lease)
     }
@@ -160,7 +160,7 @@ import ZeroMQ
         try await worker.answer(task.done(.finished(1)))
         _ = try await worker.acknowledged()
         let claims: [Value] = [task.claim, [2, 0, [1, 9], 4]]
-        let again = try await store.worker(id, attempt: 2, claims: claims, timeline: worker.timeline)
+        let again = try await store.worker(id, epoch: 2, claims: claims, timeline: worker.timeline)
         #expect(try await again.next(.cancel).body == [[task.lease]])
         #expect(try await store.counter("droppedFrames") == 1)
     }

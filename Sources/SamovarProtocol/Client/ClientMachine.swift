@@ -96,7 +96,7 @@ public struct ClientMachine: ~Copyable {
         savedConfirmed = backlog.confirmed
         // No process connects a million times; so the store knows the newer process by its greater number.
         connection = Connection(
-            settings.connection, random: random, timeline: outbox.timeline, attempt: outbox.openings << 20)
+            settings.connection, random: random, timeline: outbox.timeline, epoch: outbox.openings << 20)
     }
 
     /// The numbers of the inputs without an outcome, in order.
@@ -399,7 +399,7 @@ extension ClientMachine {
         toldConfirmed = 0
         let role = Hello.Role.client(session: session)
         let hello = Hello(
-            role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, attempt: connection.attempt,
+            role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: connection.epoch,
             isDurable: isDurable)
         send(.hello(hello), now, &actions)
     }

@@ -39,7 +39,7 @@ struct Connection: ~Copyable {
     private(set) var timeline = Timeline.zero
     private(set) var silence: Duration
     /// How often HELLO was said, this time included.
-    private(set) var attempt = 0
+    private(set) var epoch = 0
 
     private let settings: ConnectionSettings
     private var patience: Duration
@@ -51,11 +51,11 @@ struct Connection: ~Copyable {
 
     /// - Parameters:
     ///   - timeline: of an earlier process with the same identity.
-    ///   - attempt: a number beyond all that it may have used.
-    init(_ settings: ConnectionSettings, random: Random, timeline: Timeline = .zero, attempt: Int = 0) {
+    ///   - epoch: a number beyond all that it may have used.
+    init(_ settings: ConnectionSettings, random: Random, timeline: Timeline = .zero, epoch: Int = 0) {
         self.settings = settings
         self.timeline = timeline
-        self.attempt = attempt
+        self.epoch = epoch
         self.random = random
         silence = settings.silence
         patience = settings.greeting
@@ -211,7 +211,7 @@ struct Connection: ~Copyable {
     }
 
     private mutating func greet(_ now: Timestamp) {
-        attempt += 1
+        epoch += 1
         state = .greeting(until: now + patience)
     }
 

@@ -8,16 +8,16 @@ struct Connections {
     }
 
     private var peers: [Route: Peer] = [:]
-    /// The newest connection of each session and worker, by the count in its HELLO.
-    private var attempts: [UniqueID: Int] = [:]
+    /// The newest connection of each session and worker, by the epoch in its HELLO.
+    private var epochs: [UniqueID: Int] = [:]
 
     /// In a fixed order.
     var routes: [Route] { peers.keys.sorted() }
     var clientCount: Int { peers.values.count { if case .client = $0 { true } else { false } } }
     /// Whether nothing is known of anybody.
-    var isEmpty: Bool { peers.isEmpty && attempts.isEmpty }
-    /// Sessions and workers of which a count is known.
-    var known: Set<UniqueID> { Set(attempts.keys) }
+    var isEmpty: Bool { peers.isEmpty && epochs.isEmpty }
+    /// Sessions and workers of which an epoch is known.
+    var known: Set<UniqueID> { Set(epochs.keys) }
 
     subscript(route: Route) -> Peer? { peers[route] }
 
@@ -25,15 +25,15 @@ struct Connections {
     /// must not win.
     ///
     /// - Parameter current: where the peer is now.
-    mutating func isNewest(_ attempt: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
-        if let current, current != route, attempt < attempts[peer, default: 0] { return false }
-        attempts[peer] = attempt
+    mutating func isNewest(_ epoch: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
+        if let current, current != route, epoch < epochs[peer, default: 0] { return false }
+        epochs[peer] = epoch
         return true
     }
 
     /// A HELLO that the network brought twice says nothing. To take it would begin the numbers of tasks anew, and at one end only.
-    func isRepeated(_ attempt: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
-        current == route && attempts[peer] == attempt
+    func isRepeated(_ epoch: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
+        current == route && epochs[peer] == epoch
     }
 
     mutating func connect(_ peer: Peer, at route: Route) {
@@ -43,8 +43,8 @@ struct Connections {
     /// Who was there.
     mutating func disconnect(_ route: Route) -> Peer? { peers.removeValue(forKey: route) }
 
-    /// A session or worker has ended, and its counts begin anew.
+    /// A session or worker has ended, and its epochs begin anew.
     mutating func forget(_ peer: UniqueID) {
-        attempts[peer] = nil
+        epochs[peer] = nil
     }
 }

@@ -20,7 +20,7 @@ extension StoreMachine {
         if clients[session] == nil, clients.count >= settings.sessions {
             return refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
         }
-        guard isNewest(hello.attempt, of: session, at: route, clients[session]?.route) else { return }
+        guard isNewest(hello.epoch, of: session, at: route, clients[session]?.route) else { return }
         if let old = clients[session]?.route, old != route {
             send(.error(PeerError(.superseded, "another connection uses this session")), to: old, floor: .none)
             forget(old)

@@ -69,8 +69,8 @@ extension StoreMachine {
     }
 
     /// Whether a HELLO may be taken; its sender is told if not.
-    mutating func isNewest(_ attempt: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
-        if connections.isNewest(attempt, of: peer, at: route, current: current) { return true }
+    mutating func isNewest(_ epoch: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
+        if connections.isNewest(epoch, of: peer, at: route, current: current) { return true }
         send(.error(PeerError(.superseded, "a newer connection uses this identity")), to: route, floor: .none)
         return false
     }

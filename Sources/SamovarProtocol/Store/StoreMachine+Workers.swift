@@ -14,11 +14,11 @@ extension StoreMachine {
         if commits.isFull { return refuse(route, "the disk of the store is full") }
         guard phase == .serving else { return refuse(route, "the store is about to stop") }
         let current = scheduler.dispatcher.workers[offer.id]?.route
-        if connections.isRepeated(hello.attempt, of: offer.id, at: route, current: current) {
+        if connections.isRepeated(hello.epoch, of: offer.id, at: route, current: current) {
             let welcome = Welcome(schema: state.engine.schema, head: commits.durable, silence: settings.silence)
             return send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(head))
         }
-        guard isNewest(hello.attempt, of: offer.id, at: route, current) else { return }
+        guard isNewest(hello.epoch, of: offer.id, at: route, current) else { return }
         if let old = scheduler.dispatcher.workers[offer.id]?.route, old != route {
             send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: old, floor: .none)
             forget(old)

@@ -111,7 +111,7 @@ public enum Frame: Equatable, Sendable {
         case .viewsRequest(_, let turn): turn
         case .views(let page): page.after
         case .task(_, let number): number
-        case .hello(let hello): hello.attempt
+        case .hello(let hello): hello.epoch
         case .welcome, .error, .goodbye, .drain, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
             .reply:
             0

@@ -21,12 +21,12 @@ public struct Hello: Equatable, Sendable {
     public var takesProofs: Bool
     /// How often this peer has said HELLO, this time included; the header's number. A HELLO that overtook a newer one, on another
     /// socket of the same peer, is known by it.
-    public var attempt: Int
+    public var epoch: Int
     /// Whether a client keeps its inputs over its own death, so that its session is worth keeping for long.
     public var isDurable: Bool
 
     public init(
-        role: Role, schema: Schema?, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, attempt: Int = 1,
+        role: Role, schema: Schema?, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, epoch: Int = 1,
         isDurable: Bool = false
     ) {
         self.isDurable = isDurable
@@ -35,7 +35,7 @@ public struct Hello: Equatable, Sendable {
         self.witness = witness
         self.proof = proof
         self.takesProofs = takesProofs
-        self.attempt = attempt
+        self.epoch = epoch
     }
 }
 
@@ -154,8 +154,8 @@ extension Hello {
         }
     }
 
-    init(attempt: Int, flags: FrameHeader.Flags, from reader: inout MessagePackReader) throws {
-        self.attempt = attempt
+    init(epoch: Int, flags: FrameHeader.Flags, from reader: inout MessagePackReader) throws {
+        self.epoch = epoch
         takesProofs = flags.contains(.takesProofs)
         try reader.readFields(4, of: "HELLO")
         if try reader.readNil() {

@@ -354,7 +354,7 @@ extension WorkerMachine {
         var offer = offer
         offer.running = (held.claims + outbox.claims).sorted { $0.lease < $1.lease }
         let hello = Hello(
-            role: .worker(offer), schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, attempt: connection.attempt)
+            role: .worker(offer), schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: connection.epoch)
         send(.hello(hello), now, &actions)
     }
 

@@ -39,7 +39,7 @@ final class TestBench<P: Program> {
     /// What the store told its peers instead of an answer.
     private(set) var complaint: String?
     private var sequence = 0
-    private var attempts = 0
+    private var epochs = 0
     private var queues: [Queue] = []
     var hasWorkers = true
 
@@ -150,7 +150,7 @@ final class TestBench<P: Program> {
     // MARK: Peers
 
     private func greet() {
-        let hello = Hello(role: .client(session: Self.session), schema: P.schema, attempt: nextAttempt())
+        let hello = Hello(role: .client(session: Self.session), schema: P.schema, epoch: nextEpoch())
         deliver(.hello(hello), from: Self.client)
         if hasWorkers { greetAsWorker() }
         settle()
@@ -160,13 +160,13 @@ final class TestBench<P: Program> {
         let claims = held.values.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
         let offer = WorkerOffer(
             id: Self.workerID, slots: 65_536, queues: queues, running: claims.sorted { $0.effect < $1.effect })
-        deliver(.hello(Hello(role: .worker(offer), schema: P.schema, attempt: nextAttempt())), from: Self.worker)
+        deliver(.hello(Hello(role: .worker(offer), schema: P.schema, epoch: nextEpoch())), from: Self.worker)
         deliver(.credit(.max), from: Self.worker)
     }
 
-    private func nextAttempt() -> Int {
-        attempts += 1
-        return attempts
+    private func nextEpoch() -> Int {
+        epochs += 1
+        return epochs
     }
 
     /// The worker serves each queue that an effect is in.

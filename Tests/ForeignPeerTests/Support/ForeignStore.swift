@@ -61,13 +61,13 @@ final class ForeignStore: Sendable {
 
     /// A worker that is welcomed and gives this credit; without the timeline its claims mean nothing.
     func worker(
-        _ id: [UInt8] = randomID(), attempt: Int64 = 1, credit: Int64 = 1, queues: Value = ["default"], claims: [Value] = [],
+        _ id: [UInt8] = randomID(), epoch: Int64 = 1, credit: Int64 = 1, queues: Value = ["default"], claims: [Value] = [],
         timeline: [UInt8] = RawFrame.noTimeline
     ) async throws -> RawPeer {
         let peer = try RawPeer(work, options: .worker)
         peer.timeline = timeline
         try await peer.greet(
-            worker: id, attempt: attempt, slots: max(1, credit), queues: queues, claims: claims, schema: program.schema)
+            worker: id, epoch: epoch, slots: max(1, credit), queues: queues, claims: claims, schema: program.schema)
         if credit > 0 { try await peer.send(.credit, credit) }
         return peer
     }

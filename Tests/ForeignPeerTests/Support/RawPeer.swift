@@ -94,26 +94,26 @@ final class RawPeer {
 
     /// Says HELLO as a client and waits for WELCOME.
     @discardableResult
-    func greet(session: [UInt8] = randomID(), attempt: Int64 = 1, role: Value = "client", schema: Value = .nil) async throws
+    func greet(session: [UInt8] = randomID(), epoch: Int64 = 1, role: Value = "client", schema: Value = .nil) async throws
         -> Value
     {
-        try await hello(attempt, schema: schema, role: role, .binary(session))
+        try await hello(epoch, schema: schema, role: role, .binary(session))
         return try await welcome()
     }
 
     /// Says HELLO as a worker and waits for WELCOME.
     @discardableResult
     func greet(
-        worker: [UInt8] = randomID(), attempt: Int64 = 1, slots: Int64 = 1, queues: Value = ["default"], claims: [Value] = [],
+        worker: [UInt8] = randomID(), epoch: Int64 = 1, slots: Int64 = 1, queues: Value = ["default"], claims: [Value] = [],
         schema: Value
     ) async throws -> Value {
         try await hello(
-            attempt, schema: schema, role: "worker", [.binary(worker), .int(slots), queues, .array(claims)])
+            epoch, schema: schema, role: "worker", [.binary(worker), .int(slots), queues, .array(claims)])
         return try await welcome()
     }
 
-    func hello(_ attempt: Int64, schema: Value = .nil, witness: Int64 = 0, role: Value, _ who: Value) async throws {
-        try await send(.hello, attempt, [schema, .int(witness), role, who])
+    func hello(_ epoch: Int64, schema: Value = .nil, witness: Int64 = 0, role: Value, _ who: Value) async throws {
+        try await send(.hello, epoch, [schema, .int(witness), role, who])
     }
 
     /// Waits for WELCOME, and lives in its timeline from then on.

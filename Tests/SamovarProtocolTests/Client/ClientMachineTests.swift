@@ -37,11 +37,11 @@ import Testing
     }
 
     private func hello(
-        witness: Int, proof: UInt64? = nil, attempt: Int, of timeline: Timeline = home
+        witness: Int, proof: UInt64? = nil, epoch: Int, of timeline: Timeline = home
     ) -> ClientMachine.Action {
         let hello = Hello(
             role: .client(session: Self.session), schema: counter, witness: witness, proof: proof, takesProofs: true,
-            attempt: attempt)
+            epoch: epoch)
         return .send(Envelope(.hello(hello), timeline: timeline))
     }
 
@@ -71,7 +71,7 @@ import Testing
         var machine = machine()
         let opened = machine.ticked(now: at(0))
         let welcomed = machine.received(welcome(), now: at(0))
-        #expect(opened == [.connect, hello(witness: 0, attempt: 1, of: .zero)])
+        #expect(opened == [.connect, hello(witness: 0, epoch: 1, of: .zero)])
         #expect(welcomed == [.welcomed(head: 9, timeline: home)])
     }
 
@@ -248,7 +248,7 @@ import Testing
         _ = machine.flush(now: at(0))
         _ = try machine.settle(turn: 5, now: at(0))
         let greeted = machine.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(5.5))
-        #expect(greeted == [hello(witness: 9, attempt: 2)])
+        #expect(greeted == [hello(witness: 9, epoch: 2)])
         #expect(machine.deadline == at(6.5), "nothing is to be repeated before")
         #expect(machine.ticked(now: at(6)) == [] && machine.deadline == at(6.5))
         _ = machine.received(welcome(), now: at(6))
@@ -285,19 +285,19 @@ import Testing
         var machine = welcomed()
         _ = try machine.requestView(now: at(0))
         _ = machine.received(Envelope(.view(instance: .main, turn: 30, bytes: [1]), timeline: home), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 30, attempt: 2)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 30, epoch: 2)])
         _ = machine.received(welcome(head: 29), now: at(0))
         let views = ViewPage(after: 3, views: [TurnView(turn: 31, bytes: [0xc0]), TurnView(turn: 33, bytes: [0xc0])])
         _ = machine.received(Envelope(.views(views), timeline: home), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 33, attempt: 3)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 33, epoch: 3)])
         _ = machine.received(welcome(head: 34), now: at(0))
         let outputs = [EmittedOutput(id: EffectID(turn: 35, ordinal: 0), bytes: [0xc0])]
         _ = machine.received(
             Envelope(.outputs(OutputPage(after: EffectID(turn: 1, ordinal: 0), outputs: outputs)), timeline: home), now: at(0))
         _ = machine.received(Envelope(.views(ViewPage(after: 3, views: [])), timeline: home), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 35, attempt: 4)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 35, epoch: 4)])
         _ = machine.received(welcome(head: 36), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 36, attempt: 5)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 36, epoch: 5)])
     }
 
     // MARK: RECEIPT
@@ -346,13 +346,13 @@ import Testing
         _ = machine.received(told, now: at(0))
         _ = machine.received(receipt([2], turn: 13), now: at(0))
         _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 11, code: 6)), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 12, proof: 7, attempt: 2)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 12, proof: 7, epoch: 2)])
     }
 
     @Test func `A pong brings the proof of what a quiet client was told`() {
         var machine = welcomed()
         _ = machine.received(Envelope(.pong(100), timeline: home, proof: TurnProof(turn: 40, code: 9)), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 40, proof: 9, attempt: 2)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 40, proof: 9, epoch: 2)])
     }
 
     /// The answers of requests have no proof.
@@ -374,7 +374,7 @@ import Testing
         let welcome = Welcome(schema: counter, expected: 1, credit: 100, head: 3, silence: .seconds(6))
         _ = machine.received(
             Envelope(.welcome(welcome), timeline: abroad, proof: TurnProof(turn: 3, code: 5)), now: at(0))
-        #expect(reconnect(&machine) == [.connect, hello(witness: 3, proof: 5, attempt: 3, of: abroad)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 3, proof: 5, epoch: 3, of: abroad)])
     }
 
     // MARK: Sending again
@@ -387,7 +387,7 @@ import Testing
         let opened = reconnect(&machine)
         _ = machine.received(welcome(expected: 4), now: at(0))
         let flushed = machine.flush(now: at(0))
-        #expect(opened == [.connect, hello(witness: 12, attempt: 2)])
+        #expect(opened == [.connect, hello(witness: 12, epoch: 2)])
         // 2 was taken, and its outcome lost: the store repeats it.
         #expect(flushed == [sent([2, 4], confirmed: 1)])
     }
@@ -568,7 +568,7 @@ import Testing
         #expect(machine.flush(now: at(0)) == [sent([1], confirmed: 0, of: abroad)])
         _ = machine.received(receipt([1], turn: 3, credit: 1, of: abroad), now: at(0))
         #expect(machine.flush(now: at(0)) == [.send(Envelope(.ping(1), timeline: abroad))])
-        #expect(reconnect(&machine) == [.connect, hello(witness: 3, attempt: 3, of: abroad)])
+        #expect(reconnect(&machine) == [.connect, hello(witness: 3, epoch: 3, of: abroad)])
     }
 
     // MARK: Refusal and end

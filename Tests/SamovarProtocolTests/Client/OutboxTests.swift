@@ -303,7 +303,7 @@ import Testing
         let hellos = [first, greeting].flatMap { $0 }.compactMap { action -> Hello? in
             if case .send(let envelope) = action, case .hello(let hello) = envelope.frame { hello } else { nil }
         }
-        #expect(hellos.count == 2 && hellos[1].attempt > hellos[0].attempt + 1_000)
+        #expect(hellos.count == 2 && hellos[1].epoch > hellos[0].epoch + 1_000)
         #expect(hellos.allSatisfy(\.isDurable) && hellos[0].role == hellos[1].role && hellos[1].witness >= 9)
     }
 

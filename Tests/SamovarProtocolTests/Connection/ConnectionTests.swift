@@ -217,10 +217,10 @@ import Testing
         var connection = welcomed()
         let action = connection.received(error(.unknownPeer, of: abroad), now: at(3))
         let state = connection.state
-        let attempt = connection.attempt
+        let epoch = connection.epoch
         #expect(action == .greet)
         #expect(state == .greeting(until: at(4)))
-        #expect(attempt == 2)
+        #expect(epoch == 2)
     }
 
     @Test func `An unknown peer that greets goes on`() {
@@ -273,7 +273,7 @@ import Testing
             _ = connection.ticked(now: at(now))
             _ = connection.ticked(now: at(now))
         }
-        #expect(connection.state == .greeting(until: at(13)) && connection.attempt == 4)
+        #expect(connection.state == .greeting(until: at(13)) && connection.epoch == 4)
         _ = connection.received(welcome(), now: at(8))
         #expect(connection.disconnected(now: at(8)) == .lost("the connection broke"))
         _ = connection.ticked(now: at(8))
@@ -289,10 +289,10 @@ import Testing
         #expect(connection.received(error(.retryLater), now: at(11)) == .lost(nil))
     }
 
-    @Test func `A peer of an earlier process goes on with its timeline and its attempts`() {
+    @Test func `A peer of an earlier process goes on with its timeline and its epochs`() {
         var connection = Connection(
-            ConnectionSettings(firstPause: .zero, longestPause: .zero), random: Random(seed: 1), timeline: abroad, attempt: 40)
-        #expect(connection.timeline == abroad && connection.ticked(now: at(0)) == .open && connection.attempt == 41)
+            ConnectionSettings(firstPause: .zero, longestPause: .zero), random: Random(seed: 1), timeline: abroad, epoch: 40)
+        #expect(connection.timeline == abroad && connection.ticked(now: at(0)) == .open && connection.epoch == 41)
         let action = connection.received(welcome(), now: at(0))
         #expect(action == .welcomed(Welcome(schema: counter, head: 9, silence: .seconds(6)), left: abroad))
         #expect(connection.timeline == home)

@@ -7,8 +7,8 @@ import Testing
 @Suite struct ConnectionsTests {
     @Test func `The newest connection wins, in whatever order they are read`() {
         var connections = Connections()
-        func isNewest(_ attempt: Int, at route: Route, _ current: Route?) -> Bool {
-            connections.isNewest(attempt, of: session(1), at: route, current: current)
+        func isNewest(_ epoch: Int, at route: Route, _ current: Route?) -> Bool {
+            connections.isNewest(epoch, of: session(1), at: route, current: current)
         }
         #expect(isNewest(2, at: client(2), nil))
         #expect(!isNewest(1, at: client(1), client(2)), "an older socket's HELLO, which was read late")

@@ -20,8 +20,8 @@ import Testing
 
     @Test func `Who comes back after goodbye is told so, and nothing is applied again`() throws {
         let rig = try Self.rig()
-        for (attempt, witness) in [(1, 0), (2, 2), (3, 3)] {
-            #expect(rig.connectClient(1, witness: witness, attempt: attempt) == [Self.closed])
+        for (epoch, witness) in [(1, 0), (2, 2), (3, 3)] {
+            #expect(rig.connectClient(1, witness: witness, epoch: epoch) == [Self.closed])
             rig.exchange(inputs([.add(1)]), from: client(1))
         }
         #expect(try rig.state().total == 1)
@@ -43,7 +43,7 @@ import Testing
         rig.exchange(inputs([.add(1)]), from: client(2))
         rig.commits = false
         rig.exchange(.goodbye, from: client(2))
-        #expect(rig.connectClient(2, attempt: 2).isEmpty)
+        #expect(rig.connectClient(2, epoch: 2).isEmpty)
         rig.commit()
         #expect(rig.take(client(2)) == [Self.closed])
     }

@@ -49,12 +49,12 @@ extension Rig {
     /// A client that is welcomed under this number.
     @discardableResult
     func connectClient(
-        _ number: UInt8 = 1, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, attempt: Int = 1,
+        _ number: UInt8 = 1, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, epoch: Int = 1,
         at route: Route? = nil
     ) -> [Frame] {
         let hello = Hello(
             role: .client(session: session(number)), schema: shop, witness: witness, proof: proof, takesProofs: takesProofs,
-            attempt: attempt)
+            epoch: epoch)
         return exchange(.hello(hello), from: route ?? client(number))
     }
 
@@ -62,11 +62,11 @@ extension Rig {
     @discardableResult
     func connectWorker(
         _ number: UInt8 = 1, slots: Int = 1, queues: [Queue] = [.default], claims: [JobClaim] = [], credit: Int = 1,
-        attempt: Int = 1, at route: Route? = nil, of timeline: Timeline = home
+        epoch: Int = 1, at route: Route? = nil, of timeline: Timeline = home
     ) -> [Frame] {
         let offer = WorkerOffer(id: workerID(number), slots: slots, queues: queues, running: claims)
         let route = route ?? worker(number)
-        deliver(.hello(Hello(role: .worker(offer), schema: shop, attempt: attempt)), from: route, of: timeline)
+        deliver(.hello(Hello(role: .worker(offer), schema: shop, epoch: epoch)), from: route, of: timeline)
         deliver(.credit(credit), from: route)
         round()
         return take(route)

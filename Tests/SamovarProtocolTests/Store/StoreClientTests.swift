@@ -208,19 +208,19 @@ import Testing
         for _ in 0..<12 { rig.tick(.seconds(1)) }
         let text = "this session was silent for too long and has expired; what it has sent may have been applied or not"
         let expired = [Frame.error(PeerError(.sessionExpired, text))]
-        #expect(rig.connectClient(1, witness: 2, attempt: 2) == expired)
+        #expect(rig.connectClient(1, witness: 2, epoch: 2) == expired)
         rig.exchange(inputs([.add(1)]), from: client(1))
         #expect(try rig.state().total == 1)
         // After a restart, by the journal and by a snapshot.
-        #expect(try rig.restarted().connectClient(1, witness: 2, attempt: 2) == expired)
+        #expect(try rig.restarted().connectClient(1, witness: 2, epoch: 2) == expired)
         let bytes = try rig.machine.state.snapshot()
         let later = try Rig(journal: rig.committedBatches, snapshot: bytes, now: rig.now)
-        #expect(later.connectClient(1, witness: 2, attempt: 2) == expired)
+        #expect(later.connectClient(1, witness: 2, epoch: 2) == expired)
     }
 
     @Test func `A session that was never acknowledged anything is welcomed at 1`() throws {
         let rig = try Self.rig()
-        #expect(rig.connectClient(7, witness: 1, attempt: 5).count == 1)
+        #expect(rig.connectClient(7, witness: 1, epoch: 5).count == 1)
         #expect(rig.exchange(inputs([.add(1)]), from: client(7)).outcomes.map(\.sequence) == [1])
     }
 
@@ -258,7 +258,7 @@ import Testing
     @Test func `The newer of two processes with one session wins, and the other is told`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
-        rig.connectClient(1, attempt: 2, at: client(9))
+        rig.connectClient(1, epoch: 2, at: client(9))
         let text = "another connection uses this session"
         #expect(rig.take(client(1)) == [.error(PeerError(.superseded, text))])
         #expect(rig.exchange(inputs([.add(5)], from: 2), from: client(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
@@ -268,7 +268,7 @@ import Testing
     @Test func `Another input under a known number is no repetition, and its sender is told`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
-        rig.connectClient(1, attempt: 2, at: client(9))
+        rig.connectClient(1, epoch: 2, at: client(9))
         let misuse = Frame.error(PeerError(.misuse, "input 2 of this session was another one: do two processes use it?"))
         #expect(rig.exchange(inputs([.add(1), .add(50)]), from: client(9)).contains(misuse))
         #expect(rig.exchange(inputs([.add(1), .add(2)]), from: client(9)).outcomes.map(\.sequence) == [1, 2])
@@ -279,9 +279,9 @@ import Testing
         let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.machine.journalIsFull(true, now: rig.now)
-        for attempt in 2...20 {
+        for epoch in 2...20 {
             rig.tick(.seconds(1))
-            #expect(rig.connectClient(attempt: attempt) == [Self.retryLater("the disk of the store is full")])
+            #expect(rig.connectClient(epoch: epoch) == [Self.retryLater("the disk of the store is full")])
         }
         rig.machine.journalIsFull(false, now: rig.now)
         rig.tick(.seconds(1))

@@ -186,7 +186,7 @@ import Testing
         rig.round()
         #expect(try rig.state().total == 13)
         #expect(
-            rig.connectClient(2, attempt: 2).contains {
+            rig.connectClient(2, epoch: 2).contains {
                 if case .welcome(let welcome) = $0 { welcome.expected == 2 } else { false }
             })
     }
@@ -238,7 +238,7 @@ import Testing
         #expect(rig.takeTasks(worker(1)) == [])
         for _ in 0..<4 { rig.tick(.seconds(1)) }
         #expect(Self.warnings(rig) == ["1 effect waits in queue default, and no worker serves it"])
-        rig.connectWorker(1, attempt: 2)
+        rig.connectWorker(1, epoch: 2)
         #expect(rig.machine.scheduler.dispatcher.isServed(.default), "with a new HELLO it stays")
     }
 

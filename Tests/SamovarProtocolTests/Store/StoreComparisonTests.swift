@@ -16,7 +16,7 @@ import Testing
             rig.connectClient(number)
             rig.exchange(inputs([.add(1), .forbidden]), from: client(number))
         }
-        rig.exchange(.hello(Hello(role: .client(session: session(1)), schema: shop, attempt: 2, isDurable: true)), from: client(1))
+        rig.exchange(.hello(Hello(role: .client(session: session(1)), schema: shop, epoch: 2, isDurable: true)), from: client(1))
         rig.exchange(.goodbye, from: client(2))
         rig.connectWorker(slots: 9, credit: 9)
         let watches = [

@@ -16,7 +16,7 @@ import Testing
         rig.round()
         #expect(rig.take(client(1)).map(\.kind) == [.welcome])
         #expect(try rig.state().total == 1)
-        #expect(rig.connectClient(1, attempt: 2, at: client(3)).map(\.kind) == [.welcome])
+        #expect(rig.connectClient(1, epoch: 2, at: client(3)).map(\.kind) == [.welcome])
         #expect(rig.exchange(inputs([.add(1)]), from: client(3)).outcomes == [applied(1, 2)])
     }
 
@@ -24,7 +24,7 @@ import Testing
         let rig = try StoreClientTests.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.deliver(inputs([.add(1)]), from: client(1))
-        #expect(rig.connectClient(1, attempt: 2, at: client(3)).map(\.kind) == [.welcome])
+        #expect(rig.connectClient(1, epoch: 2, at: client(3)).map(\.kind) == [.welcome])
         #expect(rig.take(client(1)).map(\.kind) == [.error])
         #expect(rig.exchange(inputs([.add(1)]), from: client(3)).outcomes == [applied(1, 2)])
     }
@@ -32,7 +32,7 @@ import Testing
     @Test func `A HELLO on the same connection is no newer connection, and what waits goes on waiting`() throws {
         let rig = try StoreClientTests.rig()
         #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 2), from: client(1)) == [])
-        #expect(rig.connectClient(attempt: 2).map(\.kind) == [.welcome])
+        #expect(rig.connectClient(epoch: 2).map(\.kind) == [.welcome])
         #expect(rig.exchange(inputs([.add(1)]), from: client(1)).contains { $0.kind == .view })
     }
 
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `A connection that a newer one of its worker has replaced is nobody's`() throws {
         let (rig, claim, task) = try StoreRecoveryTests.running()
-        rig.connectWorker(claims: [claim], attempt: 2, at: worker(2))
+        rig.connectWorker(claims: [claim], epoch: 2, at: worker(2))
         _ = rig.take(worker(1))
         let unknown = Frame.error(PeerError(.unknownPeer, "say HELLO first"))
         #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [unknown])
@@ -129,12 +129,12 @@ import Testing
 
     @Test func `A worker that says HELLO anew on its connection is told nothing but its WELCOME`() throws {
         let rig = try StoreWorkerTests.rig()
-        #expect(rig.connectWorker(attempt: 2).map(\.kind) == [.welcome])
+        #expect(rig.connectWorker(epoch: 2).map(\.kind) == [.welcome])
     }
 
     @Test func `A job that is claimed on a new connection goes on, and its answer counts`() throws {
         let (rig, claim, task) = try StoreRecoveryTests.running()
-        let frames = rig.connectWorker(claims: [claim], attempt: 2, at: worker(2))
+        let frames = rig.connectWorker(claims: [claim], epoch: 2, at: worker(2))
         #expect(frames.map(\.kind) == [.welcome])
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(2))
         #expect(try rig.state().done == ["a"])
@@ -148,7 +148,7 @@ import Testing
         let head = later.machine.head
         later.connectWorker()
         #expect(later.durable.missing.isEmpty && later.machine.head == head + 1)
-        later.connectWorker(attempt: 2, at: worker(2))
+        later.connectWorker(epoch: 2, at: worker(2))
         #expect(later.machine.head == head + 1)
     }
 
@@ -197,9 +197,9 @@ import Testing
     @Test func `What a worker claims counts towards its limit for a queue`() throws {
         let rig = try Rig()
         rig.connectClient()
-        func hello(_ attempt: Int, _ claims: [JobClaim] = []) -> [Frame] {
+        func hello(_ epoch: Int, _ claims: [JobClaim] = []) -> [Frame] {
             let offer = WorkerOffer(id: workerID(1), slots: 4, queues: ["http"], limits: ["http": 1], running: claims)
-            rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, attempt: attempt)), from: worker(1))
+            rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, epoch: epoch)), from: worker(1))
             return rig.exchange(.credit(4), from: worker(1))
         }
         _ = hello(1)
@@ -222,11 +222,11 @@ import Testing
         return (rig, rig.takeTasks(worker(1)))
     }
 
-    private static func hello(_ rig: Rig, _ attempt: Int, limit: Int? = 2, _ claims: [JobTask] = []) -> [JobTask] {
+    private static func hello(_ rig: Rig, _ epoch: Int, limit: Int? = 2, _ claims: [JobTask] = []) -> [JobTask] {
         let claims = claims.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
         let limits: [Queue: Int] = limit.map { ["http": $0] } ?? [:]
         let offer = WorkerOffer(id: workerID(1), slots: 9, queues: ["http"], limits: limits, running: claims)
-        rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, attempt: attempt)), from: worker(1))
+        rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, epoch: epoch)), from: worker(1))
         return rig.exchange(.credit(9), from: worker(1)).tasks
     }
 

@@ -95,7 +95,7 @@ import Testing
         rig.order(job("a", attempts: 3))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.deliver(.result([task.failed()], credit: 1), from: worker(1))
-        #expect(rig.connectWorker(credit: 5, attempt: 2, at: worker(2)).tasks == [])
+        #expect(rig.connectWorker(credit: 5, epoch: 2, at: worker(2)).tasks == [])
         #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
     }
 
@@ -177,7 +177,7 @@ import Testing
         let rig = try Self.rig()
         for _ in 1...5 { rig.tick(.seconds(1)) }
         let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
-        rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, attempt: 2)), from: worker(2))
+        rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, epoch: 2)), from: worker(2))
         for _ in 1...6 { rig.tick(.seconds(1)) }
         #expect(rig.durable.joined == [workerID(1)])
         rig.tick(.seconds(1))
@@ -329,7 +329,7 @@ import Testing
         let killer = try #require(rig.connectWorker(3, slots: 4, credit: 4).tasks.first)
         let claim = JobClaim(effect: killer.effect, lease: killer.lease, token: killer.token)
         rig.order(job("a"), sequence: 2)
-        #expect(rig.connectWorker(3, slots: 4, claims: [claim], credit: 4, attempt: 2, at: worker(4)).tasks == [])
+        #expect(rig.connectWorker(3, slots: 4, claims: [claim], credit: 4, epoch: 2, at: worker(4)).tasks == [])
         let later = try rig.restarted()
         #expect(later.connectWorker(3, slots: 4, claims: [claim], credit: 4).tasks == [])
     }

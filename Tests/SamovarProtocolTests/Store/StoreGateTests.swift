@@ -57,7 +57,7 @@ import Testing
         rig.commits = true
         rig.round()
         #expect(rig.take(client(1)).outcomes.map(\.sequence) == [2, 3])
-        rig.connectClient(attempt: 2)
+        rig.connectClient(epoch: 2)
         let again = rig.exchange(inputs([.add(4), .add(100)], from: 3), from: client(1)).outcomes
         #expect(again.map(\.sequence) == [3, 4])
         #expect(try rig.state().total == 105)
@@ -129,7 +129,7 @@ import Testing
         let rig = try Self.rig { $0.connectWorker() }
         rig.order(job("a"))
         rig.machine.workerDied(workerID(1), "silent", now: rig.now)
-        rig.connectWorker(attempt: 2)
+        rig.connectWorker(epoch: 2)
         while rig.commit() { rig.round() }
         let frames = rig.take(worker(1))
         #expect(frames.map(\.kind) == [.task, .welcome, .task])

@@ -30,7 +30,7 @@ import Testing
             rig.connectClient(2)
             rig.deliver(inputs([.add(1), .add(1)]), from: client(1))
             if isGoodbye { rig.deliver(.goodbye, from: client(1)) }
-            rig.deliver(.hello(Hello(role: .client(session: session(1)), schema: shop, attempt: 2)), from: client(3))
+            rig.deliver(.hello(Hello(role: .client(session: session(1)), schema: shop, epoch: 2)), from: client(3))
             #expect(
                 rig.machine.clients.inbox.count == 0 && rig.machine.clients.inbox.bytes == 0
                     && rig.machine.clients.inbox.first == nil)
@@ -80,7 +80,7 @@ import Testing
         let rig = try Self.rig { $0.sessions = 2 }
         #expect(rig.connectClient(2).map(\.kind) == [.welcome])
         #expect(rig.connectClient(3) == [Self.retryLater("the store keeps 2 sessions and has no room for another")])
-        #expect(rig.connectClient(2, attempt: 2).map(\.kind) == [.welcome])
+        #expect(rig.connectClient(2, epoch: 2).map(\.kind) == [.welcome])
     }
 
     @Test func `The session that was silent for longest makes room, and only when it is beyond the silence`() throws {

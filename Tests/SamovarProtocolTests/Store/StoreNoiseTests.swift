@@ -86,11 +86,11 @@ import Testing
         let submission = Submission(sequence: number, input: packed(Shop.Input.add(1)))
         let verb = ["status", "inspect", "effects", "requeue", "drop", "nonsense"].randomElement(using: &random) ?? ""
         let frames: [Frame] = [
-            .hello(Hello(role: .client(session: session(1)), schema: shop, witness: number, attempt: number)),
+            .hello(Hello(role: .client(session: session(1)), schema: shop, witness: number, epoch: number)),
             .hello(
                 Hello(
                     role: .worker(WorkerOffer(id: workerID(2), slots: 65_536, queues: ["", "default"])), schema: shop,
-                    attempt: number)),
+                    epoch: number)),
             .ping(number), .pong(number), .goodbye, .drain, .send([submission, submission], confirmed: number),
             .settle(turn: number), .viewRequest(instance: .main, atLeast: number), .credit(number),
             .result([result, genuine], credit: number), .acknowledge([]),

@@ -203,7 +203,7 @@ import Testing
         #expect(rig.machine.log.tap == nil)
         rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
         #expect(rig.machine.log.tap != nil)
-        rig.connectClient(attempt: 2, at: client(7))
+        rig.connectClient(epoch: 2, at: client(7))
         rig.exchange(inputs([.add(1)]), from: client(7))
         rig.tick(.seconds(2))
         #expect(try rig.exchange(.viewsRequest(instance: .main, after: 1), from: client(7)).views?.totals == [1])

@@ -31,7 +31,7 @@ import Testing
         mutating func connect() {
             attempts += 1
             sequence = rig.machine.state.sessions.last(of: session(1))
-            rig.connectClient(attempt: attempts)
+            rig.connectClient(epoch: attempts)
             for number: UInt8 in 1...3 { join(number) }
         }
 
@@ -39,7 +39,7 @@ import Testing
             attempts += 1
             let claims = held[number, default: []].map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
             credit[number] = 2
-            collect(number, rig.connectWorker(number, slots: 2, claims: claims, credit: 2, attempt: attempts))
+            collect(number, rig.connectWorker(number, slots: 2, claims: claims, credit: 2, epoch: attempts))
         }
 
         mutating func collect(_ number: UInt8, _ frames: [Frame]) {
@@ -82,7 +82,7 @@ import Testing
             if Int.random(in: 0..<3, using: &random) > 0 { rig.round() }
             for number: UInt8 in 1...3 { collect(number, rig.take(worker(number))) }
             for case .error(let error) in rig.take(client(1)) {
-                if error.code == .unknownPeer { rig.connectClient(attempt: attempts) }
+                if error.code == .unknownPeer { rig.connectClient(epoch: attempts) }
                 sequence = rig.machine.clients[session(1)]?.received ?? 0
             }
         }

@@ -26,7 +26,7 @@ import Testing
         #expect(try later.state().total == 4)
         #expect(later.machine.starts == 2)
         #expect(
-            later.connectClient(attempt: 2).contains(
+            later.connectClient(epoch: 2).contains(
                 .welcome(Welcome(schema: shop, expected: 3, credit: 4_096, head: 5, silence: .seconds(6)))))
         #expect(later.exchange(inputs([.add(100)], from: 3), from: client(1)) == [.receipt([applied(3, 7)], credit: 4_096)])
     }
@@ -361,7 +361,7 @@ import Testing
         rig.exchange(.ping(1), from: client(1))
         rig.exchange(.ping(2), from: worker(1))
         #expect(rig.proven.isEmpty)
-        rig.connectClient(attempt: 2)
+        rig.connectClient(epoch: 2)
         #expect(rig.proven[client(1)] == [.welcome], "each HELLO says it anew")
     }
 
@@ -370,27 +370,27 @@ import Testing
     @Test func `A newer connection supersedes the older`() throws {
         let rig = try Rig()
         let text = "another connection uses this session"
-        rig.connectClient(1, attempt: 1, at: client(1))
-        #expect(rig.connectClient(1, attempt: 2, at: client(2)).count == 1)
+        rig.connectClient(1, epoch: 1, at: client(1))
+        #expect(rig.connectClient(1, epoch: 2, at: client(2)).count == 1)
         #expect(rig.take(client(1)) == [.error(PeerError(.superseded, text))])
 
         // A HELLO that was overtaken must not win.
-        let late = rig.connectClient(1, attempt: 1, at: client(3))
+        let late = rig.connectClient(1, epoch: 1, at: client(3))
         #expect(late == [.error(PeerError(.superseded, "a newer connection uses this identity"))])
         #expect(rig.exchange(inputs([.add(1)]), from: client(2)) == [.receipt([applied(1, 2)], credit: 4_096)])
     }
 
     @Test func `A HELLO that is late is no sign of life of the newer connection, so that it is welcome after the silence`() throws {
         let rig = try Rig()
-        rig.connectClient(1, attempt: 5)
+        rig.connectClient(1, epoch: 5)
         rig.exchange(inputs([.add(1)]), from: client(1))
         let late = Frame.error(PeerError(.superseded, "a newer connection uses this identity"))
         for _ in 0..<6 {
             rig.tick(.seconds(1))
-            #expect(rig.connectClient(1, attempt: 1, at: client(2)) == [late])
+            #expect(rig.connectClient(1, epoch: 1, at: client(2)) == [late])
         }
         rig.tick(.seconds(1))
-        guard case .welcome? = rig.connectClient(1, attempt: 1, at: client(2)).first else {
+        guard case .welcome? = rig.connectClient(1, epoch: 1, at: client(2)).first else {
             Issue.record("whoever died holds the identity for ever")
             return
         }
@@ -398,11 +398,11 @@ import Testing
 
     @Test func `A newer connection of a worker supersedes the older`() throws {
         let rig = try Rig()
-        rig.connectWorker(1, attempt: 1, at: worker(1))
-        rig.connectWorker(1, attempt: 2, at: worker(2))
+        rig.connectWorker(1, epoch: 1, at: worker(1))
+        rig.connectWorker(1, epoch: 2, at: worker(2))
         #expect(rig.take(worker(1)) == [.error(PeerError(.superseded, "another connection uses this worker's identity"))])
         rig.deliver(
-            .hello(Hello(role: .worker(WorkerOffer(id: workerID(1), slots: 1, queues: [])), schema: shop, attempt: 1)),
+            .hello(Hello(role: .worker(WorkerOffer(id: workerID(1), slots: 1, queues: [])), schema: shop, epoch: 1)),
             from: worker(3))
         rig.round()
         #expect(rig.take(worker(3)) == [.error(PeerError(.superseded, "a newer connection uses this identity"))])
@@ -410,7 +410,7 @@ import Testing
 
     @Test func `A job that was lost on the way is handed out again`() throws {
         let (rig, _, task) = try Self.running()
-        let again = rig.connectWorker(1, attempt: 2, at: worker(2)).tasks
+        let again = rig.connectWorker(1, epoch: 2, at: worker(2)).tasks
         #expect(again.map(\.effect) == [task.effect])
         #expect(again.first?.attempt == 1)
     }

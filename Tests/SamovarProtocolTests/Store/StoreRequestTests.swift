@@ -49,7 +49,7 @@ import Testing
         rig.order(job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.settle(turn: 3), from: client(1))
-        rig.connectClient(1, attempt: 2, at: client(2))
+        rig.connectClient(1, epoch: 2, at: client(2))
         _ = rig.take(client(1))
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
         #expect(rig.take(client(1)) == [])

@@ -17,7 +17,7 @@ import Testing
         var held: [UInt8: JobTask] = [:]
         var credit: [UInt8: Int] = [:]
         var workers: [UInt8] = [1, 2]
-        var attempt = 1
+        var epoch = 1
         /// Of the newest connection of each; what is sent to an older one is lost with it.
         var clientRoutes: [UInt8: Route] = [:]
         var workerRoutes: [UInt8: Route] = [:]
@@ -73,7 +73,7 @@ import Testing
         func connect(client number: UInt8) {
             let route = nextRoute(.front)
             clientRoutes[number] = route
-            collect(client: number, rig.connectClient(number, attempt: attempt, at: route))
+            collect(client: number, rig.connectClient(number, epoch: epoch, at: route))
         }
 
         func connect(worker number: UInt8) {
@@ -82,13 +82,13 @@ import Testing
             let claims = held[number].map { [JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token)] } ?? []
             credit[number] = claims.isEmpty ? 1 : 0
             let frames = rig.connectWorker(
-                number, claims: claims, credit: credit[number] ?? 0, attempt: attempt, at: route)
+                number, claims: claims, credit: credit[number] ?? 0, epoch: epoch, at: route)
             collect(worker: number, frames)
         }
 
         private func nextRoute(_ listener: Listener) -> Route {
-            attempt += 1
-            return Route(listener: listener, id: [1, UInt8(truncatingIfNeeded: attempt >> 8), UInt8(truncatingIfNeeded: attempt)])
+            epoch += 1
+            return Route(listener: listener, id: [1, UInt8(truncatingIfNeeded: epoch >> 8), UInt8(truncatingIfNeeded: epoch)])
         }
 
         func step() {

@@ -93,7 +93,7 @@ import Testing
         #expect(store.hasTrapped)
         try store.restart(.kill)
         let rig = store.rig
-        rig.connectWorker(slots: 2, claims: tasks.map { JobClaim($0) }, credit: 2, attempt: 2)
+        rig.connectWorker(slots: 2, claims: tasks.map { JobClaim($0) }, credit: 2, epoch: 2)
         rig.commits = false
         rig.exchange(.result([tasks[0].answered("a"), tasks[1].answered("poison")], credit: 2), from: worker(1))
         rig.round()
@@ -112,8 +112,8 @@ import Testing
         #expect(store.hasTrapped)
         try store.restart(.kill)
         let rig = store.rig
-        rig.connectClient(attempt: 2)
-        rig.connectWorker(claims: [JobClaim(task)], attempt: 2)
+        rig.connectClient(epoch: 2)
+        rig.connectWorker(claims: [JobClaim(task)], epoch: 2)
         rig.commits = false
         rig.exchange(inputs([.add(1)], from: 2), from: client(1))
         rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
@@ -225,14 +225,14 @@ import Testing
         store.rig.order(job("a"))
         let task = try #require(store.rig.connectWorker().tasks.first)
         let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
-        for attempt in 2...6 {
+        for epoch in 2...6 {
             let frames = store.rig.exchange(.result([task.answered("poison")], credit: 2), from: worker(1))
             guard store.hasTrapped else {
                 #expect(frames.contains(.acknowledge([task.lease])))
                 break
             }
             try store.restart()
-            store.rig.connectWorker(claims: [claim], attempt: attempt)
+            store.rig.connectWorker(claims: [claim], epoch: epoch)
         }
         let dead = store.rig.durable.ledger.dead.values.map(\.failure)
         #expect(dead.count == 1 && dead.first?.reason == .unhandled && dead.first?.attempts == 1)
@@ -642,7 +642,7 @@ import Testing
         repeat {
             if store.hasTrapped { try store.restart() }
             sequence += 1
-            store.rig.connectClient(attempt: sequence)
+            store.rig.connectClient(epoch: sequence)
             store.rig.machine.snapshotSaved(bytes: 1)
             store.rig.exchange(inputs([.add(1)], from: sequence), from: client(1))
         } while store.hasTrapped && sequence < 9

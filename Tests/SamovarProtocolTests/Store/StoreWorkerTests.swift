@@ -23,7 +23,7 @@ import Testing
         let rig = try Self.rig()
         #expect(rig.durable.joined == [workerID(1)])
         let head = rig.machine.head
-        rig.connectWorker(attempt: 2, at: worker(2))
+        rig.connectWorker(epoch: 2, at: worker(2))
         #expect(rig.machine.head == head)
     }
 
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `Credit is void after each hello`() throws {
         let rig = try Self.rig(credit: 5)
-        rig.connectWorker(credit: 0, attempt: 2, at: worker(2))
+        rig.connectWorker(credit: 0, epoch: 2, at: worker(2))
         rig.order(job("a"))
         #expect(rig.takeTasks(worker(2)) == [])
         rig.deliver(.credit(1), from: worker(2))
@@ -60,7 +60,7 @@ import Testing
         rig.order(job("a"))
         #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
         let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
-        let frames = rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, attempt: 1)), from: worker(1))
+        let frames = rig.exchange(.hello(Hello(role: .worker(offer), schema: shop, epoch: 1)), from: worker(1))
         #expect(frames.map(\.kind) == [.welcome], "and job a is not handed out again")
         rig.deliver(.ping(5), from: worker(1))
         rig.round()
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `A worker that begins at another connection is welcomed, whatever its number`() throws {
         let rig = try Self.rig()
-        let frames = rig.connectWorker(1, attempt: 1, at: worker(7))
+        let frames = rig.connectWorker(1, epoch: 1, at: worker(7))
         #expect(frames.contains { if case .welcome = $0 { true } else { false } })
         rig.order(job("a"))
         #expect(rig.takeTasks(worker(7)).map(\.name) == ["a"] && rig.takeTasks(worker(1)) == [])
@@ -202,7 +202,7 @@ import Testing
 
         // The acknowledgement was lost, so the worker claims what it has answered, and answers again.
         let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
-        #expect(rig.connectWorker(claims: [claim], attempt: 2, at: worker(2)).contains(.cancel([task.lease])))
+        #expect(rig.connectWorker(claims: [claim], epoch: 2, at: worker(2)).contains(.cancel([task.lease])))
         rig.exchange(.result([task.failed()], credit: 2), from: worker(2))
         #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
 
@@ -221,7 +221,7 @@ import Testing
         let second = try #require(rig.connectWorker(2).tasks.first)
         #expect(second.lease > lost.lease)
 
-        rig.connectWorker(1, credit: 0, attempt: 2)
+        rig.connectWorker(1, credit: 0, epoch: 2)
         for late in [lost.failed(), lost.answered("lost"), lost.answered(), lost.result(.returned)] {
             #expect(rig.exchange(.result([late], credit: 0), from: worker(1)) == [.acknowledge([lost.lease])])
         }
@@ -243,11 +243,11 @@ import Testing
         rig.round()
         #expect(try rig.state().done == ["a"])
 
-        let second = try #require(rig.connectWorker(1, credit: 1, attempt: 2).tasks.first)
+        let second = try #require(rig.connectWorker(1, credit: 1, epoch: 2).tasks.first)
         rig.machine.workerDied(workerID(1), "silent", now: rig.now)
         // Or it says with HELLO that it has the job.
         let claim = JobClaim(effect: second.effect, lease: second.lease, token: second.token)
-        rig.connectWorker(1, claims: [claim], credit: 0, attempt: 3)
+        rig.connectWorker(1, claims: [claim], credit: 0, epoch: 3)
         rig.connectWorker(2)
         rig.exchange(.result([second.answered("b")], credit: 1), from: worker(1))
         #expect(try rig.state().done == ["a", "b"])
@@ -280,7 +280,7 @@ import Testing
         let lost = try #require(rig.takeTasks(worker(1)).first)
         rig.machine.workerDied(workerID(1), "lost", now: rig.now)
         rig.connectWorker(2)
-        rig.connectWorker(1, attempt: 2)
+        rig.connectWorker(1, epoch: 2)
         rig.exchange(.result([lost.result(.done([[0xc1]]))], credit: 0), from: worker(1))
         #expect(rig.durable.ledger.open.count == 1)
     }
@@ -288,7 +288,7 @@ import Testing
     @Test func `A worker that names other queues each time leaves none of them behind`() throws {
         let rig = try Self.rig()
         let before = rig.machine.scheduler.dispatcher.queueCount
-        for round in 0..<20 { rig.connectWorker(2, queues: [Queue("queue \(round)")], attempt: round + 1) }
+        for round in 0..<20 { rig.connectWorker(2, queues: [Queue("queue \(round)")], epoch: round + 1) }
         #expect(rig.machine.scheduler.dispatcher.queueCount == before + 1)
         rig.order(job("a"))
         #expect(rig.takeTasks(worker(1)).count == 1, "a queue that somebody serves is still served")

@@ -28,12 +28,12 @@ struct FrameExample: Sendable, CustomStringConvertible {
             .hello(Hello(role: .client(session: peer), schema: schema, takesProofs: false)), timeline: .zero),
         FrameExample(
             "hello from a client that takes proofs",
-            .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, proof: proof.code, attempt: 2))),
+            .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, proof: proof.code, epoch: 2))),
         FrameExample(
             "hello from a durable client",
             .hello(
                 Hello(
-                    role: .client(session: peer), schema: schema, witness: 42, takesProofs: false, attempt: 3, isDurable: true))),
+                    role: .client(session: peer), schema: schema, witness: 42, takesProofs: false, epoch: 3, isDurable: true))),
         FrameExample(
             "hello from a worker",
             .hello(
@@ -42,7 +42,7 @@ struct FrameExample: Sendable, CustomStringConvertible {
                         WorkerOffer(
                             id: peer, slots: 4, queues: ["default", "http"], limits: ["http": 4],
                             running: [JobClaim(effect: effect, lease: lease, token: token)])),
-                    schema: schema, witness: 42, takesProofs: false, attempt: 2))),
+                    schema: schema, witness: 42, takesProofs: false, epoch: 2))),
         FrameExample(
             "hello from a tool", .hello(Hello(role: .client(session: peer), schema: nil, takesProofs: false)),
             timeline: .zero),

@@ -138,7 +138,7 @@ import Testing
         let hello = Worker.reconnected(&machine)
         _ = machine.received(Worker.welcome(), now: at(0))
         let flushed = machine.flush(now: at(0))
-        #expect(hello == [.connect, Worker.hello([1, 2], witness: 9, attempt: 2)])
+        #expect(hello == [.connect, Worker.hello([1, 2], witness: 9, epoch: 2)])
         // No credit: it takes nothing new.
         #expect(flushed == [Worker.results([Worker.result(2, .returned)], credit: 0)])
     }

@@ -54,13 +54,13 @@ import Testing
     }
 
     static func hello(
-        _ claims: [Int], witness: Int, proof: UInt64? = nil, attempt: Int, of timeline: Timeline = home, slots: Int = 1
+        _ claims: [Int], witness: Int, proof: UInt64? = nil, epoch: Int, of timeline: Timeline = home, slots: Int = 1
     ) -> WorkerMachine.Action {
         let running = claims.map { JobClaim(task($0)) }
         let offer = WorkerOffer(id: id, slots: slots, queues: [.default], running: running)
         return .send(
             Envelope(
-                .hello(Hello(role: .worker(offer), schema: counter, witness: witness, proof: proof, attempt: attempt)),
+                .hello(Hello(role: .worker(offer), schema: counter, witness: witness, proof: proof, epoch: epoch)),
                 timeline: timeline))
     }
 
@@ -71,7 +71,7 @@ import Testing
     @Test func `It connects and says hello`() {
         var machine = Self.machine()
         let actions = machine.ticked(now: at(0))
-        #expect(actions == [.connect, Self.hello([], witness: 0, attempt: 1, of: .zero)])
+        #expect(actions == [.connect, Self.hello([], witness: 0, epoch: 1, of: .zero)])
     }
 
     @Test func `After welcome it gives credit`() {
@@ -145,7 +145,7 @@ import Testing
         let actions = machine.received(Self.tasks(numbers, number: number), now: at(0))
         let opened = machine.ticked(now: at(0))
         #expect(actions == [.disconnect, .note("lost the store: the store overdrew its credit")])
-        #expect(opened == [.connect, Self.hello([], witness: 9, attempt: 2)])
+        #expect(opened == [.connect, Self.hello([], witness: 9, epoch: 2)])
     }
 
     @Test func `A TASK frame that comes twice is taken once`() {
@@ -164,7 +164,7 @@ import Testing
         let actions = machine.received(Self.tasks([2], number: 2), now: at(0))
         let opened = machine.ticked(now: at(0))
         #expect(actions == [.disconnect, .note("lost the store: a TASK was lost")])
-        #expect(opened == [.connect, Self.hello([], witness: 9, attempt: 2)])
+        #expect(opened == [.connect, Self.hello([], witness: 9, epoch: 2)])
     }
 
     @Test func `A worker that misses the last tasks learns it from PONG, and begins anew when they do not come`() {
@@ -245,7 +245,7 @@ import Testing
         let count = machine.unacknowledged
         let hello = Self.reconnected(&machine)
         #expect(count == 0)
-        #expect(hello == [.connect, Self.hello([], witness: 9, attempt: 2)])
+        #expect(hello == [.connect, Self.hello([], witness: 9, epoch: 2)])
     }
 
     @Test func `Answers are forgotten in whatever order they are acknowledged, sent or not`() {
@@ -260,7 +260,7 @@ import Testing
         let hello = Self.reconnected(&machine)
         #expect(count == 1)
         #expect(flushed == [Self.send(.credit(8))])
-        #expect(hello == [.connect, Self.hello([2], witness: 9, attempt: 2, slots: 4)])
+        #expect(hello == [.connect, Self.hello([2], witness: 9, epoch: 2, slots: 4)])
     }
 
     @Test func `An answer is sent again after welcome`() {
@@ -268,7 +268,7 @@ import Testing
         let hello = Self.reconnected(&machine)
         let welcomed = machine.received(Self.welcome(head: 12), now: at(0))
         let flushed = machine.flush(now: at(0))
-        #expect(hello == [.connect, Self.hello([1], witness: 9, attempt: 2)])
+        #expect(hello == [.connect, Self.hello([1], witness: 9, epoch: 2)])
         #expect(welcomed == [])
         #expect(flushed == [Self.results([Self.result(1, .done([]))], credit: 2)])
     }
@@ -358,7 +358,7 @@ import Testing
         #expect(lost == [.disconnect, .note("lost the store: the connection broke")])
         #expect(next == [.start(Self.task(2), in: home)])
         #expect(flushed == [])
-        #expect(opened == [.connect, Self.hello([1, 2], witness: 9, attempt: 2)])
+        #expect(opened == [.connect, Self.hello([1, 2], witness: 9, epoch: 2)])
         #expect(sent == [Self.results([Self.result(1, .done([]))], credit: 1)])
     }
 
@@ -366,14 +366,14 @@ import Testing
         var machine = Self.welcomed()
         _ = machine.received(Self.tasks([30], number: 1), now: at(0))
         let hello = Self.reconnected(&machine)
-        #expect(hello == [.connect, Self.hello([30], witness: 30, attempt: 2)])
+        #expect(hello == [.connect, Self.hello([30], witness: 30, epoch: 2)])
     }
 
     @Test func `Hello shows the newest proof`() {
         var machine = Self.welcomed()
         _ = machine.received(Envelope(.acknowledge([]), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
         _ = machine.received(Self.tasks([30], number: 1), now: at(0))
-        #expect(Self.reconnected(&machine) == [.connect, Self.hello([30], witness: 12, proof: 7, attempt: 2)])
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([30], witness: 12, proof: 7, epoch: 2)])
     }
 
     @Test func `A proof of another timeline is forgotten with it`() {
@@ -382,13 +382,13 @@ import Testing
         _ = Self.reconnected(&machine)
         let welcome = Welcome(schema: counter, head: 3, silence: .seconds(6))
         _ = machine.received(Envelope(.welcome(welcome), timeline: abroad), now: at(0))
-        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 3, attempt: 3, of: abroad)])
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 3, epoch: 3, of: abroad)])
     }
 
     @Test func `An unknown peer says hello on the same socket`() {
         var machine = Self.welcomed()
         let actions = machine.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(0))
-        #expect(actions == [Self.hello([], witness: 9, attempt: 2)])
+        #expect(actions == [Self.hello([], witness: 9, epoch: 2)])
     }
 
     @Test func `Another timeline drops everything`() {
@@ -603,18 +603,18 @@ import Testing
         var machine = Self.welcomed()
         _ = Self.reconnected(&machine)
         _ = machine.received(Self.welcome(head: 3), now: at(0))
-        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 9, attempt: 3)])
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 9, epoch: 3)])
         let welcome = Welcome(schema: counter, head: 12, silence: .seconds(6))
         _ = machine.received(
             Envelope(.welcome(welcome), timeline: home, proof: TurnProof(turn: 12, code: 7)), now: at(0))
-        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 12, proof: 7, attempt: 4)])
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([], witness: 12, proof: 7, epoch: 4)])
     }
 
     @Test func `HELLO lists what it holds by the leases, answered or not`() {
         var machine = Self.welcomed(slots: 2, readAhead: 2)
         _ = machine.received(Self.tasks([4, 2, 3, 1], number: 4), now: at(0))
         _ = machine.finished(Self.lease(4), .done([]), now: at(0))
-        #expect(Self.reconnected(&machine) == [.connect, Self.hello([1, 2, 3, 4], witness: 9, attempt: 2, slots: 2)])
+        #expect(Self.reconnected(&machine) == [.connect, Self.hello([1, 2, 3, 4], witness: 9, epoch: 2, slots: 2)])
     }
 
     @Test func `Of an ended job nothing is kept but its answer`() {

@@ -61,7 +61,7 @@ import Testing
         machine.streamed(Base.lease(1), index: 1, message: [1], checkpoint: nil)
         _ = machine.disconnected(now: at(1))
         let hello = machine.ticked(now: at(2))
-        #expect(hello == [.connect, Base.hello([1], witness: 9, attempt: 2)])
+        #expect(hello == [.connect, Base.hello([1], witness: 9, epoch: 2)])
     }
 
     @Test func `The answer's acknowledgement covers what was streamed before it`() {

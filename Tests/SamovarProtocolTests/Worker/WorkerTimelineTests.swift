@@ -52,7 +52,7 @@ import Testing
         _ = machine.finished(Worker.lease(1), .done([]), now: at(3))
         _ = machine.finished(Worker.lease(1), .done([]), now: at(4))
         let flushed = machine.flush(now: at(4))
-        #expect(greeting == [.connect, Worker.hello([1], witness: 9, attempt: 3, of: abroad, slots: 3)])
+        #expect(greeting == [.connect, Worker.hello([1], witness: 9, epoch: 3, of: abroad, slots: 3)])
         #expect(again == [])
         #expect(flushed == [.send(Envelope(.result([Worker.result(1, .done([]))], credit: 5), timeline: abroad))])
     }
