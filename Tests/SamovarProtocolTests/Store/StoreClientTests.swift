@@ -218,6 +218,16 @@ import Testing
         #expect(later.connectClient(1, witness: 2, epoch: 2) == expired)
     }
 
+    @Test func `The end of a session is recorded from its first input on`() throws {
+        for count in 0...2 {
+            let rig = try Self.rig { $0.sessionIdle = .seconds(10) }
+            for sequence in 0..<count { rig.exchange(inputs([.add(1)], from: sequence + 1), from: client(1)) }
+            let head = rig.machine.head
+            for _ in 0..<12 { rig.tick(.seconds(1)) }
+            #expect(rig.machine.head - head == min(count, 1), "inputs: \(count)")
+        }
+    }
+
     @Test func `A session that was never acknowledged anything is welcomed at 1`() throws {
         let rig = try Self.rig()
         #expect(rig.connectClient(7, witness: 1, epoch: 5).count == 1)

@@ -166,6 +166,26 @@ import Testing
         #expect(try rig.state().done == ["one", "two of the other", "three of it", "end"])
     }
 
+    @Test func `The first message of an attempt is not applied either once a newer one was handed out`() throws {
+        let (rig, task) = try Self.running()
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, credit: 9).tasks.count == 1)
+        rig.machine.workerDied(workerID(2), "silent", now: rig.now)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2, at: worker(3))
+        let frames = rig.exchange(.result([task.streamed(1, "one")], credit: 0), from: worker(3))
+        #expect(frames == [.cancel([task.lease]), .streamed([mark(task, 1)])])
+        #expect(try rig.state().done == [])
+    }
+
+    @Test func `An attempt that has failed is cancelled when it tells again what was applied`() throws {
+        let (rig, task) = try Self.running(job("a", attempts: 2))
+        rig.exchange(.result([task.streamed(1, "one"), task.failed()], credit: 0), from: worker(1))
+        let frames = rig.exchange(.result([task.streamed(1, "one")], credit: 0), from: worker(1))
+        #expect(frames == [.cancel([task.lease]), .streamed([mark(task, 1)])])
+        #expect(try rig.state().done == ["one"])
+    }
+
     @Test func `Of two attempts of before a restart, only the one that streams first goes on, and over further restarts`() throws {
         let (rig, task) = try Self.running()
         rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))

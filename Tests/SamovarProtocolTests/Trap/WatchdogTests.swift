@@ -51,6 +51,13 @@ struct WatchdogTests {
                 == "the program has returned after 34 s, in which the store made a view")
     }
 
+    @Test func `A limit below a millisecond counts as one`() {
+        var watch = Watchdog(limit: .zero)
+        #expect(watch.look(call(7), now: at(0)) == nil)
+        #expect(watch.look(call(7), now: at(0) + .microseconds(999)) == nil)
+        #expect(watch.look(call(7), now: at(0) + .milliseconds(1)) == .lasts(call(7), .milliseconds(1)))
+    }
+
     @Test func `It looks often enough for a short limit, and seldom enough to cost nothing for a long one`() {
         #expect(Watchdog(limit: .seconds(10)).interval == .seconds(1))
         #expect(Watchdog(limit: .seconds(1)).interval == .milliseconds(250))
