@@ -53,6 +53,8 @@ final class CounterStore: Sendable {
     /// Ends the store as a power failure would, but for what the kernel still writes: nothing is left of it that could start again.
     func kill() async throws {
         let store = try #require(ProcessTable.all(naming: data).first { $0.command == "store" })
+        // A store whose `up` is gone begins to drain: stopped, it writes no further turn before it dies.
+        store.send(SIGSTOP)
         up.send(SIGKILL)
         store.send(SIGKILL)
         try await up.wait()
