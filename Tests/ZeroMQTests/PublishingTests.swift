@@ -75,6 +75,37 @@ import ZeroMQ
         for _ in 0..<200 { #expect(try publisher.send([0], large) == .sent) }
     }
 
+    @Test func `No more than a few views wait for a subscriber that does not take them`() throws {
+        let directory = try RuntimeDirectory()
+        let context = try Context()
+        var publisher = try Socket(context, .extendedPublisher, options: .view)
+        let address = "ipc://" + directory.path + "/view"
+        try publisher.bind(address)
+        var options = SocketOptions.subscriber
+        options.receiveHighWaterMark = 1
+        var subscriber = try Socket(context, .subscriber, options: options)
+        try subscriber.subscribe([0])
+        try subscriber.connect(address)
+        try eventually {
+            #expect(try publisher.send([0], []) == .sent)
+            return try subscriber.receive() != nil
+        }
+        // Larger than what the system keeps for a connection.
+        let large = [UInt8](repeating: 1, count: 1 << 20)
+        for _ in 0..<40 { #expect(try publisher.send([0], large) == .sent) }
+        var waited = 0
+        try eventually {
+            #expect(try publisher.send([0], [2]) == .sent)
+            while let message = try subscriber.receive() {
+                if message[1] == [2] { return true }
+                if message[1].count == large.count { waited += 1 }
+            }
+            return false
+        }
+        // The four, and what is on its way: one here, and two at the subscriber's side.
+        #expect((4...8).contains(waited), "\(waited) views")
+    }
+
     @Test func `Longest topic arrives`() throws {
         let context = try Context()
         var publisher = try Socket(context, .publisher, options: .view)
