@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Journal
 import SamovarTesting
 import Testing
@@ -39,11 +40,32 @@ import Testing
         let journal = try scratch.journal()
         try journal.beginWriting()
         let settings = try journal.connection.perform("settings") { db in
-            try ["journal_mode", "locking_mode", "synchronous", "mmap_size", "page_size", "wal_autocheckpoint", "trusted_schema"]
-                .map { try String.fetchOne(db, sql: "PRAGMA \($0)") ?? "none" }
+            try [
+                "journal_mode", "locking_mode", "synchronous", "mmap_size", "page_size", "cache_size", "wal_autocheckpoint",
+                "trusted_schema",
+            ]
+            .map { try String.fetchOne(db, sql: "PRAGMA \($0)") ?? "none" }
         }
-        #expect(settings == ["wal", "exclusive", "2", "0", "8192", "0", "0"])
+        #expect(settings == ["wal", "exclusive", "2", "0", "8192", "-512", "0", "0"])
         #expect(try scratch.files() == ["head", "journal.id", "journal.sqlite", "journal.sqlite-wal", "lock"])
+    }
+
+    @Test func `What is kept of a journal in memory does not grow with it`() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        func cached() throws -> Int {
+            try journal.connection.perform("the cache cannot be asked") { db in
+                var (bytes, highest): (CInt, CInt) = (0, 0)
+                #expect(sqlite3_db_status(db.sqliteConnection, SQLITE_DBSTATUS_CACHE_USED, &bytes, &highest, 0) == SQLITE_OK)
+                return Int(bytes)
+            }
+        }
+        let data = [UInt8](repeating: 7, count: 1 << 20)
+        for turn in 1...8 { try journal.append(Batch(first: turn, last: turn, bytes: data)) }
+        // What SQLite notes beside each page counts, too.
+        #expect(try cached() < 600 << 10)
+        #expect(try journal.batches().count == 8)
+        #expect(try cached() < 600 << 10)
     }
 
     @Test func `What it outlives is told by the database and the file system, in one word first`() throws {
