@@ -75,11 +75,11 @@ extension SocketOptions {
     /// The store's XPUB. Only subscriptions come in, and the goodbye gets half a second to go out.
     ///
     /// Views are whole and the newest wins, so few of them wait: a subscriber that stopped must not cost the store a thousand
-    /// views, and one behind a slow line shall not be shown a long row of old ones first. There is room for a view with its tick
-    /// while those before them are on their way. What a subscriber misses, the next tick tells it.
+    /// views, and one behind a slow line shall not be shown a long row of old ones first. There is room for a quarter of a
+    /// second of views and their ticks, for a sender that is held up so long. What a subscriber misses, the next tick tells it.
     public static let view = {
         var options = SocketOptions(maximumFrameBytes: 512)
-        options.sendHighWaterMark = 4
+        options.sendHighWaterMark = 8
         // libzmq takes subscriptions as long as there are any, within one call. So few wait that whoever asks for ever more topics is
         // held up, and not the store.
         options.receiveHighWaterMark = 16

@@ -96,7 +96,7 @@ struct PauseTests {
         try await published(60, cluster)
         let before = try #require(store.residentKibibytes)
         #expect(subscriber.send(SIGSTOP))
-        // What is kept for a subscriber are 4 views, a quarter of a mebibyte each. So 40 are more than there is room for.
+        // What is kept for a subscriber are 8 views, a quarter of a mebibyte each. So 40 are more than there is room for.
         try await published(40, cluster)
         try await Task.sleep(for: .seconds(ChaosSettings.isLong ? 60 : 8))
         // Kept for the subscriber, every 80 further views would be 20 MiB at least. What the allocator takes for its own use ends.

@@ -22,7 +22,7 @@ import Testing
         Preset(name: "front", kind: .router, options: .front, frameBytes: 2 << 20),
         Preset(name: "work", kind: .router, options: .work, frameBytes: 5 << 20),
         Preset(name: "admin", kind: .router, options: .admin, frameBytes: 1 << 20),
-        Preset(name: "view", kind: .extendedPublisher, options: .view, frameBytes: 512, linger: 500, sends: 4, receives: 16),
+        Preset(name: "view", kind: .extendedPublisher, options: .view, frameBytes: 512, linger: 500, sends: 8, receives: 16),
         Preset(name: "client", kind: .dealer, options: .client, frameBytes: 64 << 20, connects: true),
         Preset(name: "subscriber", kind: .subscriber, options: .subscriber, frameBytes: 64 << 20, receives: 16, connects: true),
         Preset(name: "worker", kind: .dealer, options: .worker, frameBytes: 5 << 20, connects: true),

@@ -102,8 +102,8 @@ import ZeroMQ
             }
             return false
         }
-        // The four, and what is on its way: one here, and two at the subscriber's side.
-        #expect((4...8).contains(waited), "\(waited) views")
+        // The eight, and what is on its way: one here, and two at the subscriber's side.
+        #expect((8...12).contains(waited), "\(waited) views")
     }
 
     @Test func `Longest topic arrives`() throws {
