@@ -1,28 +1,3 @@
-/// Where a keyed container finds the node that its values go to or come from.
-final class ContainerPlace<Node: AnyObject> {
-    /// Not counted: a node takes its containers back before it ends, and where somebody still has one, it is counted from then on.
-    @exclusivity(unchecked) private var current: Unmanaged<Node>
-    @exclusivity(unchecked) private var counted: Node?
-
-    /// The place of a container that is not kept.
-    init(_ node: Node) {
-        current = Unmanaged.passUnretained(node)
-        counted = node
-    }
-
-    @inline(__always)
-    func withNode<Result>(_ body: (Node) throws -> Result) rethrows -> Result {
-        try current.with(body)
-    }
-
-    /// Leaves it to the node to take the container back in time.
-    fileprivate func stopCounting() { counted = nil }
-
-    fileprivate func startCounting() { counted = current.takeUnretainedValue() }
-
-    fileprivate func move(to node: Node) { current = Unmanaged.passUnretained(node) }
-}
-
 /// Whether a container is a reference to an object and nothing else.
 ///
 /// The standard library does not promise it, so one container of each kind is looked at: by reflection, which knows its fields, and by
@@ -41,16 +16,18 @@ func isReference<Container>(_ container: Container) -> Bool {
 ///
 /// The standard library puts each container into a box, and looks up the box's type in the runtime: that, and to make and free it, takes
 /// longer than all that a small value does with it.
-class PooledContainer<Node: AnyObject> {
-    fileprivate let place: ContainerPlace<Node>
+class PooledContainer<Session: AnyObject, Node: ~Copyable> {
+    fileprivate let place: NodePlace<Session, Node>
     /// What the container is a reference to, and nothing else: so its count tells whether somebody else has the container.
     private let box: Unmanaged<AnyObject>
     /// The row that holds it.
-    fileprivate let row: UnsafeMutablePointer<ContainerPool<Node>.Row>
+    fileprivate let row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
     /// The next one that the same node has handed out, or that nobody has.
     @exclusivity(unchecked) fileprivate var next: Unmanaged<PooledContainer>?
 
-    fileprivate init(_ box: AnyObject, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<ContainerPool<Node>.Row>) {
+    fileprivate init(
+        _ box: AnyObject, _ place: NodePlace<Session, Node>, _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
+    ) {
         self.box = Unmanaged.passUnretained(box)
         self.place = place
         self.row = row
@@ -61,10 +38,12 @@ class PooledContainer<Node: AnyObject> {
 }
 
 /// The same with its type, which an object of this class knows: who calls its methods need not ask the runtime for it.
-final class TypedContainer<Node: AnyObject, Container>: PooledContainer<Node> {
+final class TypedContainer<Session: AnyObject, Node: ~Copyable, Container>: PooledContainer<Session, Node> {
     private let container: Container
 
-    fileprivate init(_ container: Container, _ place: ContainerPlace<Node>, _ row: UnsafeMutablePointer<ContainerPool<Node>.Row>) {
+    fileprivate init(
+        _ container: Container, _ place: NodePlace<Session, Node>, _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
+    ) {
         self.container = container
         super.init(unsafeBitCast(container, to: AnyObject.self), place, row)
     }
@@ -74,12 +53,12 @@ final class TypedContainer<Node: AnyObject, Container>: PooledContainer<Node> {
 }
 
 /// The containers of one session, by the type of their keys. They are held here and nowhere else.
-final class ContainerPool<Node: AnyObject> {
-    typealias Reference = Unmanaged<PooledContainer<Node>>
+final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
+    typealias Reference = Unmanaged<PooledContainer<Session, Node>>
 
     struct Row {
         fileprivate var keys: ObjectIdentifier?
-        fileprivate var containers: [PooledContainer<Node>] = []
+        fileprivate var containers: [PooledContainer<Session, Node>] = []
         /// The first one that nobody has.
         fileprivate var free: Reference?
         /// How many are handed out.
@@ -108,7 +87,7 @@ final class ContainerPool<Node: AnyObject> {
     }
 
     /// Hands out a container for such keys, if there is one that nobody has, and notes it among those that are to be given back.
-    func take(for keys: any CodingKey.Type, _ node: Node, _ taken: inout Reference?) -> Reference? {
+    func take(for keys: any CodingKey.Type, _ node: NodePlace<Session, Node>.Slot, _ taken: inout Reference?) -> Reference? {
         let row = row(of: keys)
         guard let kept = row.pointee.free, row.pointee.keys == ObjectIdentifier(keys) else { return nil }
         kept.with { container in
@@ -121,23 +100,39 @@ final class ContainerPool<Node: AnyObject> {
         return kept
     }
 
-    /// Notes a new container, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
+    /// Whether a new container for such keys would be kept.
+    func hasRoom(for keys: any CodingKey.Type) -> Bool {
+        let row = row(of: keys)
+        guard row.pointee.keys == ObjectIdentifier(keys) else { return row.pointee.taken == 0 }
+        return row.pointee.containers.count < Self.most
+    }
+
+    /// Notes a new container, for which there is room, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
     func add<Container>(
-        _ container: Container, for keys: any CodingKey.Type, _ place: ContainerPlace<Node>, _ taken: inout Reference?
+        _ container: Container, for keys: any CodingKey.Type, _ place: NodePlace<Session, Node>, _ taken: inout Reference?
     ) {
         let row = row(of: keys)
-        if row.pointee.keys != ObjectIdentifier(keys), row.pointee.taken == 0 { row.pointee = Row(keys: ObjectIdentifier(keys)) }
-        guard row.pointee.keys == ObjectIdentifier(keys), row.pointee.containers.count < Self.most else { return }
+        if row.pointee.keys != ObjectIdentifier(keys) { row.pointee = Row(keys: ObjectIdentifier(keys)) }
         let kept = TypedContainer(container, place, row)
         row.pointee.containers.append(kept)
         row.pointee.taken += 1
-        place.stopCounting()
         kept.next = taken
         taken = Unmanaged.passUnretained(kept)
     }
 
-    /// Takes the containers of a node back. Those that somebody still has keep the node.
-    func takeBack(_ taken: inout Reference?) {
+    /// Whether nobody has one of the containers of a node.
+    func areAlone(_ taken: Reference?) -> Bool {
+        var next = taken
+        while let kept = next {
+            guard kept.with({ $0.isAlone }) else { return false }
+            next = kept.with { $0.next }
+        }
+        return true
+    }
+
+    /// Takes the containers of a node back, and says whether somebody still has one. Those are left to them.
+    func takeBack(_ taken: inout Reference?) -> Bool {
+        var isKept = false
         while let kept = taken {
             kept.with { container in
                 taken = container.next
@@ -147,10 +142,12 @@ final class ContainerPool<Node: AnyObject> {
                     container.next = row.pointee.free
                     row.pointee.free = kept
                 } else {
-                    container.place.startCounting()
+                    isKept = true
+                    container.place.leave()
                     row.pointee.containers.removeAll { $0 === container }
                 }
             }
         }
+        return isKept
     }
 }

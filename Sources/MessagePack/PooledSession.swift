@@ -2,35 +2,29 @@ import Synchronization
 
 /// What the nodes of one call share, and which a later call may use again.
 protocol CodingSession: AnyObject {
-    /// Whether nothing speaks against it.
+    /// Whether nothing speaks against it: no value has kept a node, which could use the session while another call does, and there are few.
     var isReusable: Bool { get }
-    /// Breaks the cycles between the session and its nodes.
-    func end()
 }
 
-/// A place for one session between two calls. Who finds it empty, as a second thread does, makes a session of its own.
-final class PooledSession<Session: CodingSession>: Sendable {
-    private let place = Mutex(Held(session: nil))
+/// A place for one session between two calls. Who comes while it is in use, as a second thread does, makes a session of its own.
+///
+/// `@unchecked`: only who has set `isInUse` reaches the session.
+final class PooledSession<Session: CodingSession>: @unchecked Sendable {
+    private let isInUse = Atomic(false)
+    private let place = Cell<Session?>(nil)
 
-    /// `@unchecked`: who takes a session out of its place is the only one to have it.
-    private struct Held: @unchecked Sendable {
-        let session: Session?
-    }
-
-    deinit { take()?.end() }
-
-    /// The session that is kept, which is kept no longer.
-    func take() -> Session? { exchange(for: nil) }
-
-    /// Keeps a session, unless something speaks against it.
-    func keep(_ session: Session) {
-        if session.isReusable { exchange(for: session)?.end() } else { session.end() }
-    }
-
-    private func exchange(for session: Session?) -> Session? {
-        var exchanged = Held(session: session)
-        place.withLock { swap(&$0, &exchanged) }
-        return exchanged.session
+    /// Calls `body` with the session that is kept, or a new one, and keeps it afterwards unless something speaks against it.
+    @inline(__always)
+    func with<Result>(_ make: () -> Session, _ body: (Session) throws -> Result) rethrows -> Result {
+        guard isInUse.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged else {
+            return try body(make())
+        }
+        defer { isInUse.store(false, ordering: .releasing) }
+        var taken: Session?
+        swap(&taken, &place.value)
+        let session = taken.take() ?? make()
+        defer { if session.isReusable { place.value = session } }
+        return try body(session)
     }
 }
 

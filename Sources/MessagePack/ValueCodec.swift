@@ -3,8 +3,9 @@
 /// A type that is ``MessagePackable`` writes and reads itself, with nothing in between. For one that is ``GeneratedCodable`` generated code
 /// does, and `Codable` where that does not go on. Any other goes through `Codable`'s containers.
 /// ``MessagePackEncoder`` and ``MessagePackDecoder`` find the same out for each value, which takes longer than a small value does.
-/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So is a
-/// decoded small value beside its bytes, if it is nothing but bits: what `init(from:)` does must depend on the bytes alone.
+/// What is found out about the types inside is kept, too, with some memory: up to 64 KiB for each level of a value. So are the last
+/// small value that was encoded and the last that was decoded beside their bytes, if they are nothing but bits: what `encode(to:)` and
+/// `init(from:)` do must depend on the value and on the bytes alone.
 public struct ValueCodec<Value: Codable>: Sendable {
     @usableFromInline let coder: ValueCoder<Value>
 
@@ -146,11 +147,19 @@ private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Se
     private let decoding = PooledSession<DecodingSession>()
 
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
-        try encoder.encode(value, into: &writer, encoding)
+        try encoding.with {
+            EncodingSession(isCanonical: encoder.isCanonical, limits: encoder.limits)
+        } _: {
+            try $0.encodeOrRepeat(value, into: &writer)
+        }
     }
 
     override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
-        try decoder.decode(Value.self, from: bytes, decoding)
+        try decoding.with {
+            DecodingSession(limits: decoder.limits, isLenient: decoder.isLenient)
+        } _: {
+            try $0.decodeOrRepeat(Value.self, from: bytes)
+        }
     }
 }
 

@@ -57,10 +57,8 @@ extension DecodingNode {
         return names
     }
 
-    /// Refuses a field which is a key of no container that was asked for.
-    func refuseUnknownFields() throws {
-        guard content == .map, let keyType, !knowsAllKeys else { return }
-        if count == 1, hasOnly(keyType) { return }
+    /// Refuses the first field which is a key of no container that was asked for, if there is one.
+    mutating func refuseUnknownFields() throws {
         for key in try keys() {
             if let name = name(at: key), keyTypes.contains(where: { $0.init(stringValue: name) != nil }) { continue }
             let failure = DecodingFailure.unknownField(name(at: key) ?? description(at: key), of: subjectName, allowed: allowed)
@@ -107,6 +105,6 @@ extension DecodingNode {
     /// The name of the type, or for the values of an enum's case that of the case: `Input.add`.
     private var subjectName: String {
         guard isNested, let parent = above else { return "\(subject)" }
-        return "\(parent.subjectName).\(quote(step.codingKey(in: reader.bytes)?.stringValue ?? ""))"
+        return "\(parent.pointee.subjectName).\(quote(step.codingKey(in: reader.bytes)?.stringValue ?? ""))"
     }
 }

@@ -14,7 +14,7 @@ extension DecodingNode {
     }
 
     /// The pair with this key, or nil if there is none.
-    func find(_ key: String) throws -> Found? {
+    mutating func find(_ key: String) throws -> Found? {
         guard count > 0 else { return nil }
         if isIndexed {
             if index < count, try compareKey(at: entries[index].key, with: key) { return found(index) }
@@ -26,18 +26,18 @@ extension DecodingNode {
         return nil
     }
 
-    private func found(_ element: Int) -> Found {
+    private mutating func found(_ element: Int) -> Found {
         Found(element: element, key: entries[element].key, value: entries[element].value)
     }
 
     /// Moves the reader to a value that was asked for.
-    func move(to found: Found) {
+    mutating func move(to found: Found) {
         know(found.element)
         reader.next = found.value
     }
 
     /// Finds the pairs of the map, in their order.
-    private func makeIndex() throws {
+    private mutating func makeIndex() throws {
         guard !isIndexed else { return }
         reader.next = start
         reader.depth = depth + 1
@@ -55,28 +55,14 @@ extension DecodingNode {
     }
 
     /// The places of all keys. An enum has one, whose value is not passed over to look for another.
-    func keys() throws -> [Int] {
+    mutating func keys() throws -> [Int] {
         if count == 1 { return [start] }
         try makeIndex()
         return entries.map(\.key)
     }
 
-    /// The keys of the map that a container has, in their order.
-    func keys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
-        guard count == 1, let name = packedName(at: start), let keys = session.knownKeys.key(name, as: type) else {
-            return try newKeys(as: type)
-        }
-        know(0)
-        return keys
-    }
-
-    @inline(never)
-    private func newKeys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
-        if count == 1 {
-            guard let key = newKey(type) else { return [] }
-            know(0)
-            return [key]
-        }
+    /// The keys of the map that a container has, in their order, found by their names.
+    mutating func findKeys<Key: CodingKey>(as type: Key.Type) throws -> [Key] {
         try makeIndex()
         var keys: [Key] = []
         for element in entries.indices {
@@ -87,27 +73,8 @@ extension DecodingNode {
         return keys
     }
 
-    /// Whether the key of a map of one pair is one that the container has.
-    func hasOnly(_ type: any CodingKey.Type) -> Bool {
-        if let name = packedName(at: start), session.knownKeys.contains(name, of: type) { return true }
-        return newKey(type) != nil
-    }
-
-    /// The key of a map of one pair, which is known from now on.
-    @inline(never)
-    private func newKey<Key: CodingKey>(_ type: Key.Type) -> Key? {
-        guard let key = name(at: start).flatMap(Key.init(stringValue:)) else { return nil }
-        if let name = packedName(at: start) { session.knownKeys.add(key, name) }
-        return key
-    }
-
-    /// The key at an index as it is, if it is a short string.
-    func packedName(at offset: Int) -> PackedName? {
-        reader.packedString(at: offset)
-    }
-
     /// Whether a key is this string, or the integer this string is the digits of. Moves the reader behind the key.
-    private func compareKey(at offset: Int, with name: String) throws -> Bool {
+    private mutating func compareKey(at offset: Int, with name: String) throws -> Bool {
         reader.next = offset
         if reader.pass(name) { return true }
         if let isEqual = try reader.compareString(with: name) { return isEqual }
@@ -128,6 +95,42 @@ extension DecodingNode {
             // A key of another type, or not UTF-8, is equal to no key that a type can ask for.
             return nil
         }
+    }
+}
+
+/// The keys of maps of one pair, as the cases of enums are: one look at the name tells which it is.
+extension DecodingSession {
+    /// The keys of the map that a container has, in their order.
+    func keys<Key: CodingKey>(of node: DecodingNode.Slot, as type: Key.Type) throws -> [Key] {
+        guard node.pointee.count == 1, let name = node.pointee.reader.packedString(at: node.pointee.start),
+            let keys = knownKeys.value.key(name, as: type)
+        else { return try newKeys(of: node, as: type) }
+        node.pointee.know(0)
+        return keys
+    }
+
+    @inline(never)
+    private func newKeys<Key: CodingKey>(of node: DecodingNode.Slot, as type: Key.Type) throws -> [Key] {
+        guard node.pointee.count == 1 else { return try node.pointee.findKeys(as: type) }
+        guard let key = newKey(type, node) else { return [] }
+        node.pointee.know(0)
+        return [key]
+    }
+
+    /// Whether the key of a map of one pair is one that the container has.
+    func hasOnly(_ type: any CodingKey.Type, _ node: DecodingNode.Slot) -> Bool {
+        if let name = node.pointee.reader.packedString(at: node.pointee.start), knownKeys.value.contains(name, of: type) {
+            return true
+        }
+        return newKey(type, node) != nil
+    }
+
+    /// The key of a map of one pair, which is known from now on.
+    @inline(never)
+    private func newKey<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) -> Key? {
+        guard let key = node.pointee.name(at: node.pointee.start).flatMap(Key.init(stringValue:)) else { return nil }
+        if let name = node.pointee.reader.packedString(at: node.pointee.start) { knownKeys.value.add(key, name) }
+        return key
     }
 }
 

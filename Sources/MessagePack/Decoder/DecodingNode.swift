@@ -1,28 +1,28 @@
-/// One value being decoded: the `Decoder` its `init(from:)` gets.
+/// One value being decoded.
 ///
 /// Fields are mostly read in the order in which they were written. So a node keeps the place of the next element, and a
 /// look-up compares the key there. Only a look-up that fails makes an index of all keys.
-///
-/// `unchecked`: each access is one load or one store of one thread, so none can overlap another.
-final class DecodingNode: PooledNode {
+struct DecodingNode: ~Copyable {
+    typealias Slot = UnsafeMutablePointer<DecodingNode>
+    typealias Place = NodePlace<DecodingSession, DecodingNode>
+
     enum Content { case unopened, array, map }
 
-    let session: DecodingSession
     /// Moved to wherever a value is read; after a read it stands at the end of the value.
     var reader: MessagePackReader {
-        @inline(__always) _read { yield place.pointee }
-        @inline(__always) _modify { yield &place.pointee }
+        @inline(__always) _read { yield readerPlace.pointee }
+        @inline(__always) nonmutating _modify { yield &readerPlace.pointee }
     }
-    /// Where the reader is: that of the node above, which for the root is the session's, or this node's own.
-    private var place: UnsafeMutablePointer<MessagePackReader>
-    /// That of the map which a bare word in the place of an enum stands for.
-    private var wordReader: UnsafeMutablePointer<MessagePackReader>?
-    var above: DecodingNode?
+    /// Where the reader is: that of the node above, which for the root is the session's, or that of this node's own word.
+    private var readerPlace: UnsafeMutablePointer<MessagePackReader>
+    /// What a bare word in the place of an enum stands for.
+    private var word: WordReader?
+    private(set) var above: Slot?
     private(set) var step = PathStep.same
     /// Where the value begins.
-    private(set) var offset: Int
+    private(set) var offset = 0
     /// What is being decoded, for errors; a container nested by hand has the type of the value that nests it.
-    private(set) var subject: any Any.Type
+    private(set) var subject: any Any.Type = Never.self
     /// How many arrays and maps contain this value.
     private(set) var depth = 0
     /// How many values contain this one.
@@ -40,7 +40,7 @@ final class DecodingNode: PooledNode {
     var index = 0
     var next = 0
     /// All pairs of a map, once a look-up needed them.
-    @exclusivity(unchecked) var entries: [Entry] = []
+    var entries: [Entry] = []
     var isIndexed = false
     /// The first pairs of a map whose keys are known to be keys of a container: a bit for each.
     private var known: UInt64 = 0
@@ -52,36 +52,32 @@ final class DecodingNode: PooledNode {
 
     /// The types of the keyed containers asked for: nearly always one.
     private(set) var keyType: (any CodingKey.Type)?
-    @exclusivity(unchecked) private(set) var moreKeyTypes: [any CodingKey.Type] = []
-    /// The newest of the first few nodes that this one has nested by hand, which are used again with it.
-    private var nested: DecodingNode?
-    private var nestedCount = 0
+    private(set) var moreKeyTypes: [any CodingKey.Type] = []
+    /// The newest of the nodes that this one has nested by hand.
+    var nested: Slot?
     /// The one that the parent has nested before this one.
-    private var nestedBefore: DecodingNode?
+    var nestedBefore: Slot?
     /// The keyed containers that it has handed out and takes back.
-    @exclusivity(unchecked) private var containers: ContainerPool<DecodingNode>.Reference?
+    var containers: ContainerPool<DecodingSession, DecodingNode>.Reference?
+    /// What it has handed out otherwise, and takes back.
+    var place: Place?
     /// Whether its value is being decoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
-    private var isActive = false
+    var isActive = false
+    /// Whether somebody still has it, or a node below it, so that it is not used again.
+    var isKept = false
 
-    /// Makes the root, at the value given to the decoder.
-    init(session: DecodingSession, offset: Int, subject: any Any.Type) {
-        self.session = session
-        place = session.reader
-        self.offset = offset
-        self.subject = subject
-    }
-
-    deinit { closeWord() }
+    /// A root, which is where the session's reader is.
+    init(_ reader: UnsafeMutablePointer<MessagePackReader>) { readerPlace = reader }
 
     /// Starts over as the node of an element, or of the same value again if `step` says so.
-    func begin(below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool, isKey: Bool) {
-        place = parent.place
+    mutating func begin(below parent: Slot, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool, isKey: Bool) {
+        readerPlace = parent.pointee.readerPlace
         above = parent
         self.step = step
         self.offset = offset
         self.subject = subject
-        depth = parent.content == .unopened ? parent.depth : parent.depth + 1
-        level = parent.level + 1
+        depth = parent.pointee.content == .unopened ? parent.pointee.depth : parent.pointee.depth + 1
+        level = parent.pointee.level + 1
         self.isNested = isNested
         self.isKey = isKey
         content = .unopened
@@ -91,97 +87,50 @@ final class DecodingNode: PooledNode {
         wordEnd = nil
         keyType = nil
         isActive = true
-        closeWord()
+        if word != nil { word = nil }
         if !moreKeyTypes.isEmpty { moreKeyTypes.removeAll() }
     }
 
     /// Starts over as the root.
-    func begin(at offset: Int, subject: any Any.Type) {
+    mutating func begin(at offset: Int, subject: any Any.Type) {
         self.offset = offset
         self.subject = subject
     }
 
-    /// Takes back what it has handed out, which the value may still have.
-    func close() {
-        isActive = false
-        while var node = nested {
-            nested = node.nestedBefore
-            node.nestedBefore = nil
-            session.recycle(&node)
-        }
-        nestedCount = 0
-        if containers != nil { session.containers.takeBack(&containers) }
-    }
-
-    /// Makes the node of a value which this one decodes by hand.
-    func child(at offset: Int, step: PathStep) -> DecodingNode {
-        guard isActive, nestedCount < 8 else { return furtherChild(at: offset, step: step) }
-        let node = session.node(below: self, at: offset, step: step, subject: subject, isNested: true)
-        node.nestedBefore = nested
-        nested = node
-        nestedCount += 1
-        return node
-    }
-
-    /// Makes a node that only belongs to who asks for it.
-    private func furtherChild(at offset: Int, step: PathStep) -> DecodingNode {
-        session.forgo()
-        let node = DecodingNode(session: session, offset: offset, subject: subject)
-        node.begin(below: self, at: offset, step: step, subject: subject, isNested: true, isKey: false)
-        node.isActive = false
-        return node
-    }
-
-    func keyedContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
-        guard isActive, let kept = session.containers.take(for: type, self, &containers) else { return newContainer(type) }
-        return kept.with { unsafeDowncast($0, to: TypedContainer<DecodingNode, KeyedDecodingContainer<Key>>.self).copy() }
-    }
-
-    @inline(never)
-    private func newContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
-        let place = ContainerPlace(self)
-        let container = KeyedDecodingContainer(KeyedDecoding<Key>(place: place))
-        if isActive, DecodingSession.canKeepContainers { session.containers.add(container, for: type, place, &containers) }
-        return container
-    }
-
+    /// How many bytes it keeps for itself.
     var capacity: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
-    var isLenient: Bool { session.isLenient }
+    /// Lets go of the memory for its index.
+    mutating func shrink() { entries = [] }
 
     var codingPath: [any CodingKey] {
-        var path: [any CodingKey] = []
-        var node: DecodingNode? = self
-        while let current = node {
-            let parent = current.above
-            if let key = current.step.codingKey(in: parent?.reader.bytes ?? []) { path.append(key) }
-            node = parent
-        }
-        return path.reversed()
+        var path = above?.pointee.codingPath ?? []
+        if let key = step.codingKey(in: above?.pointee.reader.bytes ?? []) { path.append(key) }
+        return path
     }
 
     // MARK: Opening
 
     /// Makes sure that the value is an array. Any number of containers may be asked for.
-    func openArray() throws {
+    mutating func openArray() throws {
         guard content != .array else { return }
         reader.next = offset
         try open(.array, "an array", [Any].self) { reader throws(MessagePackError) in try reader.readArrayHeader() }
     }
 
     /// Makes sure that the value is a map.
-    func openMap() throws {
+    mutating func openMap() throws {
         guard content != .map else { return }
         reader.next = offset
-        if isLenient, isEnum(subject), try reader.nextType() == .string { try openWord() }
+        if reader.isLenient, isEnum(subject), try reader.nextType() == .string { try openWord() }
         try open(.map, "a map", [String: Any].self) { reader throws(MessagePackError) in try reader.readMapHeader() }
     }
 
-    private func open(
+    private mutating func open(
         _ content: Content, _ expected: String, _ type: any Any.Type,
         header: (inout MessagePackReader) throws(MessagePackError) -> Int
     ) throws {
-        guard depth < session.limits.maximumDepth else { throw reader.tooDeep() }
+        guard depth < reader.limits.maximumDepth else { throw reader.tooDeep() }
         do {
             count = try header(&reader)
         } catch {
@@ -196,25 +145,17 @@ final class DecodingNode: PooledNode {
     }
 
     /// Goes on with `{"reset": {}}` in the place of `"reset"`.
-    private func openWord() throws {
-        let word = try reader.readRaw()
+    private mutating func openWord() throws {
+        let text = try reader.readRaw()
         wordEnd = reader.next
-        let bytes = [Format.fixMap | 1] + word + [Format.fixMap]
-        place = .allocate(capacity: 1)
-        place.initialize(to: MessagePackReader(bytes, limits: session.limits, lenient: true))
-        wordReader = place
+        let word = WordReader([Format.fixMap | 1] + text + [Format.fixMap], limits: reader.limits)
+        self.word = word
+        readerPlace = word.reader
         offset = 0
     }
 
-    private func closeWord() {
-        guard let reader = wordReader else { return }
-        reader.deinitialize(count: 1)
-        reader.deallocate()
-        wordReader = nil
-    }
-
     /// Makes sure that the value is a map, or an array of keys and values in turn, and returns the number of pairs.
-    func openPairs() throws -> Int {
+    mutating func openPairs() throws -> Int {
         reader.next = offset
         guard try reader.nextType() == .array else {
             try openMap()
@@ -226,7 +167,7 @@ final class DecodingNode: PooledNode {
     }
 
     /// Notes the keys which a container asked for.
-    func allow(_ type: any CodingKey.Type) {
+    mutating func allow(_ type: any CodingKey.Type) {
         if keyType == nil { keyType = type } else { moreKeyTypes.append(type) }
     }
 
@@ -235,7 +176,7 @@ final class DecodingNode: PooledNode {
     // MARK: Progress
 
     /// Notes that the key of a pair is one of those that the container has.
-    func know(_ element: Int) {
+    mutating func know(_ element: Int) {
         if element < UInt64.bitWidth { known |= 1 << UInt64(element) }
     }
 
@@ -243,7 +184,7 @@ final class DecodingNode: PooledNode {
     var knowsAllKeys: Bool { known.nonzeroBitCount == count }
 
     /// Notes that the reader stands behind an element.
-    func advance(past element: Int) {
+    mutating func advance(past element: Int) {
         if isIndexed {
             index = element + 1
         } else if element == index {
@@ -253,38 +194,54 @@ final class DecodingNode: PooledNode {
     }
 
     /// Notes that the reader stands behind a pair of a dictionary.
-    func advancePastPair() {
+    mutating func advancePastPair() {
         index += content == .map ? 1 : 2
         next = reader.next
     }
 
     /// Moves the reader behind the whole value, over whatever was not asked for.
-    func finish() throws {
+    mutating func finish() throws {
         if let end {
             reader.next = end
         } else if content == .unopened {
             try skip(from: offset, count: 1)
-        } else if index == count - 1, let nested, nested.isPair(at: next) {
+        } else if index == count - 1, let nested, nested.pointee.isPair(at: next) {
             // As an enum's values are, which were read by now.
-            try nested.finish(in: self)
+            try nested.pointee.finish()
+            if let wordEnd = nested.pointee.wordEnd { reader.next = wordEnd }
         } else {
             try skip(from: next, count: (count - index) * (content == .map ? 2 : 1))
         }
     }
 
     /// Moves the reader of the node above behind this value: it is another one if this is a word's.
-    func finish(in parent: DecodingNode) throws {
+    mutating func finish(in parent: Slot) throws {
         try finish()
-        if let wordEnd { parent.reader.next = wordEnd }
+        if let wordEnd { parent.pointee.reader.next = wordEnd }
     }
 
-    private func isPair(at start: Int) -> Bool {
+    private mutating func isPair(at start: Int) -> Bool {
         if case .key(_, at: start) = step { true } else { false }
     }
 
-    func skip(from offset: Int, count: Int) throws {
+    mutating func skip(from offset: Int, count: Int) throws {
         reader.next = offset
         reader.depth = content == .unopened ? depth : depth + 1
         for _ in 0..<count { try reader.skip() }
+    }
+}
+
+/// The reader of a map which a bare word stands for.
+private final class WordReader {
+    let reader: UnsafeMutablePointer<MessagePackReader>
+
+    init(_ bytes: [UInt8], limits: MessagePackLimits) {
+        reader = .allocate(capacity: 1)
+        reader.initialize(to: MessagePackReader(bytes, limits: limits, lenient: true))
+    }
+
+    deinit {
+        reader.deinitialize(count: 1)
+        reader.deallocate()
     }
 }

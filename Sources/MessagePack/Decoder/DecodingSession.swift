@@ -1,6 +1,4 @@
 /// What the nodes of one call to the decoder share. When the call is over, another one may use it.
-///
-/// `unchecked`: no code of a value runs during an access, so none can overlap another.
 final class DecodingSession: CodingSession {
     /// How the values of a type are read.
     enum Form {
@@ -15,23 +13,25 @@ final class DecodingSession: CodingSession {
     let limits: MessagePackLimits
     let isLenient: Bool
 
-    /// Where the reader is: nothing but this session's nodes ever reaches it, so no access needs the check at run time.
+    /// Where the reader is, which is that of all nodes but those of words.
     let reader: UnsafeMutablePointer<MessagePackReader>
-    @exclusivity(unchecked) private var nodes = NodePool<DecodingNode>()
-    private var root: DecodingNode?
-    @exclusivity(unchecked) private var forms = TypeTable<Form>()
-    @exclusivity(unchecked) var knownKeys = KnownKeys()
-    let containers = ContainerPool<DecodingNode>()
-    /// For who decodes values of one type only.
-    private(set) var known: AnyObject?
-    private var decodings = 0
-    var isReusable: Bool { nodes.areReusable }
+    private let nodes = Cell(NodeArena<DecodingNode>())
+    private let root: DecodingNode.Slot
+    private let forms = Cell(TypeTable<Form>())
+    let knownKeys = Cell(KnownKeys())
+    private let containers = ContainerPool<DecodingSession, DecodingNode>()
+    private let lastSeen = Cell(LastSeen())
+    /// The last value in a box, if it came at least twice.
+    private let last = Cell<AnyObject?>(nil)
+    private var hasKept = false
+    private static var largestCount: Int { 384 }
+    private static var largestCapacity: Int { 64 << 10 }
 
     /// Whether keyed containers are references, which is the condition for keeping them.
-    static let canKeepContainers = {
+    private static let canKeepContainers = {
         let session = DecodingSession(limits: .default, isLenient: false)
-        let node = DecodingNode(session: session, offset: 0, subject: Never.self)
-        return isReference(KeyedDecodingContainer(KeyedDecoding<SuperKey>(place: ContainerPlace(node))))
+        let place = DecodingNode.Place(session, session.root, isKept: true)
+        return withExtendedLifetime(session) { isReference(KeyedDecodingContainer(KeyedDecoding<SuperKey>(place: place))) }
     }()
 
     init(limits: MessagePackLimits, isLenient: Bool) {
@@ -39,6 +39,8 @@ final class DecodingSession: CodingSession {
         self.isLenient = isLenient
         reader = .allocate(capacity: 1)
         reader.initialize(to: MessagePackReader([], limits: limits, lenient: isLenient))
+        let reader = reader
+        root = nodes.value.take { DecodingNode(reader) }
     }
 
     deinit {
@@ -46,13 +48,14 @@ final class DecodingSession: CodingSession {
         reader.deallocate()
     }
 
+    var isReusable: Bool { !hasKept && nodes.value.count <= Self.largestCount }
+
     /// Decodes one value from all the bytes.
     func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
         reader.pointee = MessagePackReader(bytes, limits: limits, lenient: isLenient)
         let offset = reader.pointee.next
-        let root = root ?? makeRoot()
-        root.begin(at: offset, subject: type)
-        let value = try root.decode(type, .same)
+        root.pointee.begin(at: offset, subject: type)
+        let value = try decode(type, root, .same)
         guard reader.pointee.isAtEnd else {
             let count = reader.pointee.bytes.endIndex - reader.pointee.next
             throw MessagePackError(.trailingBytes, "\(count) bytes follow the value", offset: reader.pointee.position)
@@ -60,62 +63,147 @@ final class DecodingSession: CodingSession {
         return value
     }
 
-    private func makeRoot() -> DecodingNode {
-        let node = DecodingNode(session: self, offset: 0, subject: Never.self)
-        root = node
-        return node
-    }
-
     func form(of type: any Any.Type) -> Form {
-        forms.finding(about: type) {
+        forms.value.finding(about: type) {
             if let packable = type as? any MessagePackable.Type { return .packable(packable) }
             if let dictionary = type as? any DecodableDictionary.Type { return .dictionary(dictionary) }
             return .plain
         }
     }
 
+    // MARK: Nodes
+
     func node(
-        below parent: DecodingNode, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool = false,
+        below parent: DecodingNode.Slot, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool = false,
         isKey: Bool = false
-    ) -> DecodingNode {
-        let node = nodes.take() ?? DecodingNode(session: self, offset: offset, subject: subject)
-        node.begin(below: parent, at: offset, step: step, subject: subject, isNested: isNested, isKey: isKey)
+    ) -> DecodingNode.Slot {
+        let reader = reader
+        let node = nodes.value.take { DecodingNode(reader) }
+        node.pointee.begin(below: parent, at: offset, step: step, subject: subject, isNested: isNested, isKey: isKey)
         return node
     }
 
-    func recycle(_ node: inout DecodingNode) {
-        node.close()
-        nodes.giveBack(&node)
+    /// Makes the node of a value which another one decodes by hand.
+    func child(of parent: DecodingNode.Slot, at offset: Int, step: PathStep) -> DecodingNode.Slot {
+        // Of many that are decoded one after the other, each is the node of the next.
+        if let last = parent.pointee.nested, isFree(last) {
+            parent.pointee.nested = last.pointee.nestedBefore
+            recycle(last)
+        }
+        let node = node(below: parent, at: offset, step: step, subject: parent.pointee.subject, isNested: true)
+        if parent.pointee.isActive {
+            node.pointee.nestedBefore = parent.pointee.nested
+            parent.pointee.nested = node
+        } else {
+            // It only belongs to who asks for it.
+            node.pointee.isActive = false
+            node.pointee.isKept = true
+        }
+        return node
     }
 
-    /// Notes that no later call may use this session.
-    func forgo() { nodes.forgo() }
-
-    /// Remembers one of eight values beside its bytes, so that values that differ cost little more. Only those that are nothing but bits:
-    /// they hold no reference, so nobody can tell one that is remembered from one that was decoded.
-    func know<Value>(_ value: Value, of bytes: ArraySlice<UInt8>) {
-        guard _isPOD(Value.self) else { return }
-        decodings &+= 1
-        if decodings & 7 == 0, bytes.count <= 64 { known = KnownValue(bytes: bytes, value: value) }
+    /// Whether nobody has anything of a node.
+    private func isFree(_ node: DecodingNode.Slot) -> Bool {
+        if node.pointee.place != nil, !isKnownUniquelyReferenced(&node.pointee.place) { return false }
+        var nested = node.pointee.nested
+        while let child = nested {
+            guard isFree(child) else { return false }
+            nested = child.pointee.nestedBefore
+        }
+        return containers.areAlone(node.pointee.containers)
     }
 
-    /// Lets go of the bytes.
-    func forgetBytes() { reader.pointee = MessagePackReader([], limits: limits, lenient: isLenient) }
+    /// Takes back a node and what it has handed out, which the value may still have.
+    func recycle(_ node: DecodingNode.Slot) {
+        node.pointee.isActive = false
+        while let child = node.pointee.nested {
+            node.pointee.nested = child.pointee.nestedBefore
+            recycle(child)
+        }
+        if node.pointee.containers != nil, containers.takeBack(&node.pointee.containers) { node.pointee.isKept = true }
+        if node.pointee.place != nil, !isKnownUniquelyReferenced(&node.pointee.place) {
+            node.pointee.place.take()?.leave()
+            node.pointee.isKept = true
+        }
+        if node.pointee.isKept {
+            hasKept = true
+            node.pointee.above?.pointee.isKept = true
+        } else {
+            if node.pointee.capacity > Self.largestCapacity { node.pointee.shrink() }
+            nodes.value.giveBack(node)
+        }
+    }
 
-    func end() {
-        root = nil
-        nodes.end()
+    /// The place of a node, for who gets the node in some form.
+    func place(of node: DecodingNode.Slot) -> DecodingNode.Place {
+        if let place = node.pointee.place { return place }
+        let place = DecodingNode.Place(self, node, isKept: node.pointee.isActive)
+        if node.pointee.isActive { node.pointee.place = place }
+        return place
+    }
+
+    func keyedContainer<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) -> KeyedDecodingContainer<Key> {
+        guard node.pointee.isActive, let kept = containers.take(for: type, node, &node.pointee.containers) else {
+            return newContainer(type, node)
+        }
+        return kept.with {
+            unsafeDowncast($0, to: TypedContainer<DecodingSession, DecodingNode, KeyedDecodingContainer<Key>>.self).copy()
+        }
+    }
+
+    @inline(never)
+    private func newContainer<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) -> KeyedDecodingContainer<Key> {
+        guard node.pointee.isActive, Self.canKeepContainers, containers.hasRoom(for: type) else {
+            return KeyedDecodingContainer(KeyedDecoding<Key>(place: place(of: node)))
+        }
+        let place = DecodingNode.Place(self, node, isKept: true)
+        let container = KeyedDecodingContainer(KeyedDecoding<Key>(place: place))
+        containers.add(container, for: type, place, &node.pointee.containers)
+        return container
+    }
+
+    /// Opens a map, and notes which keys it may have.
+    func openContainer<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) throws -> KeyedDecodingContainer<Key> {
+        try node.pointee.openMap()
+        node.pointee.allow(type)
+        return keyedContainer(type, node)
+    }
+
+    /// Opens a map that a value nests by hand.
+    func openNested<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) throws -> KeyedDecodingContainer<Key> {
+        let container = try openContainer(type, node)
+        if isLenient { try refuseUnknownFields(node) }
+        return container
+    }
+
+    // MARK: Values of one type
+
+    /// Decodes one value, where all are of one type, or takes the last one if it has the same bytes and is nothing but bits: it then holds no
+    /// reference, so nobody can tell it from one that was decoded. After an error no later call may use the session.
+    func decodeOrRepeat<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
+        let isRepeated = _isPOD(T.self) && bytes.withUnsafeBytes { lastSeen.value.isRepeated($0) }
+        if isRepeated, last.value != nil { return try repeated(type, bytes) }
+        do {
+            let value = try decode(type, from: bytes)
+            // Lets go of the bytes.
+            reader.pointee = MessagePackReader([], limits: limits, lenient: isLenient)
+            if isRepeated { last.value = Box(value) } else if last.value != nil { last.value = nil }
+            return value
+        } catch {
+            hasKept = true
+            throw error
+        }
+    }
+
+    @inline(never)
+    private func repeated<T: Decodable>(_ type: T.Type, _ bytes: ArraySlice<UInt8>) throws -> T {
+        guard let box = last.value as? Box<T> else { return try decode(type, from: bytes) }
+        return box.value
     }
 }
 
-/// A value beside its bytes: what a program is told is often what it was told before, as a tick or a vote is, and a replay is the faster for
-/// it. To compare the bytes takes a tenth of decoding them.
-final class KnownValue<Value> {
-    let bytes: ArraySlice<UInt8>
+private final class Box<Value> {
     let value: Value
 
-    init(bytes: ArraySlice<UInt8>, value: Value) {
-        self.bytes = ArraySlice(Array(bytes))
-        self.value = value
-    }
+    init(_ value: Value) { self.value = value }
 }

@@ -1,11 +1,11 @@
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let place: ContainerPlace<DecodingNode>
+    let place: DecodingNode.Place
 
-    var codingPath: [any CodingKey] { place.withNode { $0.codingPath } }
+    var codingPath: [any CodingKey] { place.codingPath }
 
     var allKeys: [Key] {
         do {
-            return try place.withNode { try $0.keys(as: Key.self) }
+            return try place.with { try $0.keys(of: $1, as: Key.self) }
         } catch {
             // This cannot throw, but the bytes are malformed, and the end of the value will say so.
             return []
@@ -14,7 +14,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool {
         do {
-            return try place.withNode { try $0.find(key.stringValue) != nil }
+            return try place.with { try $1.pointee.find(key.stringValue) != nil }
         } catch {
             // As above.
             return false
@@ -22,122 +22,117 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decodeNil(forKey key: Key) throws -> Bool {
-        try place.withNode { node in
+        try place.with { _, node in
             let found = try move(node, to: key)
-            guard try node.reader.readNil() else { return false }
-            node.advance(past: found.element)
+            guard try node.pointee.reader.readNil() else { return false }
+            node.pointee.advance(past: found.element)
             return true
         }
     }
 
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-        try value(for: key) { node, step in try node.readBool(step) }
+        try value(for: key) { _, node, step in try node.pointee.readBool(step) }
     }
 
     func decode(_ type: String.Type, forKey key: Key) throws -> String {
-        try value(for: key) { node, step in try node.readString(step) }
+        try value(for: key) { _, node, step in try node.pointee.readString(step) }
     }
 
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-        try value(for: key) { node, step in try node.readDouble(step) }
+        try value(for: key) { _, node, step in try node.pointee.readDouble(step) }
     }
 
     func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-        try value(for: key) { node, step in try node.readFloat(step) }
+        try value(for: key) { _, node, step in try node.pointee.readFloat(step) }
     }
 
     @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try value(for: key) { node, step in try node.readInteger(type, step) }
+        try value(for: key) { _, node, step in try node.pointee.readInteger(type, step) }
     }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try value(for: key) { node, step in try node.decode(type, step) }
+        try value(for: key) { session, node, step in try session.decode(type, node, step) }
     }
 
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-        try valueIfPresent(for: key) { node, step in try node.readBool(step) }
+        try valueIfPresent(for: key) { _, node, step in try node.pointee.readBool(step) }
     }
 
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-        try valueIfPresent(for: key) { node, step in try node.readString(step) }
+        try valueIfPresent(for: key) { _, node, step in try node.pointee.readString(step) }
     }
 
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-        try valueIfPresent(for: key) { node, step in try node.readDouble(step) }
+        try valueIfPresent(for: key) { _, node, step in try node.pointee.readDouble(step) }
     }
 
     func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-        try valueIfPresent(for: key) { node, step in try node.readFloat(step) }
+        try valueIfPresent(for: key) { _, node, step in try node.pointee.readFloat(step) }
     }
 
     @inline(__always)
     func decodeIfPresent<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try valueIfPresent(for: key) { node, step in try node.readInteger(type, step) }
+        try valueIfPresent(for: key) { _, node, step in try node.pointee.readInteger(type, step) }
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try valueIfPresent(for: key) { node, step in try node.decode(type, step) }
+        try valueIfPresent(for: key) { session, node, step in try session.decode(type, node, step) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        let child = try child(at: key)
-        let container = try child.container(keyedBy: type)
-        if child.isLenient { try child.refuseUnknownFields() }
-        return container
+        try place.with { try $0.openNested(type, child(at: key, of: $1, in: $0)) }
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try child(at: key).unkeyedContainer()
+        try superDecoder(forKey: key).unkeyedContainer()
     }
 
     func superDecoder() throws -> any Decoder {
-        try place.withNode { node in
-            guard let found = try node.find(SuperKey.name) else { throw node.missing(SuperKey()) }
-            return node.child(at: found.value, step: .key(SuperKey.self, at: found.key))
+        try place.with { session, node in
+            guard let found = try node.pointee.find(SuperKey.name) else { throw node.pointee.missing(SuperKey()) }
+            return session.place(of: session.child(of: node, at: found.value, step: .key(SuperKey.self, at: found.key)))
         }
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        try child(at: key)
+        try place.with { try $0.place(of: child(at: key, of: $1, in: $0)) }
     }
 
     // MARK: Places
 
     /// Moves the reader to the value of a key.
-    private func move(_ node: DecodingNode, to key: Key) throws -> DecodingNode.Found {
-        guard let found = try node.find(key.stringValue) else { throw node.missing(key) }
-        node.move(to: found)
+    private func move(_ node: DecodingNode.Slot, to key: Key) throws -> DecodingNode.Found {
+        guard let found = try node.pointee.find(key.stringValue) else { throw node.pointee.missing(key) }
+        node.pointee.move(to: found)
         return found
     }
 
     @inline(__always)
-    private func value<T>(for key: Key, _ read: (DecodingNode, PathStep) throws -> T) throws -> T {
-        try place.withNode { node in
+    private func value<T>(for key: Key, _ read: (DecodingSession, DecodingNode.Slot, PathStep) throws -> T) throws -> T {
+        try place.with { session, node in
             let found = try move(node, to: key)
-            let value = try read(node, .key(Key.self, at: found.key))
-            node.advance(past: found.element)
+            let value = try read(session, node, .key(Key.self, at: found.key))
+            node.pointee.advance(past: found.element)
             return value
         }
     }
 
     @inline(__always)
-    private func valueIfPresent<T>(for key: Key, _ read: (DecodingNode, PathStep) throws -> T) throws -> T? {
-        try place.withNode { node in
-            guard let found = try node.find(key.stringValue) else { return nil }
-            node.move(to: found)
-            let value = try node.reader.readNil() ? nil : read(node, .key(Key.self, at: found.key))
-            node.advance(past: found.element)
+    private func valueIfPresent<T>(for key: Key, _ read: (DecodingSession, DecodingNode.Slot, PathStep) throws -> T) throws -> T? {
+        try place.with { session, node in
+            guard let found = try node.pointee.find(key.stringValue) else { return nil }
+            node.pointee.move(to: found)
+            let value = try node.pointee.reader.readNil() ? nil : read(session, node, .key(Key.self, at: found.key))
+            node.pointee.advance(past: found.element)
             return value
         }
     }
 
-    private func child(at key: Key) throws -> DecodingNode {
-        try place.withNode { node in
-            let found = try move(node, to: key)
-            return node.child(at: found.value, step: .key(Key.self, at: found.key))
-        }
+    private func child(at key: Key, of node: DecodingNode.Slot, in session: DecodingSession) throws -> DecodingNode.Slot {
+        let found = try move(node, to: key)
+        return session.child(of: node, at: found.value, step: .key(Key.self, at: found.key))
     }
 }

@@ -42,27 +42,7 @@ public struct MessagePackDecoder: Sendable {
     ///
     /// - Throws: as ``decode(_:from:)``.
     public func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
-        let session = DecodingSession(limits: limits, isLenient: isLenient)
-        defer { session.end() }
-        return try session.decode(type, from: bytes)
-    }
-
-    /// Does the same with the session of an earlier call, and keeps it for a later one unless it throws.
-    func decode<T: Decodable>(
-        _ type: T.Type, from bytes: ArraySlice<UInt8>, _ kept: PooledSession<DecodingSession>
-    ) throws -> T {
-        let session = kept.take() ?? DecodingSession(limits: limits, isLenient: isLenient)
-        defer { kept.keep(session) }
-        if let known = session.known, let known = known as? KnownValue<T>, known.bytes == bytes { return known.value }
-        do {
-            let value = try session.decode(type, from: bytes)
-            session.forgetBytes()
-            session.know(value, of: bytes)
-            return value
-        } catch {
-            session.forgo()
-            throw error
-        }
+        try DecodingSession(limits: limits, isLenient: isLenient).decode(type, from: bytes)
     }
 
     /// Decodes one value from all the bytes of any collection, which are copied.

@@ -1,11 +1,11 @@
 struct SingleValueDecoding: SingleValueDecodingContainer {
-    let node: DecodingNode
+    let place: DecodingNode.Place
 
-    var codingPath: [any CodingKey] { node.codingPath }
+    var codingPath: [any CodingKey] { place.codingPath }
 
     func decodeNil() -> Bool {
         do {
-            return try value { _ in try node.reader.readNil() }
+            return try value { try $1.pointee.reader.readNil() }
         } catch {
             // This cannot throw; the bytes end here, which whatever is read instead will say.
             return false
@@ -13,36 +13,39 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
     }
 
     func decode(_ type: Bool.Type) throws -> Bool {
-        try value { try node.readBool($0) }
+        try value { try $1.pointee.readBool(.same) }
     }
 
     func decode(_ type: String.Type) throws -> String {
-        try value { try node.readString($0) }
+        try value { try $1.pointee.readString(.same) }
     }
 
     func decode(_ type: Double.Type) throws -> Double {
-        try value { try node.readDouble($0) }
+        try value { try $1.pointee.readDouble(.same) }
     }
 
     func decode(_ type: Float.Type) throws -> Float {
-        try value { try node.readFloat($0) }
+        try value { try $1.pointee.readFloat(.same) }
     }
 
     @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
-        try value { try node.readInteger(type, $0) }
+        try value { try $1.pointee.readInteger(type, .same) }
     }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        try value { try node.decode(type, $0, isKey: node.isKey) }
+        try value { try $0.decode(type, $1, .same, isKey: $1.pointee.isKey) }
     }
 
     @inline(__always)
-    private func value<T>(_ read: (PathStep) throws -> T) throws -> T {
-        node.reader.next = node.offset
-        let value = try read(.same)
-        // Unless nothing was read, as with a nil that is not there.
-        if node.reader.next != node.offset { node.end = node.reader.next }
-        return value
+    private func value<T>(_ read: (DecodingSession, DecodingNode.Slot) throws -> T) throws -> T {
+        try place.with { session, node in
+            let offset = node.pointee.offset
+            node.pointee.reader.next = offset
+            let value = try read(session, node)
+            // Unless nothing was read, as with a nil that is not there.
+            if node.pointee.reader.next != offset { node.pointee.end = node.pointee.reader.next }
+            return value
+        }
     }
 }

@@ -1,90 +1,97 @@
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
-    let node: DecodingNode
+    let place: DecodingNode.Place
     /// Where the next element begins.
-    var next: Int
+    private var next: Int
     private(set) var currentIndex = 0
+    // Three words: what is larger, `any UnkeyedDecodingContainer` puts into a box.
 
-    init(node: DecodingNode) {
-        self.node = node
-        next = node.start
+    /// The elements of an array that was opened.
+    init(place: DecodingNode.Place) {
+        self.place = place
+        next = place.with { $1.pointee.start }
     }
 
-    var codingPath: [any CodingKey] { node.codingPath }
-    var count: Int? { node.count }
-    var isAtEnd: Bool { currentIndex >= node.count }
+    var codingPath: [any CodingKey] { place.codingPath }
+    var count: Int? { place.with { $1.pointee.count } }
+    var isAtEnd: Bool { place.with { currentIndex >= $1.pointee.count } }
 
     mutating func decodeNil() throws -> Bool {
-        guard !isAtEnd else { throw node.exhausted(Never?.self) }
-        node.reader.next = next
-        guard try node.reader.readNil() else { return false }
-        advance()
-        return true
+        guard !isAtEnd else { throw exhausted(Never?.self) }
+        return try place.with { _, node in
+            node.pointee.reader.next = next
+            guard try node.pointee.reader.readNil() else { return false }
+            advance(node)
+            return true
+        }
     }
 
     mutating func decode(_ type: Bool.Type) throws -> Bool {
-        try element(type) { [node] step in try node.readBool(step) }
+        try element(type) { _, node, step in try node.pointee.readBool(step) }
     }
 
     mutating func decode(_ type: String.Type) throws -> String {
-        try element(type) { [node] step in try node.readString(step) }
+        try element(type) { _, node, step in try node.pointee.readString(step) }
     }
 
     mutating func decode(_ type: Double.Type) throws -> Double {
-        try element(type) { [node] step in try node.readDouble(step) }
+        try element(type) { _, node, step in try node.pointee.readDouble(step) }
     }
 
     mutating func decode(_ type: Float.Type) throws -> Float {
-        try element(type) { [node] step in try node.readFloat(step) }
+        try element(type) { _, node, step in try node.pointee.readFloat(step) }
     }
 
     @inline(__always)
     mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
-        try element(type) { [node] step in try node.readInteger(type, step) }
+        try element(type) { _, node, step in try node.pointee.readInteger(type, step) }
     }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        try element(type) { [node] step in try node.decode(type, step) }
+        try element(type) { session, node, step in try session.decode(type, node, step) }
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        let child = try child()
-        let container = try child.container(keyedBy: type)
-        if child.isLenient { try child.refuseUnknownFields() }
-        return container
+        try place.with { try $0.openNested(type, child(of: $1, in: $0)) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try child().unkeyedContainer()
+        try superDecoder().unkeyedContainer()
     }
 
     mutating func superDecoder() throws -> any Decoder {
-        try child()
+        try place.with { try $0.place(of: child(of: $1, in: $0)) }
     }
 
     // MARK: Places
 
+    private func exhausted(_ type: any Any.Type) -> any Error { place.with { $1.pointee.exhausted(type) } }
+
     @inline(__always)
-    private mutating func element<T>(_ type: T.Type, _ read: (PathStep) throws -> T) throws -> T {
-        guard !isAtEnd else { throw node.exhausted(type) }
-        node.reader.next = next
-        let value = try read(.index(currentIndex))
-        advance()
-        return value
+    private mutating func element<T>(
+        _ type: T.Type, _ read: (DecodingSession, DecodingNode.Slot, PathStep) throws -> T
+    ) throws -> T {
+        guard !isAtEnd else { throw exhausted(type) }
+        return try place.with { session, node in
+            node.pointee.reader.next = next
+            let value = try read(session, node, .index(currentIndex))
+            advance(node)
+            return value
+        }
     }
 
-    private mutating func advance() {
-        next = node.reader.next
-        node.advance(past: currentIndex)
+    private mutating func advance(_ node: DecodingNode.Slot) {
+        next = node.pointee.reader.next
+        node.pointee.advance(past: currentIndex)
         currentIndex += 1
     }
 
-    private mutating func child() throws -> DecodingNode {
-        guard !isAtEnd else { throw node.exhausted([Any].self) }
-        let child = node.child(at: next, step: .index(currentIndex))
-        try node.skip(from: next, count: 1)
-        advance()
+    private mutating func child(of node: DecodingNode.Slot, in session: DecodingSession) throws -> DecodingNode.Slot {
+        guard !isAtEnd else { throw exhausted([Any].self) }
+        let child = session.child(of: node, at: next, step: .index(currentIndex))
+        try node.pointee.skip(from: next, count: 1)
+        advance(node)
         return child
     }
 }

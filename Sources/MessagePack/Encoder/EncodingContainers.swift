@@ -1,60 +1,67 @@
 /// The three containers of `Codable`. Each only names the node to which its values go.
-extension EncodingNode: Encoder {
+extension NodePlace: Encoder where Session == EncodingSession, Node == EncodingNode {
+    var codingPath: [any CodingKey] { with { $1.pointee.codingPath } }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        begin(.map)
-        return keyedContainer(type)
+        with { session, node in
+            node.pointee.begin(.map)
+            return session.keyedContainer(type, node)
+        }
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        begin(.array)
-        return UnkeyedEncoding(node: self)
+        with { $1.pointee.begin(.array) }
+        return UnkeyedEncoding(place: self)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer {
-        SingleValueEncoding(node: self)
+        SingleValueEncoding(place: self)
     }
 }
 
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let place: ContainerPlace<EncodingNode>
+    let place: EncodingNode.Place
 
-    var codingPath: [any CodingKey] { place.withNode { $0.codingPath } }
+    var codingPath: [any CodingKey] { place.codingPath }
 
     func encodeNil(forKey key: Key) {
-        pair(key) { $0.appendNil() }
+        pair(key) { $0.pointee.appendNil() }
     }
 
     func encode(_ value: Bool, forKey key: Key) {
-        pair(key) { $0.append(value) }
+        pair(key) { $0.pointee.append(value) }
     }
 
     func encode(_ value: String, forKey key: Key) {
-        pair(key) { $0.append(value) }
+        pair(key) { $0.pointee.append(value) }
     }
 
     func encode(_ value: Double, forKey key: Key) {
-        pair(key) { $0.append(value) }
+        pair(key) { $0.pointee.append(value) }
     }
 
     func encode(_ value: Float, forKey key: Key) {
-        pair(key) { $0.append(value) }
+        pair(key) { $0.pointee.append(value) }
     }
 
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) {
-        pair(key) { $0.append(value) }
+        pair(key) { $0.pointee.append(value) }
     }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        try place.withNode { try $0.appendPair(value, for: key.stringValue, Key.self) }
+        try place.with { try $0.appendPair(value, for: key.stringValue, Key.self, to: $1) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        child(at: key.stringValue, Key.self).container(keyedBy: type)
+        place.with { session, node in
+            let child = session.appendChild(to: node, at: key.stringValue, Key.self)
+            child.pointee.begin(.map)
+            return session.keyedContainer(type, child)
+        }
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
@@ -65,57 +72,51 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { child(at: key.stringValue, Key.self) }
 
     @inline(__always)
-    private func pair(_ key: Key, _ append: (EncodingNode) -> Void) {
-        place.withNode { node in
-            node.beginPair(key.stringValue)
+    private func pair(_ key: Key, _ append: (EncodingNode.Slot) -> Void) {
+        place.with { _, node in
+            node.pointee.beginPair(key.stringValue)
             append(node)
         }
     }
 
-    private func child(at name: String, _ type: any CodingKey.Type) -> EncodingNode {
-        place.withNode { $0.appendChild(at: name, type) }
+    private func child(at name: String, _ type: any CodingKey.Type) -> EncodingNode.Place {
+        place.with { $0.place(of: $0.appendChild(to: $1, at: name, type)) }
     }
 }
 
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
-    let node: EncodingNode
+    let place: EncodingNode.Place
 
-    var codingPath: [any CodingKey] { node.codingPath }
-    var count: Int { node.count }
+    var codingPath: [any CodingKey] { place.codingPath }
+    var count: Int { place.with { $1.pointee.count } }
 
     func encodeNil() {
-        node.beginElement()
-        node.appendNil()
+        element { $0.pointee.appendNil() }
     }
 
     func encode(_ value: Bool) {
-        node.beginElement()
-        node.append(value)
+        element { $0.pointee.append(value) }
     }
 
     func encode(_ value: String) {
-        node.beginElement()
-        node.append(value)
+        element { $0.pointee.append(value) }
     }
 
     func encode(_ value: Double) {
-        node.beginElement()
-        node.append(value)
+        element { $0.pointee.append(value) }
     }
 
     func encode(_ value: Float) {
-        node.beginElement()
-        node.append(value)
+        element { $0.pointee.append(value) }
     }
 
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T) {
-        node.beginElement()
-        node.append(value)
+        element { $0.pointee.append(value) }
     }
 
     func encode<T: Encodable>(_ value: T) throws {
-        try node.appendElement(value)
+        try place.with { try $0.appendElement(value, to: $1) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
@@ -125,51 +126,65 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { child().unkeyedContainer() }
     func superEncoder() -> any Encoder { child() }
 
-    private func child() -> EncodingNode {
-        let step = PathStep.index(node.count)
-        node.beginElement()
-        return node.appendChild(at: step)
+    @inline(__always)
+    private func element(_ append: (EncodingNode.Slot) -> Void) {
+        place.with { _, node in
+            node.pointee.beginElement()
+            append(node)
+        }
+    }
+
+    private func child() -> EncodingNode.Place {
+        place.with { session, node in
+            let step = PathStep.index(node.pointee.count)
+            node.pointee.beginElement()
+            return session.place(of: session.appendChild(to: node, at: step))
+        }
     }
 }
 
 struct SingleValueEncoding: SingleValueEncodingContainer {
-    let node: EncodingNode
+    let place: EncodingNode.Place
 
-    var codingPath: [any CodingKey] { node.codingPath }
+    var codingPath: [any CodingKey] { place.codingPath }
 
     func encodeNil() {
-        node.beginSingle()
-        node.appendNil()
+        single { $0.pointee.appendNil() }
     }
 
     func encode(_ value: Bool) {
-        node.beginSingle()
-        node.append(value)
+        single { $0.pointee.append(value) }
     }
 
     func encode(_ value: String) {
-        node.beginSingle()
-        node.append(value)
+        single { $0.pointee.append(value) }
     }
 
     func encode(_ value: Double) {
-        node.beginSingle()
-        node.append(value)
+        single { $0.pointee.append(value) }
     }
 
     func encode(_ value: Float) {
-        node.beginSingle()
-        node.append(value)
+        single { $0.pointee.append(value) }
     }
 
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T) {
-        node.beginSingle()
-        node.append(value)
+        single { $0.pointee.append(value) }
     }
 
     func encode<T: Encodable>(_ value: T) throws {
-        node.beginSingle()
-        try node.append(value, at: .same)
+        try place.with { session, node in
+            node.pointee.beginSingle()
+            try session.append(value, to: node, at: .same)
+        }
+    }
+
+    @inline(__always)
+    private func single(_ append: (EncodingNode.Slot) -> Void) {
+        place.with { _, node in
+            node.pointee.beginSingle()
+            append(node)
+        }
     }
 }

@@ -1,5 +1,4 @@
 /// What the nodes of one call to the encoder share. When the call is over, another one may use it.
-/// No code of a value runs during an access to what it holds, so none is checked at run time for overlapping another.
 final class EncodingSession: CodingSession {
     /// The form that the values of a type have.
     enum Form {
@@ -13,41 +12,67 @@ final class EncodingSession: CodingSession {
 
     let isCanonical: Bool
     let limits: MessagePackLimits
-    @exclusivity(unchecked) private var nodes = NodePool<EncodingNode>()
-    private var root: EncodingNode?
-    @exclusivity(unchecked) private var forms = TypeTable<Form>()
-    let containers = ContainerPool<EncodingNode>()
-    var isReusable: Bool { nodes.areReusable }
+    private let nodes = Cell(NodeArena<EncodingNode>())
+    private let root: EncodingNode.Slot
+    private let forms = Cell(TypeTable<Form>())
+    private let containers = ContainerPool<EncodingSession, EncodingNode>()
+    private let lastSeen = Cell(LastSeen())
+    /// What the last value became, if it came at least twice.
+    private let last = Cell<[UInt8]?>(nil)
+    private var hasKept = false
     /// The order of sorted elements, for as long as they are written.
-    @exclusivity(unchecked) var order: [Range<Int>] = []
+    let order = Cell<[Range<Int>]>([])
+
+    private static var largestCount: Int { 384 }
+    private static var largestCapacity: Int { 64 << 10 }
 
     /// Whether keyed containers are references, which is the condition for keeping them.
-    static let canKeepContainers = {
-        let node = EncodingNode(session: EncodingSession(isCanonical: false, limits: .default))
-        return isReference(KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: ContainerPlace(node))))
+    private static let canKeepContainers = {
+        let session = EncodingSession(isCanonical: false, limits: .default)
+        let place = EncodingNode.Place(session, session.root, isKept: true)
+        return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: place))) }
     }()
 
     init(isCanonical: Bool, limits: MessagePackLimits) {
         self.isCanonical = isCanonical
         self.limits = limits
+        root = nodes.value.take { EncodingNode(isCanonical: isCanonical) }
     }
+
+    var isReusable: Bool { !hasKept && nodes.value.count <= Self.largestCount }
 
     /// Appends one encoded value, or nothing if it throws.
     func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
-        let root = root ?? makeRoot()
-        root.exchangeBody(&writer)
-        defer { root.exchangeBody(&writer) }
-        try root.appendRoot(value)
+        swap(&root.pointee.body, &writer)
+        defer { swap(&root.pointee.body, &writer) }
+        let start = root.pointee.body.count
+        do {
+            try append(value, to: root, at: .same)
+            let count = root.pointee.body.count - start
+            guard count <= limits.maximumBytes else { throw tooLarge(count) }
+        } catch {
+            root.pointee.body.storage.removeSubrange(start...)
+            throw error
+        }
     }
 
-    private func makeRoot() -> EncodingNode {
-        let node = EncodingNode(session: self)
-        root = node
-        return node
+    /// Appends one encoded value, where all are of one type, or what the last one became if it is the same and nothing but bits.
+    func encodeOrRepeat<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
+        guard _isPOD(T.self) else { return try encode(value, into: &writer) }
+        let isRepeated = withUnsafeBytes(of: value) { lastSeen.value.isRepeated($0) }
+        if isRepeated, let bytes = last.value { return writer.writeRaw(bytes) }
+        let start = writer.count
+        do {
+            try encode(value, into: &writer)
+        } catch {
+            lastSeen.value.forget()
+            throw error
+        }
+        if isRepeated { last.value = Array(writer.storage[start...]) } else if last.value != nil { last.value = nil }
     }
 
-    func form(of type: any Any.Type) -> Form {
-        forms.finding(about: type) {
+    private func form(of type: any Any.Type) -> Form {
+        forms.value.finding(about: type) {
             if let packable = type as? any MessagePackable.Type { return .packable(packable) }
             if let dictionary = type as? any EncodableDictionary.Type { return .dictionary(dictionary) }
             if isCanonical, type is any UnorderedElements.Type { return .set }
@@ -55,19 +80,167 @@ final class EncodingSession: CodingSession {
         }
     }
 
-    func node(below parent: EncodingNode, at step: PathStep) -> EncodingNode {
-        let node = nodes.take() ?? EncodingNode(session: self)
-        node.begin(below: parent, at: step)
+    // MARK: Nodes
+
+    private func node(below parent: EncodingNode.Slot, at step: PathStep) -> EncodingNode.Slot {
+        let node = nodes.value.take { EncodingNode(isCanonical: isCanonical) }
+        node.pointee.begin(below: parent, at: step)
         return node
     }
 
-    func recycle(_ node: inout EncodingNode) {
-        node.close()
-        nodes.giveBack(&node)
+    /// Begins a node whose bytes come after those appended so far, however late it is filled.
+    func appendChild(to parent: EncodingNode.Slot, at step: PathStep) -> EncodingNode.Slot {
+        let node = node(below: parent, at: step)
+        if parent.pointee.isActive {
+            parent.pointee.children.append(.init(offset: parent.pointee.body.count, count: parent.pointee.count, node: node))
+        } else {
+            // Its bytes come nowhere, since the parent is written: it only belongs to who asks for it.
+            node.pointee.isActive = false
+            node.pointee.isKept = true
+        }
+        return node
     }
 
-    func end() {
-        root = nil
-        nodes.end()
+    /// Begins the next pair of a map, whose value a node of its own collects.
+    func appendChild(to parent: EncodingNode.Slot, at name: String, _ keyType: any CodingKey.Type) -> EncodingNode.Slot {
+        let start = parent.pointee.body.count
+        parent.pointee.beginPair(name)
+        return appendChild(to: parent, at: .key(keyType, at: start))
+    }
+
+    /// Takes back a node and what it has handed out, which the value may still have.
+    private func recycle(_ node: EncodingNode.Slot) {
+        node.pointee.isActive = false
+        if !node.pointee.children.isEmpty { recycleChildren(of: node) }
+        if node.pointee.containers != nil, containers.takeBack(&node.pointee.containers) { node.pointee.isKept = true }
+        if node.pointee.place != nil, !isKnownUniquelyReferenced(&node.pointee.place) {
+            node.pointee.place.take()?.leave()
+            node.pointee.isKept = true
+        }
+        if node.pointee.isKept {
+            hasKept = true
+            node.pointee.above?.pointee.isKept = true
+        } else {
+            if node.pointee.capacity > Self.largestCapacity { node.pointee.shrink() }
+            nodes.value.giveBack(node)
+        }
+    }
+
+    private func recycleChildren(of node: EncodingNode.Slot) {
+        while let child = node.pointee.children.popLast() { recycle(child.node) }
+    }
+
+    /// The place of a node, for who gets the node in some form.
+    func place(of node: EncodingNode.Slot) -> EncodingNode.Place {
+        if let place = node.pointee.place { return place }
+        let place = EncodingNode.Place(self, node, isKept: node.pointee.isActive)
+        if node.pointee.isActive { node.pointee.place = place }
+        return place
+    }
+
+    func keyedContainer<Key: CodingKey>(_ type: Key.Type, _ node: EncodingNode.Slot) -> KeyedEncodingContainer<Key> {
+        guard node.pointee.isActive, let kept = containers.take(for: type, node, &node.pointee.containers) else {
+            return newContainer(type, node)
+        }
+        return kept.with {
+            unsafeDowncast($0, to: TypedContainer<EncodingSession, EncodingNode, KeyedEncodingContainer<Key>>.self).copy()
+        }
+    }
+
+    @inline(never)
+    private func newContainer<Key: CodingKey>(_ type: Key.Type, _ node: EncodingNode.Slot) -> KeyedEncodingContainer<Key> {
+        guard node.pointee.isActive, Self.canKeepContainers, containers.hasRoom(for: type) else {
+            return KeyedEncodingContainer(KeyedEncoding<Key>(place: place(of: node)))
+        }
+        let place = EncodingNode.Place(self, node, isKept: true)
+        let container = KeyedEncodingContainer(KeyedEncoding<Key>(place: place))
+        containers.add(container, for: type, place, &node.pointee.containers)
+        return container
+    }
+
+    // MARK: Values
+
+    func appendElement<T: Encodable>(_ value: T, to node: EncodingNode.Slot) throws {
+        let step = PathStep.index(node.pointee.count)
+        try appendElement(to: node) { _ in try append(value, to: node, at: step) }
+    }
+
+    func appendPair<T: Encodable>(
+        _ value: T, for name: String, _ keyType: any CodingKey.Type, to node: EncodingNode.Slot
+    ) throws {
+        try appendElement(to: node) { start in
+            node.pointee.body.write(name)
+            try append(value, to: node, at: .key(keyType, at: start))
+        }
+    }
+
+    /// Appends a pair of a dictionary.
+    func appendPair<Key: Encodable, Value: Encodable>(_ key: Key, _ value: Value, to node: EncodingNode.Slot) throws {
+        try appendElement(to: node) { start in
+            try append(key, to: node, at: .same)
+            node.pointee.noteKey(from: start)
+            try append(value, to: node, at: .entry(start))
+        }
+    }
+
+    /// Appends an element, or nothing at all if it throws: the value may catch the error and go on.
+    @inline(__always)
+    private func appendElement(to node: EncodingNode.Slot, _ append: (_ start: Int) throws -> Void) throws {
+        let start = node.pointee.body.count
+        node.pointee.beginElement()
+        do {
+            try append(start)
+        } catch {
+            node.pointee.removeElement(from: start)
+            throw error
+        }
+    }
+
+    /// Appends a value in the form its type has here, or else in the one it asks for.
+    func append<T: Encodable>(_ value: T, to node: EncodingNode.Slot, at step: PathStep) throws {
+        // Elements of arrays arrive here whatever their type is.
+        if let value = same(value, as: String.self) { return node.pointee.append(value) }
+        if let value = same(value, as: Int.self) { return node.pointee.append(value) }
+        if let value = same(value, as: Double.self) { return node.pointee.append(value) }
+        if let value = same(value, as: Bool.self) { return node.pointee.append(value) }
+        if let value = same(value, as: [UInt8].self) { return node.pointee.body.writeBinary(value) }
+        if let value = same(value, as: UInt64.self) { return node.pointee.append(value) }
+        if let value = same(value, as: Int64.self) { return node.pointee.append(value) }
+        if let value = same(value, as: UInt32.self) { return node.pointee.append(value) }
+        if let value = same(value, as: Int32.self) { return node.pointee.append(value) }
+
+        // By the type of the value, which for an object may be a subclass.
+        let form = form(of: Swift.type(of: value))
+        if case .packable(let type) = form { return write(value, as: type, to: node) }
+
+        let child = self.node(below: node, at: step)
+        defer { recycle(child) }
+        guard child.pointee.level <= limits.maximumLevel else { throw tooDeep(child) }
+        switch form {
+        case .plain, .packable:
+            try value.encode(to: place(of: child))
+        case .dictionary(let type):
+            try encodePairs(of: value, as: type, to: child)
+        case .set:
+            child.pointee.begin(.set)
+            try value.encode(to: place(of: child))
+        }
+        if child.pointee.needsCheck(limits) { try check(child) }
+        var writer = node.pointee.takeBody()
+        write(child, to: &writer)
+        swap(&node.pointee.body, &writer)
+    }
+
+    private func write<T, Packable: MessagePackable>(_ value: T, as type: Packable.Type, to node: EncodingNode.Slot) {
+        var writer = node.pointee.takeBody()
+        known(value, as: type).write(to: &writer)
+        swap(&node.pointee.body, &writer)
+    }
+
+    private func encodePairs<T, Dictionary: EncodableDictionary>(
+        of value: T, as type: Dictionary.Type, to node: EncodingNode.Slot
+    ) throws {
+        node.pointee.begin(.dictionary)
+        try known(value, as: type).encodePairs(to: node, of: self)
     }
 }

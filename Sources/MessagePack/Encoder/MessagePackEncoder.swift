@@ -44,15 +44,6 @@ public struct MessagePackEncoder: Sendable {
     ///
     /// - Throws: ``MessagePackError`` if the value exceeds the limits, or what the value's `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
-        let session = EncodingSession(isCanonical: isCanonical, limits: limits)
-        defer { session.end() }
-        try session.encode(value, into: &writer)
-    }
-
-    /// Does the same with the session of an earlier call, and keeps it for a later one.
-    func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter, _ kept: PooledSession<EncodingSession>) throws {
-        let session = kept.take() ?? EncodingSession(isCanonical: isCanonical, limits: limits)
-        defer { kept.keep(session) }
-        try session.encode(value, into: &writer)
+        try EncodingSession(isCanonical: isCanonical, limits: limits).encode(value, into: &writer)
     }
 }

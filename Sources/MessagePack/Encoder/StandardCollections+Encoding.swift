@@ -7,14 +7,11 @@ extension Set: UnorderedElements {}
 
 /// A dictionary, which asks for a map only with keys of type `String` and `Int`.
 protocol EncodableDictionary {
-    func encodePairs(to node: EncodingNode) throws
+    func encodePairs(to node: EncodingNode.Slot, of session: EncodingSession) throws
 }
 
 extension Dictionary: EncodableDictionary where Key: Encodable, Value: Encodable {
-    func encodePairs(to node: EncodingNode) throws {
-        node.begin(.dictionary)
-        for (key, value) in self {
-            try node.appendPair(key, value)
-        }
+    func encodePairs(to node: EncodingNode.Slot, of session: EncodingSession) throws {
+        for (key, value) in self { try session.appendPair(key, value, to: node) }
     }
 }

@@ -1,19 +1,18 @@
 /// The three containers of `Codable`. Each only finds the place where its node reads a value.
-extension DecodingNode: Decoder {
+extension NodePlace: Decoder where Session == DecodingSession, Node == DecodingNode {
+    var codingPath: [any CodingKey] { with { $1.pointee.codingPath } }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        try openMap()
-        allow(type)
-        return keyedContainer(type)
+        try with { try $0.openContainer(type, $1) }
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try openArray()
-        return UnkeyedDecoding(node: self)
+        try with { try $1.pointee.openArray() }
+        return UnkeyedDecoding(place: self)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer {
-        SingleValueDecoding(node: self)
+        SingleValueDecoding(place: self)
     }
 }
