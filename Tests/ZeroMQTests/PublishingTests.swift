@@ -102,8 +102,9 @@ import ZeroMQ
             }
             return false
         }
-        // The eight, and what is on its way: one here, and two at the subscriber's side.
-        #expect((8...12).contains(waited), "\(waited) views")
+        // Eight, less up to three that were taken before and of which the sender has not heard: it hears of four at a time. And what is on
+        // its way: one here, and two at the subscriber's side.
+        #expect((5...12).contains(waited), "\(waited) views")
     }
 
     @Test func `Longest topic arrives`() throws {
