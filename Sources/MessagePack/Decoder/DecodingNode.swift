@@ -2,7 +2,7 @@
 ///
 /// Fields are mostly read in the order in which they were written. So a node keeps the place of the next element, and a
 /// look-up compares the key there. Only a look-up that fails makes an index of all keys.
-struct DecodingNode: ~Copyable {
+struct DecodingNode: PooledNode, ~Copyable {
     typealias Slot = UnsafeMutablePointer<DecodingNode>
     typealias Place = NodePlace<DecodingSession, DecodingNode>
 
@@ -57,14 +57,7 @@ struct DecodingNode: ~Copyable {
     var nested: Slot?
     /// The one that the parent has nested before this one.
     var nestedBefore: Slot?
-    /// The keyed containers that it has handed out and takes back.
-    var containers: ContainerPool<DecodingSession, DecodingNode>.Reference?
-    /// What it has handed out otherwise, and takes back.
-    var place: Place?
-    /// Whether its value is being decoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
-    var isActive = false
-    /// Whether somebody still has it, or a node below it, so that it is not used again.
-    var isKept = false
+    var loans = NodeLoans<DecodingSession, DecodingNode>()
 
     /// A root, which is where the session's reader is.
     init(_ reader: UnsafeMutablePointer<MessagePackReader>) { readerPlace = reader }
@@ -86,7 +79,7 @@ struct DecodingNode: ~Copyable {
         end = nil
         wordEnd = nil
         keyType = nil
-        isActive = true
+        loans.isActive = true
         if word != nil { word = nil }
         if !moreKeyTypes.isEmpty { moreKeyTypes.removeAll() }
     }

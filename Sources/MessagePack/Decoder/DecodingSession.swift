@@ -15,20 +15,15 @@ final class DecodingSession: CodingSession {
 
     /// Where the reader is, which is that of all nodes but those of words.
     let reader: UnsafeMutablePointer<MessagePackReader>
-    private let nodes = Cell(NodeArena<DecodingNode>())
+    private let nodes = Cell(NodePool<DecodingNode>())
     private let root: DecodingNode.Slot
     private let forms = Cell(TypeTable<Form>())
     let knownKeys = Cell(KnownKeys())
-    private let containers = ContainerPool<DecodingSession, DecodingNode>()
     private let lastSeen = Cell(LastSeen())
     /// The last value in a box, if it came at least twice.
     private let last = Cell<AnyObject?>(nil)
-    private var hasKept = false
-    private static var largestCount: Int { 384 }
-    private static var largestCapacity: Int { 64 << 10 }
-
     /// Whether keyed containers are references, which is the condition for keeping them.
-    private static let canKeepContainers = {
+    private static let areContainersReferences = {
         let session = DecodingSession(limits: .default, isLenient: false)
         let place = DecodingNode.Place(session, session.root, isKept: true)
         return withExtendedLifetime(session) { isReference(KeyedDecodingContainer(KeyedDecoding<SuperKey>(place: place))) }
@@ -48,7 +43,7 @@ final class DecodingSession: CodingSession {
         reader.deallocate()
     }
 
-    var isReusable: Bool { !hasKept && nodes.value.count <= Self.largestCount }
+    var isReusable: Bool { nodes.value.areReusable }
 
     /// Decodes one value from all the bytes.
     func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
@@ -91,75 +86,49 @@ final class DecodingSession: CodingSession {
             recycle(last)
         }
         let node = node(below: parent, at: offset, step: step, subject: parent.pointee.subject, isNested: true)
-        if parent.pointee.isActive {
+        if parent.pointee.loans.isActive {
             node.pointee.nestedBefore = parent.pointee.nested
             parent.pointee.nested = node
         } else {
             // It only belongs to who asks for it.
-            node.pointee.isActive = false
-            node.pointee.isKept = true
+            node.pointee.loans.isActive = false
+            node.pointee.loans.isKept = true
         }
         return node
     }
 
     /// Whether nobody has anything of a node.
     private func isFree(_ node: DecodingNode.Slot) -> Bool {
-        if node.pointee.place != nil, !isKnownUniquelyReferenced(&node.pointee.place) { return false }
         var nested = node.pointee.nested
         while let child = nested {
             guard isFree(child) else { return false }
             nested = child.pointee.nestedBefore
         }
-        return containers.areAlone(node.pointee.containers)
+        return nodes.value.isFree(node)
     }
 
     /// Takes back a node and what it has handed out, which the value may still have.
     func recycle(_ node: DecodingNode.Slot) {
-        node.pointee.isActive = false
+        node.pointee.loans.isActive = false
         while let child = node.pointee.nested {
             node.pointee.nested = child.pointee.nestedBefore
             recycle(child)
         }
-        if node.pointee.containers != nil, containers.takeBack(&node.pointee.containers) { node.pointee.isKept = true }
-        if node.pointee.place != nil, !isKnownUniquelyReferenced(&node.pointee.place) {
-            node.pointee.place.take()?.leave()
-            node.pointee.isKept = true
-        }
-        if node.pointee.isKept {
-            hasKept = true
-            node.pointee.above?.pointee.isKept = true
-        } else {
-            if node.pointee.capacity > Self.largestCapacity { node.pointee.shrink() }
-            nodes.value.giveBack(node)
-        }
+        nodes.value.giveBack(node)
     }
 
     /// The place of a node, for who gets the node in some form.
-    func place(of node: DecodingNode.Slot) -> DecodingNode.Place {
-        if let place = node.pointee.place { return place }
-        let place = DecodingNode.Place(self, node, isKept: node.pointee.isActive)
-        if node.pointee.isActive { node.pointee.place = place }
-        return place
-    }
+    func place(of node: DecodingNode.Slot) -> DecodingNode.Place { NodePool.place(of: node, in: self) }
 
     func keyedContainer<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) -> KeyedDecodingContainer<Key> {
-        guard node.pointee.isActive, let kept = containers.take(for: type, node, &node.pointee.containers) else {
-            return newContainer(type, node)
-        }
-        return kept.with {
-            unsafeDowncast($0, to: TypedContainer<DecodingSession, DecodingNode, KeyedDecodingContainer<Key>>.self).copy()
-        }
+        nodes.value.container(for: type, of: node) { newContainer(type, node) }
     }
 
     @inline(never)
     private func newContainer<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) -> KeyedDecodingContainer<Key> {
-        guard node.pointee.isActive, Self.canKeepContainers, containers.hasRoom(for: type) else {
-            return KeyedDecodingContainer(KeyedDecoding<Key>(place: place(of: node)))
+        nodes.value.newContainer(for: type, of: node, in: self, areReferences: Self.areContainersReferences) {
+            KeyedDecodingContainer(KeyedDecoding<Key>(place: $0))
         }
-        let place = DecodingNode.Place(self, node, isKept: true)
-        let container = KeyedDecodingContainer(KeyedDecoding<Key>(place: place))
-        containers.add(container, for: type, place, &node.pointee.containers)
-        return container
     }
 
     /// Opens a map, and notes which keys it may have.
@@ -190,7 +159,7 @@ final class DecodingSession: CodingSession {
             if isRepeated { last.value = Box(value) } else if last.value != nil { last.value = nil }
             return value
         } catch {
-            hasKept = true
+            nodes.value.forgo()
             throw error
         }
     }

@@ -4,7 +4,7 @@
 /// elements, and when its value returns, its session writes the header and the elements to the node above. Containers that a value
 /// nests by hand (`nestedContainer`, `superEncoder`) may be filled in any order; they are nodes of their own which remember
 /// the place where their bytes belong.
-struct EncodingNode: ~Copyable {
+struct EncodingNode: PooledNode, ~Copyable {
     typealias Slot = UnsafeMutablePointer<EncodingNode>
     typealias Place = NodePlace<EncodingSession, EncodingNode>
 
@@ -36,14 +36,7 @@ struct EncodingNode: ~Copyable {
     /// Where each of the `count` elements begins; kept only in canonical mode.
     var starts: [Int] = []
     var children: [Child] = []
-    /// The keyed containers that it has handed out and takes back.
-    var containers: ContainerPool<EncodingSession, EncodingNode>.Reference?
-    /// What it has handed out otherwise, and takes back.
-    var place: Place?
-    /// Whether its value is being encoded. Afterwards the value may still have it: what it then hands out, nobody takes back.
-    var isActive = false
-    /// Whether somebody still has it, or a node below it, so that it is not used again.
-    var isKept = false
+    var loans = NodeLoans<EncodingSession, EncodingNode>()
 
     /// A root, below which the value given to the encoder is encoded.
     init(isCanonical: Bool) { self.isCanonical = isCanonical }
@@ -57,7 +50,7 @@ struct EncodingNode: ~Copyable {
         shape = .nothing
         hasConflict = false
         hasScalarKeys = true
-        isActive = true
+        loans.isActive = true
         count = 0
         if body.count > 0 { body.removeAll() }
     }
@@ -152,13 +145,20 @@ struct EncodingNode: ~Copyable {
         return writer
     }
 
-    /// Calls `body` with the bytes of the elements, and with where each begins.
-    mutating func withElements(_ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<Int>) -> Void) {
+    /// Calls `read` with the bytes of the elements.
+    @inline(__always)
+    mutating func withElements(_ read: (UnsafeRawBufferPointer) -> Void) {
         var writer = takeBody()
+        writer.storage.withUnsafeBytes(read)
+        swap(&body, &writer)
+    }
+
+    /// Calls `read` with the bytes of the elements, and with where each begins.
+    @inline(__always)
+    mutating func withElements(_ read: (UnsafeRawBufferPointer, UnsafeBufferPointer<Int>) -> Void) {
         var starts: [Int] = []
         swap(&starts, &self.starts)
-        writer.storage.withUnsafeBytes { bytes in starts.withUnsafeBufferPointer { body(bytes, $0) } }
+        withElements { bytes in starts.withUnsafeBufferPointer { read(bytes, $0) } }
         swap(&starts, &self.starts)
-        swap(&self.body, &writer)
     }
 }

@@ -51,7 +51,7 @@ extension EncodingSession {
 
     private func writeElements(of node: EncodingNode.Slot, to writer: inout MessagePackWriter) {
         let hasChildren = !node.pointee.children.isEmpty
-        node.pointee.withElements { bytes, _ in
+        node.pointee.withElements { bytes in
             guard hasChildren else { return writer.writeRaw(bytes) }
             var written = 0
             for index in node.pointee.children.indices {

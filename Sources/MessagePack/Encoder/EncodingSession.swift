@@ -12,22 +12,17 @@ final class EncodingSession: CodingSession {
 
     let isCanonical: Bool
     let limits: MessagePackLimits
-    private let nodes = Cell(NodeArena<EncodingNode>())
+    private let nodes = Cell(NodePool<EncodingNode>())
     private let root: EncodingNode.Slot
     private let forms = Cell(TypeTable<Form>())
-    private let containers = ContainerPool<EncodingSession, EncodingNode>()
     private let lastSeen = Cell(LastSeen())
     /// What the last value became, if it came at least twice.
     private let last = Cell<[UInt8]?>(nil)
-    private var hasKept = false
     /// The order of sorted elements, for as long as they are written.
     let order = Cell<[Range<Int>]>([])
 
-    private static var largestCount: Int { 384 }
-    private static var largestCapacity: Int { 64 << 10 }
-
     /// Whether keyed containers are references, which is the condition for keeping them.
-    private static let canKeepContainers = {
+    private static let areContainersReferences = {
         let session = EncodingSession(isCanonical: false, limits: .default)
         let place = EncodingNode.Place(session, session.root, isKept: true)
         return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: place))) }
@@ -39,7 +34,7 @@ final class EncodingSession: CodingSession {
         root = nodes.value.take { EncodingNode(isCanonical: isCanonical) }
     }
 
-    var isReusable: Bool { !hasKept && nodes.value.count <= Self.largestCount }
+    var isReusable: Bool { nodes.value.areReusable }
 
     /// Appends one encoded value, or nothing if it throws.
     func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
@@ -91,12 +86,12 @@ final class EncodingSession: CodingSession {
     /// Begins a node whose bytes come after those appended so far, however late it is filled.
     func appendChild(to parent: EncodingNode.Slot, at step: PathStep) -> EncodingNode.Slot {
         let node = node(below: parent, at: step)
-        if parent.pointee.isActive {
+        if parent.pointee.loans.isActive {
             parent.pointee.children.append(.init(offset: parent.pointee.body.count, count: parent.pointee.count, node: node))
         } else {
             // Its bytes come nowhere, since the parent is written: it only belongs to who asks for it.
-            node.pointee.isActive = false
-            node.pointee.isKept = true
+            node.pointee.loans.isActive = false
+            node.pointee.loans.isKept = true
         }
         return node
     }
@@ -110,20 +105,9 @@ final class EncodingSession: CodingSession {
 
     /// Takes back a node and what it has handed out, which the value may still have.
     private func recycle(_ node: EncodingNode.Slot) {
-        node.pointee.isActive = false
+        node.pointee.loans.isActive = false
         if !node.pointee.children.isEmpty { recycleChildren(of: node) }
-        if node.pointee.containers != nil, containers.takeBack(&node.pointee.containers) { node.pointee.isKept = true }
-        if node.pointee.place != nil, !isKnownUniquelyReferenced(&node.pointee.place) {
-            node.pointee.place.take()?.leave()
-            node.pointee.isKept = true
-        }
-        if node.pointee.isKept {
-            hasKept = true
-            node.pointee.above?.pointee.isKept = true
-        } else {
-            if node.pointee.capacity > Self.largestCapacity { node.pointee.shrink() }
-            nodes.value.giveBack(node)
-        }
+        nodes.value.giveBack(node)
     }
 
     private func recycleChildren(of node: EncodingNode.Slot) {
@@ -131,31 +115,17 @@ final class EncodingSession: CodingSession {
     }
 
     /// The place of a node, for who gets the node in some form.
-    func place(of node: EncodingNode.Slot) -> EncodingNode.Place {
-        if let place = node.pointee.place { return place }
-        let place = EncodingNode.Place(self, node, isKept: node.pointee.isActive)
-        if node.pointee.isActive { node.pointee.place = place }
-        return place
-    }
+    func place(of node: EncodingNode.Slot) -> EncodingNode.Place { NodePool.place(of: node, in: self) }
 
     func keyedContainer<Key: CodingKey>(_ type: Key.Type, _ node: EncodingNode.Slot) -> KeyedEncodingContainer<Key> {
-        guard node.pointee.isActive, let kept = containers.take(for: type, node, &node.pointee.containers) else {
-            return newContainer(type, node)
-        }
-        return kept.with {
-            unsafeDowncast($0, to: TypedContainer<EncodingSession, EncodingNode, KeyedEncodingContainer<Key>>.self).copy()
-        }
+        nodes.value.container(for: type, of: node) { newContainer(type, node) }
     }
 
     @inline(never)
     private func newContainer<Key: CodingKey>(_ type: Key.Type, _ node: EncodingNode.Slot) -> KeyedEncodingContainer<Key> {
-        guard node.pointee.isActive, Self.canKeepContainers, containers.hasRoom(for: type) else {
-            return KeyedEncodingContainer(KeyedEncoding<Key>(place: place(of: node)))
+        nodes.value.newContainer(for: type, of: node, in: self, areReferences: Self.areContainersReferences) {
+            KeyedEncodingContainer(KeyedEncoding<Key>(place: $0))
         }
-        let place = EncodingNode.Place(self, node, isKept: true)
-        let container = KeyedEncodingContainer(KeyedEncoding<Key>(place: place))
-        containers.add(container, for: type, place, &node.pointee.containers)
-        return container
     }
 
     // MARK: Values
@@ -226,9 +196,7 @@ final class EncodingSession: CodingSession {
             try value.encode(to: place(of: child))
         }
         if child.pointee.needsCheck(limits) { try check(child) }
-        var writer = node.pointee.takeBody()
-        write(child, to: &writer)
-        swap(&node.pointee.body, &writer)
+        write(child, to: &node.pointee.body)
     }
 
     private func write<T, Packable: MessagePackable>(_ value: T, as type: Packable.Type, to node: EncodingNode.Slot) {
