@@ -117,12 +117,12 @@ enum Recovery {
         ] { try draft.record(value, as: name) }
 
         let engine = subject.engine(secret)
-        let log = TurnLog(after: 0)
+        var log = TurnLog(after: 0)
         let begin = Timestamp(microseconds: 1_700_000_000_000_000)
         log.batch.append(
             Record(
                 turn: engine.skip(), time: begin, event: .started(number: 1, build: "bench", schema: P.schema, seed: [0x80])))
-        try engine.start(seed: [0x80], now: begin, log: log)
+        try engine.start(seed: [0x80], now: begin, log: &log)
         let encoder = MessagePackEncoder()
         var waiting: [Batch] = []
         var bytes = 0
@@ -131,7 +131,7 @@ enum Recovery {
             let session = UniqueID(high: id.high, low: UInt64(number % 4))
             let input = try encoder.encode(subject.message(number))
             let now = Timestamp(microseconds: begin.microseconds + Int64(number))
-            _ = try engine.take(input, now: now, origin: .client(session: session, sequence: number / 4 + 1), log: log)
+            _ = try engine.apply(.input(input, .client(session: session, sequence: number / 4 + 1)), now: now, log: &log)
             guard log.batch.turns >= perBatch || engine.head == turns else { continue }
             waiting.append(Batch(first: log.batch.first, last: log.batch.last, bytes: log.batch.bytes))
             bytes += log.batch.byteCount

@@ -25,12 +25,12 @@ private func engine<Message: Portable>(_ name: String, _ message: Message) {
     let input = prepared { try MessagePackEncoder().encode(message) }
     let now = Timestamp(microseconds: 1_700_000_000_000_000)
     let engine = TypedEngine(Tally<Message>.self, secret: Secret(high: 1, low: 2))
-    let log = TurnLog(after: 0)
-    prepared { try engine.start(seed: try MessagePackEncoder().encode(NoSeed()), now: now, log: log) }
+    var log = TurnLog(after: 0)
+    prepared { try engine.start(seed: try MessagePackEncoder().encode(NoSeed()), now: now, log: &log) }
     let session = UniqueID(high: 9, low: 9)
     measure("turn engine, a \(name) input to its record") {
         let head = engine.head
-        guard case .applied = try engine.take(input, now: now, origin: .client(session: session, sequence: head), log: log) else {
+        guard case .applied = try engine.apply(.input(input, .client(session: session, sequence: head)), now: now, log: &log) else {
             preconditionFailure("the input was not applied")
         }
         // As at each commit, so that the batch does not grow without end.

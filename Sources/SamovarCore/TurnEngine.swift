@@ -55,7 +55,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
     ///
     /// - Throws: `GroupLimit` if the group passes one of its limits; the state is then beyond repair.
     @inlinable
-    public mutating func run<Sink: TurnSink>(
+    public mutating func run<Sink: TurnSink & ~Copyable>(
         _ message: P.Message, now: Timestamp, origin: Origin, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
         let turn = next(now: now, origin: origin)
@@ -70,7 +70,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
 
     /// Applies the follow-ups of a command that is already part of the journal, as of `turn`.
     @inlinable
-    public mutating func follow<Sink: TurnSink>(
+    public mutating func follow<Sink: TurnSink & ~Copyable>(
         _ command: Command<P>, of turn: Turn, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
         var chain = Chain()
@@ -79,7 +79,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
     }
 
     @inlinable
-    mutating func finish<Sink: TurnSink>(
+    mutating func finish<Sink: TurnSink & ~Copyable>(
         _ chain: inout Chain, of root: Turn, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
         var turns = 1
@@ -122,7 +122,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
 }
 
 /// Takes note of each turn of a group, in order.
-public protocol TurnSink<P> {
+public protocol TurnSink<P>: ~Copyable {
     associatedtype P: Program
     /// A turn has been applied: its message, and what it ordered.
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>)
@@ -133,7 +133,7 @@ public protocol TurnSink<P> {
     mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn)
 }
 
-extension TurnSink {
+extension TurnSink where Self: ~Copyable {
     /// Not unless a sink says so.
     @inlinable public var watchesState: Bool { false }
 

@@ -101,20 +101,19 @@ extension FuzzSubject {
     /// The turns 2 and on of a store that took one message of each kind.
     private static func history() throws -> RecordBatch {
         let engine = TypedEngine(Errands.self, secret: Secret(high: 1, low: 2))
-        let log = TurnLog(after: 0)
+        var log = TurnLog(after: 0)
         let now = Timestamp(microseconds: 1_000_000)
         _ = engine.skip()
-        try engine.start(seed: [0x80], now: now, log: log)
+        try engine.start(seed: [0x80], now: now, log: &log)
         log.batch = RecordBatch(after: 1)
         let messages: [Errands.Message] = [.add("a"), .add("b"), .run("errand"), .run("other"), .again(2)]
         for (index, message) in messages.enumerated() {
             let origin = Origin.client(session: UniqueID(high: 5, low: 6), sequence: index + 1)
-            _ = try engine.take(try MessagePackEncoder().encode(message), now: now, origin: origin, log: log)
+            _ = try engine.apply(.input(try MessagePackEncoder().encode(message), origin), now: now, log: &log)
         }
         let effect = EffectID(turn: 4, ordinal: 0)
-        try engine.take(
-            answer: [try MessagePackEncoder().encode(Errands.Message.finished("errand"))], effect: effect,
-            lease: Lease(start: 1, counter: 1), root: 4, now: now, log: log)
+        let answer: MessageList = [try MessagePackEncoder().encode(Errands.Message.finished("errand"))]
+        _ = try engine.apply(.answer(answer, effect, Lease(start: 1, counter: 1), root: 4), now: now, log: &log)
         let dead = Record.Event.dead(EffectID(turn: 5, ordinal: 0), Failure(reason: .threw, text: "no", attempts: 2))
         log.batch.append(Record(turn: engine.skip(), time: now, event: dead))
         return log.batch

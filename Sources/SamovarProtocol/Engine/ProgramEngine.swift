@@ -15,36 +15,15 @@ public protocol ProgramEngine: AnyObject {
     /// Begins a timeline: `Program.start` at turn 1, whose record the log already holds.
     ///
     /// - Throws: `SeedError` if the seed cannot be read or the program refuses it; `GroupLimit`.
-    func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws
+    func start(seed: [UInt8], now: Timestamp, log: inout TurnLog) throws
 
-    /// Decodes an input, asks `accept`, applies the message and its follow-ups. A refusal takes a turn, too.
-    func take(_ input: [UInt8], now: Timestamp, origin: Origin, log: TurnLog) throws(GroupLimit) -> Outcome.Verdict
-
-    /// Applies the messages of a job as one group; the last one closes the effect.
+    /// Applies what comes from outside, and its follow-ups. It is the only way in to `update`, but for replays.
     ///
-    /// - Throws: `UnreadableAnswer` if a message is not one of this program, and then nothing was applied; `GroupLimit`.
-    func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
-
-    /// The same for an answer of one message, as nearly all are.
-    func take(only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws
-
-    /// Applies a message that a job sent before its end.
-    ///
-    /// - Throws: `UnreadableAnswer` if it is not one of this program, and then nothing was applied; `GroupLimit`.
-    func take(
-        streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog) throws
-
-    /// Applies the message of a subscription that fired.
-    ///
-    /// - Throws: `UnreadableAnswer` if the message cannot be read, and then nothing was applied; `GroupLimit`.
-    func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws
+    /// - Throws: `GroupLimit`; the engine is then beyond repair.
+    func apply(_ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog) throws(GroupLimit) -> EngineResult
 
     /// Logs what the state wants to hear of, changed or not: a start is the moment for a new build to say so.
-    func resubscribe(now: Timestamp, log: TurnLog)
-
-    /// Asks `failed` for a message and applies it; false if the program makes none of this failure.
-    func take(failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog)
-        throws(GroupLimit) -> Bool
+    func resubscribe(now: Timestamp, log: inout TurnLog)
 
     /// What `replay` puts up with. Set it before.
     var terms: ReplayTerms { get set }
@@ -52,7 +31,7 @@ public protocol ProgramEngine: AnyObject {
     /// Applies a record of the journal again and compares what follows from it.
     ///
     /// - Throws: `ReplayError` if the message cannot be read or the command is another than it was, with that command.
-    func replay(_ record: Record, log: TurnLog) throws(ReplayError)
+    func replay(_ record: Record, log: inout TurnLog) throws(ReplayError)
 
     /// - Throws: `ReplayError` if what was replayed ordered follow-ups that have not come.
     func requireEndOfGroup() throws(ReplayError)
@@ -71,21 +50,11 @@ public protocol ProgramEngine: AnyObject {
 
     /// An effect that a version of the program ordered, as this one encodes it.
     func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8]
-
-    /// The journal holds every turn up to this one: observers may be told.
-    func committed(through turn: Int)
 }
 
 extension ProgramEngine {
-    public func take(
-        only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog
-    ) throws {
-        try take(answer: MessageList(message), effect: effect, lease: lease, root: root, now: now, log: log)
-    }
-
     public var oldestReadableVersion: Int { schema.version }
     public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] { effect }
-    public func committed(through turn: Int) {}
 }
 
 /// A seed that the program cannot read or refuses.
@@ -96,16 +65,4 @@ public struct SeedError: Error, Equatable, Sendable, CustomStringConvertible {
     init(text: String) {
         self.text = text.bounded()
     }
-}
-
-/// A worker's answer that is not a message of this program.
-public struct UnreadableAnswer: Error, Equatable, Sendable, CustomStringConvertible {
-    public let text: String
-
-    @usableFromInline
-    init(text: String) {
-        self.text = text.bounded()
-    }
-
-    public var description: String { text }
 }

@@ -29,19 +29,19 @@ extension StoreMachine {
         precondition(phase == .recovering, "batches are replayed before the start")
         snapshots.journalGrew(by: bytes.count)
         let known = head
-        let orders = TurnLog(ofReplayAfter: known)
+        var orders = TurnLog(ofReplayAfter: known)
         try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
             guard record.turn > known, record.turn <= limit else { return }
-            try replay(record, log: orders)
+            try replay(record, log: &orders)
         }
         log = TurnLog(after: head)
     }
 
-    private mutating func replay(_ record: Record, log: TurnLog) throws {
+    private mutating func replay(_ record: Record, log: inout TurnLog) throws {
         let call = ProgramCall.replay(turn: record.turn)
         try quarantine.admit(call, after: head)
         quarantine.begin(call, isAlone: true, after: head)
-        try state.replay(record, log: log)
+        try state.replay(record, log: &log)
         quarantine.end()
     }
 
@@ -116,7 +116,7 @@ extension StoreMachine {
     /// Enters what the last group ordered.
     mutating func openLogged(now: Timestamp) {
         guard log.hasOrders else { return }
-        state.carryOut(log)
+        state.carryOut(&log)
         followLedger(now: now)
     }
 }

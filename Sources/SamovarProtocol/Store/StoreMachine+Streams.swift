@@ -35,21 +35,21 @@ extension StoreMachine {
         let origin = Origin.effect(id, lease: lease, index: index)
         if giveUp(call, origin, root: effect.root, now: now) != nil { return withdraw(id) }
         begin(call)
-        do {
+        do throws(GroupLimit) {
             let first = head + 1
-            try state.engine.take(
-                streamed: message, checkpoint: checkpoint, origin: origin, root: effect.root, now: now, log: log)
+            let input = EngineInput.message(message[...], origin, .streamed(checkpoint: checkpoint), root: effect.root)
+            let result = try state.engine.apply(input, now: now, log: &log)
             end(call)
+            if case .unreadable(let why) = result {
+                if let holder = scheduler.dispatcher.assignment(of: id) { cancel(holder) }
+                let text = "a streamed message is not one of this program: \(why)"
+                return attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
+            }
             counters.applied += head - first + 1
             state.time = now
             openLogged(now: now)
-        } catch let limit as GroupLimit {
-            stop(limit)
         } catch {
-            end(call)
-            if let holder = scheduler.dispatcher.assignment(of: id) { cancel(holder) }
-            let text = "a streamed message is not one of this program: \(error)"
-            attemptFailed(effect, .unhandled, text, lease: lease, isPermanent: true, now: now)
+            stop(error)
         }
     }
 

@@ -29,16 +29,17 @@ extension StoreMachine {
         // Nobody waits for an answer: this one is passed over, and the next one is tried.
         if giveUp(call, origin, root: nil, now: now) != nil { return }
         begin(call)
-        do {
-            try state.engine.take(firing: firing.message, origin: origin, now: now, log: log)
+        do throws(GroupLimit) {
+            let result = try state.engine.apply(.message(firing.message[...], origin, .open, root: 0), now: now, log: &log)
+            if case .unreadable(let why) = result {
+                return stop(.unencodable("the message of a subscription cannot be read again: \(why)".bounded(), root: head + 1))
+            }
             end(call)
             counters.applied += 1
             state.time = now
             openLogged(now: now)
-        } catch let limit as GroupLimit {
-            stop(limit)
         } catch {
-            stop(.unencodable("the message of a subscription cannot be read again: \(error)".bounded(), root: head + 1))
+            stop(error)
         }
     }
 
@@ -52,7 +53,7 @@ extension StoreMachine {
     /// After a restart: the state says anew what it wants.
     mutating func resume(now: Timestamp) {
         quarantine.begin(.subscriptions, isAlone: true, after: head)
-        state.engine.resubscribe(now: now, log: log)
+        state.engine.resubscribe(now: now, log: &log)
         quarantine.end()
         openLogged(now: now)
     }

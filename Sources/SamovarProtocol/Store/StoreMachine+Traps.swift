@@ -39,7 +39,7 @@ extension StoreMachine {
         try quarantine.admit(.start, after: head)
         quarantine.begin(.start, isAlone: true, after: 0)
         defer { end(.start) }
-        try state.engine.start(seed: seed, now: now, log: log)
+        try state.engine.start(seed: seed, now: now, log: &log)
     }
 
     /// Says in the log what the process before this one died of, and what follows from it.

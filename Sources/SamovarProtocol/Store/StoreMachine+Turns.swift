@@ -86,9 +86,10 @@ extension StoreMachine {
         if let text = giveUp(call, origin, root: nil, now: now) { return .rejected(text) }
         begin(call)
         do throws(GroupLimit) {
-            let verdict = try state.engine.take(submission.input, now: now, origin: origin, log: log)
+            let result = try state.engine.apply(.input(submission.input, origin), now: now, log: &log)
             end(call)
-            return verdict
+            if case .refused(let verdict) = result { return verdict }
+            return .applied
         } catch {
             stop(error)
             return nil
@@ -143,7 +144,7 @@ extension StoreMachine {
     /// what this gives before you call `advance`.
     public mutating func committed(through turn: Int, now: Timestamp) {
         quarantine.committed()
-        state.engine.committed(through: turn)
+        log.committed(through: turn)
         for action in commits.committed(through: turn) { leave(action) }
         scheduler.dispatcher.left(through: turn, now: time(now))
         if phase != .stopped, phase != .recovering { closeBatch() }

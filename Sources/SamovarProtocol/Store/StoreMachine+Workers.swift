@@ -151,12 +151,10 @@ extension StoreMachine {
         if case .message(let place) = row.answer {
             // Asked only where it may be: the compiler moves the whole machine for that call.
             if !rejectedStreams.isEmpty, rejectedStreams.lacksMessages(id, lease) { return takeIncomplete(id, now: now) }
-            let bytes = answers.bytes
-            return complete(id, root: root, lease: lease, now: now) { engine, log throws in
-                try bytes._withUnsafeGuaranteedRef {
-                    try engine.take(only: $0.all[place], effect: id, lease: lease, root: root, now: now, log: log)
-                }
-            }
+            let origin = Origin.effect(id, lease: lease, index: 0)
+            let input = EngineInput.message(
+                answers.bytes._withUnsafeGuaranteedRef { $0.all[place] }, origin, .closes, root: root)
+            return complete(id, input, root: root, lease: lease, now: now)
         }
         switch answers.answer(of: row) {
         case .done(let messages):
@@ -165,9 +163,7 @@ extension StoreMachine {
                 close(id, answered: lease)
                 return write(.done(id), root: root, now: now)
             }
-            complete(id, root: root, lease: lease, now: now) { engine, log throws in
-                try engine.take(answer: messages, effect: id, lease: lease, root: root, now: now, log: log)
-            }
+            complete(id, .answer(messages, id, lease, root: root), root: root, lease: lease, now: now)
         case .failed(let reason, let text, let permanent):
             attemptFailed(id, reason, text, lease: lease, isPermanent: permanent, now: now)
         case .returned: giveBack(id, now: now)
@@ -190,25 +186,25 @@ extension StoreMachine {
 
     /// Applies the messages of an answer.
     private mutating func complete(
-        _ id: EffectID, root: Int, lease: Lease, now: Timestamp, _ apply: (any ProgramEngine, TurnLog) throws -> Void
+        _ id: EffectID, _ input: borrowing EngineInput, root: Int, lease: Lease, now: Timestamp
     ) {
         let call = ProgramCall.answer(id)
         if giveUp(call, .effect(id, lease: lease, index: 0), root: root, now: now) != nil { return withdraw(id) }
         begin(call)
-        do {
+        do throws(GroupLimit) {
             let before = log.batch.last
-            try uncountedLog._withUnsafeGuaranteedRef { log in try state.uncountedEngine.with { try apply($0, log) } }
+            let result = try state.engine.apply(input, now: now, log: &log)
             end(call)
+            if case .unreadable(let why) = result {
+                let text = "the answer is not a message of this program: \(why)"
+                return attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now)
+            }
             counters.applied += log.batch.last - before
             state.time = now
             close(id, answered: lease)
             openLogged(now: now)
-        } catch let limit as GroupLimit {
-            stop(limit)
         } catch {
-            end(call)
-            let text = "the answer is not a message of this program: \(error)"
-            attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now)
+            stop(error)
         }
     }
 
@@ -270,10 +266,10 @@ extension StoreMachine {
         if giveUp(call, .failure(effect.id), root: effect.root, now: now) != nil { return }
         begin(call)
         do throws(GroupLimit) {
-            let isTaken = try state.engine.take(
-                failure: failure, of: effect.id, payload: effect.payload, root: effect.root, now: now, log: log)
+            let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root)
+            let result = try state.engine.apply(input, now: now, log: &log)
             end(call)
-            guard isTaken else { return bury(effect, failure, now: now) }
+            guard result == .applied else { return bury(effect, failure, now: now) }
             state.time = now
             openLogged(now: now)
         } catch {

@@ -34,13 +34,9 @@ public struct StoreMachine: ~Copyable {
 
     var phase = Phase.recovering
     var state: StoreState
-    var log: TurnLog {
-        didSet { uncountedLog = .passUnretained(log) }
-    }
+    var log: TurnLog
     var commits = CommitPipeline(durable: 0)
     var scheduler: EffectScheduler
-    // As each turn uses it, without a reference that is counted. So nothing replaces the log within a turn.
-    private(set) var uncountedLog: Unmanaged<TurnLog>
     var quarantine: Quarantine
     var connections = Connections()
     var clients: ClientSessions
@@ -81,7 +77,6 @@ public struct StoreMachine: ~Copyable {
         quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
         state = StoreState(engine: engine, window: settings.window)
         log = TurnLog(after: 0)
-        uncountedLog = .passUnretained(log)
         viewTopics = ViewTopics(limit: settings.viewTopics)
         scheduler = EffectScheduler(start: 0, suspectDeaths: settings.suspectDeaths)
     }

@@ -6,9 +6,6 @@ import SamovarCore
 /// A live store and a replay go through the same functions, so that what comes back after a crash is what was there before.
 struct StoreState {
     let engine: any ProgramEngine
-    /// The same for each turn.
-    let uncountedEngine: UncountedEngine
-    private let holder: EngineHolder
     /// How often the store was started in this timeline.
     var starts = 0
     /// The seed of the timeline, in MessagePack.
@@ -27,28 +24,26 @@ struct StoreState {
 
     init(engine: any ProgramEngine, window: Int) {
         self.engine = engine
-        holder = EngineHolder(engine)
-        uncountedEngine = UncountedEngine(holder)
         sessions = SessionTable(window: window)
     }
 
     var head: Int { engine.head }
 
     /// Applies a record of the journal.
-    mutating func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
+    mutating func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
         if case .started(1, _, let schema, _) = record.event, schema.name != engine.schema.name {
             throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
         }
-        try engine.replay(record, log: log)
+        try engine.replay(record, log: &log)
         switch record.event {
         case .applied, .streamed, .refused, .started:
             absorb(record)
             // So it is with most turns, and then no book of effects has changed.
             if !log.hasOrders, case .applied = record.event { return }
-            carryOut(log)
+            carryOut(&log)
         default:
             // Such a record orders nothing: what is logged with it was wanted by the turns before, and it may be of that.
-            carryOut(log)
+            carryOut(&log)
             absorb(record)
         }
         // Nobody runs anything yet.
@@ -56,7 +51,7 @@ struct StoreState {
     }
 
     /// Enters what turns have ordered since the last time.
-    mutating func carryOut(_ log: TurnLog) {
+    mutating func carryOut(_ log: inout TurnLog) {
         log.takeOrders { order in
             switch consume order {
             case .close(let effect): ledger.close(effect)

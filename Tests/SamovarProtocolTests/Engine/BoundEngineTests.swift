@@ -3,13 +3,17 @@ import Testing
 
 @testable import SamovarProtocol
 
-/// An engine whose turns are compiled with the program does what the engine behind it does.
+/// An engine that is made where its program is known does what one does that generic code has made.
 @Suite struct BoundEngineTests {
+    private static func bound(limits: GroupLimits = .default) -> any ProgramEngine {
+        TypedEngine(Shop.self, secret: workshopSecret, limits: limits).bound()
+    }
+
     private static func limits() -> GroupLimits { GroupLimits(turns: 5) }
 
     /// Calls whatever an engine can do, and says what came of it.
-    private static func live(_ engine: any ProgramEngine) throws -> (log: TurnLog, told: [String]) {
-        let log = TurnLog(after: 0)
+    private static func live(_ engine: any ProgramEngine) throws -> (log: SharedLog, told: [String]) {
+        let log = SharedLog(after: 0)
         var told: [String] = []
         let event = Record.Event.started(number: 1, build: "test", schema: engine.schema, seed: packed(NoSeed()))
         log.batch.append(Record(turn: engine.skip(), time: at(1), event: event))
@@ -34,16 +38,16 @@ import Testing
                 "\(try engine.take(failure: failure, of: second, payload: packed(job), root: 3, now: at(5), log: log))")
         }
         engine.resubscribe(now: at(6), log: log)
-        engine.committed(through: engine.head)
+        log.committed(through: engine.head)
         told.append("head \(engine.head), view \(try engine.view()), state \(try engine.state())")
         #expect(throws: GroupLimit.turns(5, root: engine.head + 1)) {
             try engine.take(
-                packed(Shop.Input.chain(9)), now: at(7), origin: TypedEngineTests.origin, log: TurnLog(after: engine.head))
+                packed(Shop.Input.chain(9)), now: at(7), origin: TypedEngineTests.origin, log: SharedLog(after: engine.head))
         }
         return (log, told)
     }
 
-    private static func orders(_ log: TurnLog) -> [LoggedOrder] {
+    private static func orders(_ log: SharedLog) -> [LoggedOrder] {
         var orders: [LoggedOrder] = []
         log.takeOrders { orders.append($0) }
         return orders
@@ -51,7 +55,7 @@ import Testing
 
     @Test func `Each call gives the same, live and in a replay`() throws {
         let plain = TypedEngineTests.engine(limits: Self.limits())
-        let bound = TypedEngineTests.engine(limits: Self.limits()).bound()
+        let bound = Self.bound(limits: Self.limits())
         let (expected, told) = try Self.live(plain)
         let (seen, toldBound) = try Self.live(bound)
         #expect(seen.batch.bytes == expected.batch.bytes && toldBound == told)
@@ -59,33 +63,33 @@ import Testing
         #expect(Self.orders(seen) == orders && orders.count > 8)
 
         let records = try TypedEngineTests.records(expected)
-        let replayed = TypedEngineTests.engine().bound()
-        let log = TurnLog(after: 0)
+        let replayed = Self.bound()
+        let log = SharedLog(after: 0)
         for record in records { try replayed.replay(record, log: log) }
         try replayed.requireEndOfGroup()
         #expect(told.last == "head \(replayed.head), view \(try replayed.view()), state \(try replayed.state())")
-        let restored = TypedEngineTests.engine().bound()
+        let restored = Self.bound()
         try restored.restore(state: replayed.state(), head: replayed.head, writtenBy: 1)
         #expect(told.last == "head \(restored.head), view \(try restored.view()), state \(try restored.state())")
         #expect(restored.oldestReadableVersion == 1)
         #expect(try restored.migrated(effect: [1], from: 1) == [1])
     }
 
-    @Test func `The terms of a replay are those of the engine behind it, and so are its errors`() throws {
+    @Test func `The terms of a replay hold for it, and so do its errors`() throws {
         let records = try TypedEngineTests.records(ReplayTests.history().log)
-        let engine = TypedEngineTests.engine().bound()
+        let engine = Self.bound()
         engine.terms.shown = 2
         #expect(engine.terms.shown == 2)
         let error = #expect(throws: ReplayError.self) {
-            for record in records { try engine.replay(record, log: TurnLog(after: record.turn - 1)) }
+            for record in records { try engine.replay(record, log: SharedLog(after: record.turn - 1)) }
         }
         #expect(error?.turn == 2 && error?.divergence != nil)
-        let cut = TypedEngineTests.engine().bound()
-        let log = TurnLog(after: 0)
+        let cut = Self.bound()
+        let log = SharedLog(after: 0)
         for record in records.prefix(3) { try cut.replay(record, log: log) }
         #expect(throws: ReplayError.self) { try cut.requireEndOfGroup() }
         #expect(throws: SeedError.self) {
-            try TypedEngineTests.engine().bound().start(seed: [0xc1], now: at(1), log: TurnLog(after: 0))
+            try Self.bound().start(seed: [0xc1], now: at(1), log: SharedLog(after: 0))
         }
     }
 }

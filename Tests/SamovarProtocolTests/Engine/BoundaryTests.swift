@@ -38,16 +38,16 @@ import Testing
 
     private static func started(
         gates: [InputGate<Shop>] = [], observers: [TurnObserver<Shop>] = []
-    ) throws -> (engine: TypedEngine<Shop>, log: TurnLog) {
+    ) throws -> (engine: TypedEngine<Shop>, log: SharedLog) {
         let engine = TypedEngine(Shop.self, secret: workshopSecret, gates: gates, observers: observers)
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         let event = Record.Event.started(number: 1, build: "test", schema: engine.schema, seed: packed(NoSeed()))
         log.batch.append(Record(turn: engine.skip(), time: at(1), event: event))
         try engine.start(seed: packed(NoSeed()), now: at(1), log: log)
         return (engine, log)
     }
 
-    private static func take(_ input: Shop.Input, _ engine: TypedEngine<Shop>, _ log: TurnLog) throws -> Outcome.Verdict {
+    private static func take(_ input: Shop.Input, _ engine: TypedEngine<Shop>, _ log: SharedLog) throws -> Outcome.Verdict {
         try engine.take(packed(input), now: at(2), origin: TypedEngineTests.origin, log: log)
     }
 
@@ -57,7 +57,7 @@ import Testing
         #expect(try Self.take(.add(3), engine, log) == .applied)
         #expect(try Self.take(.chain(2), engine, log) == .applied)
         #expect(notes.takeAll() == ["a sees 2, total 3", "a sees 3, total 4", "a sees 4, total 5"])
-        engine.committed(through: engine.head)
+        log.committed(through: engine.head)
         #expect(notes.takeAll() == ["a tells of 2", "a tells of 3", "a tells of 4"])
     }
 
@@ -66,7 +66,7 @@ import Testing
         let (engine, log) = try Self.started(
             gates: [notes.gate("one"), notes.gate("two")], observers: [notes.observer("a"), notes.observer("b")])
         #expect(try Self.take(.add(3), engine, log) == .applied)
-        engine.committed(through: engine.head)
+        log.committed(through: engine.head)
         #expect(
             notes.takeAll() == [
                 "gate one at 2, total 0", "gate two at 2, total 0", "a sees 2, total 3", "b sees 2, total 3", "a tells of 2",
@@ -79,11 +79,11 @@ import Testing
         let (engine, log) = try Self.started(observers: [notes.observer("a")])
         for _ in 0..<3 { _ = try Self.take(.add(1), engine, log) }
         _ = notes.takeAll()
-        engine.committed(through: 1)
+        log.committed(through: 1)
         #expect(notes.takeAll() == [])
-        engine.committed(through: 3)
+        log.committed(through: 3)
         #expect(notes.takeAll() == ["a tells of 2", "a tells of 3"])
-        engine.committed(through: 4)
+        log.committed(through: 4)
         #expect(notes.takeAll() == ["a tells of 4"])
     }
 
@@ -94,7 +94,7 @@ import Testing
         let verdict = try Self.take(.forbidden, engine, log)
         #expect(verdict == .rejected("one: closed"))
         #expect(try TypedEngineTests.records(log).last?.event == .refused(verdict))
-        engine.committed(through: engine.head)
+        log.committed(through: engine.head)
         #expect(notes.takeAll() == ["gate one at 2, total 0"])
     }
 
@@ -128,9 +128,9 @@ import Testing
         _ = notes.takeAll()
         let again = TypedEngine(
             Shop.self, secret: workshopSecret, gates: [notes.gate("one", rejects: true)], observers: [notes.observer("a")])
-        let copy = TurnLog(after: 0)
+        let copy = SharedLog(after: 0)
         for record in try TypedEngineTests.records(log) { try again.replay(record, log: copy) }
-        again.committed(through: again.head)
+        copy.committed(through: again.head)
         #expect(notes.takeAll() == [])
         #expect(copy.batch.bytes == log.batch.bytes)
         #expect(try again.state() == engine.state())

@@ -107,9 +107,9 @@ private enum Hasty: Migrating {
     private func engine<P: Program>(_ program: P.Type) -> TypedEngine<P> { TypedEngine(P.self, secret: Secret(high: 1, low: 2)) }
 
     /// The old program at turn 1, with the log of it.
-    private func started(first: Int = 0) throws -> (engine: TypedEngine<Old>, log: TurnLog) {
+    private func started(first: Int = 0) throws -> (engine: TypedEngine<Old>, log: SharedLog) {
         let engine = engine(Old.self)
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         let seed = try MessagePackEncoder().encode(Old.Seed(first: first))
         log.batch.append(
             Record(
@@ -118,7 +118,7 @@ private enum Hasty: Migrating {
         return (engine, log)
     }
 
-    private func records(_ log: TurnLog) throws -> [Record] {
+    private func records(_ log: SharedLog) throws -> [Record] {
         var records: [Record] = []
         try RecordBatch.read(first: log.batch.first, last: log.batch.last, bytes: log.batch.bytes) { records.append($0) }
         return records
@@ -143,7 +143,7 @@ private enum Hasty: Migrating {
 
     private func replay<P: Program>(_ records: [Record], as program: P.Type) throws -> StoreState {
         var state = StoreState(engine: engine(program), window: 16)
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         for record in records { try state.replay(record, log: log) }
         return state
     }
@@ -236,7 +236,7 @@ private enum Hasty: Migrating {
     @Test func `A store that starts behind an old chain wants what a replay of its start wants`() throws {
         var records = Array(try history().prefix(7))
         var live = try replay(records, as: New.self)
-        let log = TurnLog(after: live.head)
+        let log = SharedLog(after: live.head)
         let start = Record(
             turn: live.engine.skip(), time: at(2), event: .started(number: 2, build: "", schema: New.schema, seed: []))
         live.absorb(start)
@@ -287,7 +287,7 @@ private enum Hasty: Migrating {
         let old = try replay(Array(records.prefix(4)), as: Old.self)
         var new = StoreState(engine: engine(New.self), window: 16)
         try new.restore(try old.snapshot())
-        let log = TurnLog(after: 4)
+        let log = SharedLog(after: 4)
         for record in records.dropFirst(4) { try new.replay(record, log: log) }
         #expect(try MessagePackDecoder().decode(New.State.self, from: new.engine.state()) == New.State(sum: 7))
     }
@@ -296,7 +296,7 @@ private enum Hasty: Migrating {
         var records = try history()
         // As a store does: replay, write the start, ask for subscriptions, go on.
         let live = try replay(records, as: New.self)
-        let log = TurnLog(after: live.head)
+        let log = SharedLog(after: live.head)
         log.batch.append(
             Record(
                 turn: live.engine.skip(), time: at(9), event: .started(number: 2, build: "", schema: New.schema, seed: [])))

@@ -77,7 +77,7 @@ import Testing
     // MARK: What turns order
 
     @Test func `A log hands each order over once, and has room for those that follow`() {
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         #expect(!log.hasOrders)
         for round in 1...3 {
             for ordinal in 0..<round {
@@ -94,7 +94,7 @@ import Testing
 
     @Test func `A replay writes no records`() {
         let record = Record(turn: 1, time: at(1), event: .started(number: 1, build: "", schema: counter, seed: []))
-        let (live, replay) = (TurnLog(after: 0), TurnLog(ofReplayAfter: 0))
+        let (live, replay) = (SharedLog(after: 0), SharedLog(ofReplayAfter: 0))
         live.write(record)
         replay.write(record)
         #expect(live.batch.last == 1 && replay.batch.last == 0 && !live.isTapped)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReplayTests {
     /// Turns of every kind: 1 started, 2 an order, 3 to 5 a chain, 6 a refusal, 7 an answer.
-    static func history() throws -> (engine: TypedEngine<Shop>, log: TurnLog) {
+    static func history() throws -> (engine: TypedEngine<Shop>, log: SharedLog) {
         let (engine, log) = try TypedEngineTests.started()
         for input: Shop.Input in [.order([Shop.Job(name: "a")]), .chain(3), .forbidden] {
             _ = try engine.take(packed(input), now: at(2), origin: TypedEngineTests.origin, log: log)
@@ -17,10 +17,10 @@ import Testing
     }
 
     static func replay<E: Edition>(_ records: [Record], as edition: E.Type = FirstEdition.self) throws(ReplayError) -> (
-        any ProgramEngine, TurnLog
+        any ProgramEngine, SharedLog
     ) {
         let engine = TypedEngineTests.engine(edition)
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         for record in records { try engine.replay(record, log: log) }
         return (engine, log)
     }
@@ -58,7 +58,7 @@ import Testing
         }
         records[2].event = .applied(message: message, hash: 0, closes: closes)
         let engine = TypedEngineTests.engine()
-        let log = writes ? TurnLog(after: 0) : TurnLog(ofReplayAfter: 0)
+        let log = writes ? SharedLog(after: 0) : SharedLog(ofReplayAfter: 0)
         let error = #expect(throws: ReplayError.self) { for record in records { try engine.replay(record, log: log) } }
         #expect(error?.turn == 3 && error?.divergence != nil)
     }
@@ -71,7 +71,7 @@ import Testing
         }
         records[4].event = .applied(message: message, hash: 7, closes: closes)
         let engine = TypedEngineTests.engine()
-        let log = writes ? TurnLog(after: 0) : TurnLog(ofReplayAfter: 0)
+        let log = writes ? SharedLog(after: 0) : SharedLog(ofReplayAfter: 0)
         let error = #expect(throws: ReplayError.self) { for record in records { try engine.replay(record, log: log) } }
         #expect(error?.turn == 5 && error?.divergence?.orders == [])
     }
@@ -101,7 +101,7 @@ import Testing
     }
 
     private static func replay(_ records: [Record], on engine: any ProgramEngine) throws(ReplayError) {
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         for record in records { try engine.replay(record, log: log) }
     }
 
@@ -236,7 +236,7 @@ import Testing
         let (live, log) = try Self.history()
         let restored = TypedEngineTests.engine()
         try restored.restore(state: live.state(), head: live.head, writtenBy: 1)
-        let more = TurnLog(after: restored.head)
+        let more = SharedLog(after: restored.head)
         for (engine, log) in [(live, log), (restored, more)] {
             _ = try engine.take(packed(Shop.Input.order([])), now: at(4), origin: TypedEngineTests.origin, log: log)
         }

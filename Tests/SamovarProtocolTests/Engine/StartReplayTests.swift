@@ -78,9 +78,9 @@ private enum Opener<O: Opening>: Program {
 @Suite struct StartReplayTests {
     private static func engine<O: Opening>(_ opening: O.Type) -> TypedEngine<Opener<O>> { TypedEngine(secret: workshopSecret) }
 
-    private static func started<O: Opening>(_ opening: O.Type) throws -> (engine: TypedEngine<Opener<O>>, log: TurnLog) {
+    private static func started<O: Opening>(_ opening: O.Type) throws -> (engine: TypedEngine<Opener<O>>, log: SharedLog) {
         let engine = engine(opening)
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         let event = Record.Event.started(number: 1, build: "test", schema: engine.schema, seed: packed(NoSeed()))
         log.batch.append(Record(turn: engine.skip(), time: at(1), event: event))
         try engine.start(seed: packed(NoSeed()), now: at(1), log: log)
@@ -96,10 +96,10 @@ private enum Opener<O: Opening>: Program {
 
     private static func replay<O: Opening>(
         _ records: [Record], as opening: O.Type, _ terms: ReplayTerms = ReplayTerms()
-    ) throws(ReplayError) -> (engine: TypedEngine<Opener<O>>, log: TurnLog) {
+    ) throws(ReplayError) -> (engine: TypedEngine<Opener<O>>, log: SharedLog) {
         let engine = engine(opening)
         engine.terms = terms
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         for record in records { try engine.replay(record, log: log) }
         return (engine, log)
     }

@@ -15,9 +15,9 @@ import Testing
     }
 
     /// An engine at turn 1, with the log of it.
-    static func started(limits: GroupLimits = .default) throws -> (engine: TypedEngine<Shop>, log: TurnLog) {
+    static func started(limits: GroupLimits = .default) throws -> (engine: TypedEngine<Shop>, log: SharedLog) {
         let engine = engine(limits: limits)
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         let seed = packed(NoSeed())
         let event = Record.Event.started(number: 1, build: "test", schema: engine.schema, seed: seed)
         log.batch.append(Record(turn: engine.skip(), time: at(1), event: event))
@@ -27,7 +27,7 @@ import Testing
 
     static func state(_ engine: any ProgramEngine) throws -> Shop.State { try unpacked(Shop.State.self, engine.state()) }
 
-    static func records(_ log: TurnLog) throws -> [Record] {
+    static func records(_ log: SharedLog) throws -> [Record] {
         var records: [Record] = []
         try RecordBatch.read(first: log.batch.first, last: log.batch.last, bytes: log.batch.bytes) { records.append($0) }
         return records
@@ -135,7 +135,7 @@ import Testing
     @Test func `An unreadable seed creates nothing`() {
         let engine = Self.engine()
         _ = engine.skip()
-        #expect(throws: SeedError.self) { try engine.start(seed: [0xc1], now: at(1), log: TurnLog(after: 1)) }
+        #expect(throws: SeedError.self) { try engine.start(seed: [0xc1], now: at(1), log: SharedLog(after: 1)) }
         #expect(throws: SeedError.self) { try engine.view() }
     }
 
@@ -239,7 +239,7 @@ import Testing
     // MARK: Subscriptions
 
     /// What the state wanted to hear of, each time that it was logged.
-    private static func wants(_ log: TurnLog) -> [[Label]] {
+    private static func wants(_ log: SharedLog) -> [[Label]] {
         var wants: [[Label]] = []
         log.takeOrders { if case .want(let events, _, _) = $0 { wants.append(events.map(\.id)) } }
         return wants
@@ -263,7 +263,7 @@ import Testing
         #expect(Self.wants(log) == [[]])
         let restored = Self.engine()
         try restored.restore(state: state, head: 5, writtenBy: 1)
-        let more = TurnLog(after: 5)
+        let more = SharedLog(after: 5)
         _ = try restored.take(packed(Shop.Input.add(1)), now: at(2), origin: Self.origin, log: more)
         #expect(Self.wants(more) == [], "it is wanted since before")
         restored.resubscribe(now: at(3), log: more)
@@ -274,7 +274,7 @@ import Testing
 
     @Test func `Without a start there is no state, no view and no turn`() throws {
         let engine = Self.engine()
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         #expect(engine.head == 0)
         let verdict = try engine.take(packed(Shop.Input.add(1)), now: at(2), origin: Self.origin, log: log)
         #expect(verdict == .rejected("the program has not started") && log.batch.last == 0)

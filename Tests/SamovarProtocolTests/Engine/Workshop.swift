@@ -197,10 +197,3 @@ func unpacked<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> 
 }
 
 func finished(_ names: String...) -> [[UInt8]] { names.map { packed(Shop.Message.finished($0)) } }
-
-extension TurnLog {
-    /// The effects that were ordered.
-    var opened: [OpenEffect] {
-        orders.compactMap { if case .run(let effect)? = $0 { effect } else { nil } }
-    }
-}

@@ -26,7 +26,7 @@ import Testing
         if end == batch.last { #expect(kept.bytes == batch.bytes) }
         guard end > 0 else { return }
         let engine = TypedEngineTests.engine()
-        let log = TurnLog(after: 0)
+        let log = SharedLog(after: 0)
         try RecordBatch.read(first: 1, last: kept.last, bytes: kept.bytes) { try engine.replay($0, log: log) }
         try engine.requireEndOfGroup()
     }

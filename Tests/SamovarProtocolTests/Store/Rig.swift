@@ -125,7 +125,7 @@ final class Rig {
     }
 
     private func replicate(_ batch: StoredBatch) throws {
-        let log = TurnLog(after: durable.head)
+        let log = SharedLog(after: durable.head)
         try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { try durable.replay($0, log: log) }
     }
 

@@ -47,56 +47,41 @@ final class TrapEngine: ProgramEngine {
     var head: Int { base.head }
     func skip() -> Int { base.skip() }
 
-    func start(seed: [UInt8], now: Timestamp, log: TurnLog) throws {
+    func start(seed: [UInt8], now: Timestamp, log: inout TurnLog) throws {
         try meet(.start)
-        try base.start(seed: seed, now: now, log: log)
+        try base.start(seed: seed, now: now, log: &log)
     }
 
-    func take(_ input: [UInt8], now: Timestamp, origin: Origin, log: TurnLog) throws(GroupLimit) -> Outcome.Verdict {
-        if let value = try? unpacked(Shop.Input.self, input) { try meet(.input(value)) }
-        return try base.take(input, now: now, origin: origin, log: log)
-    }
-
-    func take(answer messages: MessageList, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: TurnLog) throws {
-        for message in messages {
-            if case .finished(let name)? = try? unpacked(Shop.Message.self, Array(message)) { try meet(.answer(name)) }
+    func apply(_ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog) throws(GroupLimit) -> EngineResult {
+        switch input {
+        case .input(let bytes, _):
+            if let value = try? unpacked(Shop.Input.self, bytes) { try meet(.input(value)) }
+        case .message(_, .subscription, _, _): try meet(.firing)
+        case .message(let message, _, _, _): try meet(answer: message)
+        case .answer(let messages, _, _, _): for message in messages { try meet(answer: message) }
+        case .failure: try meet(.failure)
         }
-        try base.take(answer: messages, effect: effect, lease: lease, root: root, now: now, log: log)
+        return try base.apply(input, now: now, log: &log)
     }
 
-    func take(
-        failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: TurnLog
-    ) throws(GroupLimit) -> Bool {
-        try meet(.failure)
-        return try base.take(failure: failure, of: effect, payload: payload, root: root, now: now, log: log)
-    }
-
-    func take(
-        streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: TurnLog
-    ) throws {
+    private func meet(answer message: ArraySlice<UInt8>) throws(GroupLimit) {
         if case .finished(let name)? = try? unpacked(Shop.Message.self, Array(message)) { try meet(.answer(name)) }
-        try base.take(streamed: message, checkpoint: checkpoint, origin: origin, root: root, now: now, log: log)
-    }
-
-    func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: TurnLog) throws {
-        try meet(.firing)
-        try base.take(firing: message, origin: origin, now: now, log: log)
     }
 
     func requireEndOfGroup() throws(ReplayError) { try base.requireEndOfGroup() }
 
-    func resubscribe(now: Timestamp, log: TurnLog) {
+    func resubscribe(now: Timestamp, log: inout TurnLog) {
         if traps(.subscriptions) { page = page ?? marker?.bytes }
-        base.resubscribe(now: now, log: log)
+        base.resubscribe(now: now, log: &log)
     }
 
-    func replay(_ record: Record, log: TurnLog) throws(ReplayError) {
+    func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
         do {
             try meet(.replay(record.turn))
         } catch {
             throw ReplayError(turn: record.turn, "trapped")
         }
-        try base.replay(record, log: log)
+        try base.replay(record, log: &log)
     }
 
     func view() throws -> [UInt8] {

@@ -1,0 +1,83 @@
+public import MessagePack
+public import SamovarCore
+
+/// Encodes what the turns of a group say, and has the log record it. It owns the log meanwhile.
+@usableFromInline
+struct EncodingSink<P: Program>: TurnSink, ~Copyable {
+    @usableFromInline var log: TurnLog
+    @usableFromInline let codecs: ProgramCodecs<P>
+    @usableFromInline let observers: [TurnObserver<P>]
+
+    @inlinable
+    init(_ log: consuming TurnLog, _ codecs: ProgramCodecs<P>, _ observers: [TurnObserver<P>]) {
+        self.log = log
+        self.codecs = codecs
+        self.observers = observers
+    }
+
+    @inlinable
+    consuming func end() -> TurnLog { log }
+
+    @inlinable
+    mutating func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
+        if log.begin(turn) { log.message = encode(message, codecs.message) }
+        take(orders: command, of: turn)
+        log.end(turn)
+    }
+
+    /// Notes what a turn orders, and its hash.
+    @inlinable
+    mutating func take(orders command: consuming Command<P>, of turn: Turn) {
+        // The one order of most commands is taken apart where it is: a copy of it would count its references.
+        switch (consume command).orders {
+        case .none: return
+        case .one(.run(let effect, let options)): log.run(encode(effect, codecs.effect), options, 0, turn)
+        case .one(.then(let message)): log.follow(encode(message, codecs.message), of: turn.number)
+        case .one(let order): take(order, 0, of: turn)
+        case .many(let orders): for (ordinal, order) in orders.enumerated() { take(order, ordinal, of: turn) }
+        }
+        log.endOrders()
+    }
+
+    @inlinable
+    mutating func take(_ order: Command<P>.Order, _ ordinal: Int, of turn: Turn) {
+        switch order {
+        case .run(let effect, let options): log.run(encode(effect, codecs.effect), options, ordinal, turn)
+        case .then(let message): log.follow(encode(message, codecs.message), of: turn.number)
+        case .cancel(let label): log.cancel(label)
+        case .emit(let output): log.emit(encode(output, codecs.output), ordinal, turn)
+        }
+    }
+
+    /// Encodes a value behind the others; returns where it is. One that its own `encode(to:)` refuses cannot be journalled, so the group
+    /// fails as a whole.
+    @inlinable
+    mutating func encode<Value>(_ value: Value, _ codec: UncountedCodec<Value>) -> Range<Int> {
+        let start = log.encoded.count
+        do { try codec.encode(value, into: &log.encoded) } catch { log.fail(error) }
+        return start..<log.encoded.count
+    }
+
+    @inlinable var watchesState: Bool { !observers.isEmpty || log.isTapped }
+
+    @usableFromInline
+    mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
+        for observer in observers {
+            if let deliver = observer.observe(message, state, turn) { log.deliver(deliver, after: turn.number) }
+        }
+        guard let marker = log.tap?.marker else { return }
+        // A view that cannot be encoded turns views off when the next is to be published, and that is told.
+        guard let bytes = marker.during(.view, { try? codecs.view.encode(P.view(state)) }) else { return }
+        log.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
+    }
+}
+
+/// The codecs of a program's types, as the journal and the wire have them. Whoever has a copy keeps the engine.
+@usableFromInline
+struct ProgramCodecs<P: Program> {
+    @usableFromInline let input: UncountedCodec<P.Input>
+    @usableFromInline let message: UncountedCodec<P.Message>
+    @usableFromInline let effect: UncountedCodec<P.Effect>
+    @usableFromInline let output: UncountedCodec<P.Output>
+    @usableFromInline let view: UncountedCodec<P.ViewState>
+}

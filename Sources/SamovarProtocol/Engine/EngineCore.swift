@@ -1,0 +1,258 @@
+public import MessagePack
+public import SamovarCore
+
+/// The turn engine of one program with the codec around it, and what a ``TypedEngine`` compiles together with the program.
+///
+/// Effects and follow-ups are encoded once, at the turn that orders them: the bytes go into the command's hash, and the same
+/// bytes then become the effect's payload or the follow-up's record.
+@usableFromInline
+struct EngineCore<P: Program>: ~Copyable {
+    @usableFromInline var turns: TurnEngine<P>?
+    /// The head before the program has started.
+    @usableFromInline var started = 0
+    @usableFromInline let schema = P.schema
+    @usableFromInline let secret: Secret
+    @usableFromInline let limits: GroupLimits
+    @usableFromInline let codecs: ProgramCodecs<P>
+    @usableFromInline let gates: [InputGate<P>.Check]
+    @usableFromInline let observers: [TurnObserver<P>]
+    /// What the state wanted to hear of after the newest chain of turns.
+    @usableFromInline var wanted: [Subscription<P>] = []
+    @usableFromInline var replaying = ReplayState()
+    let migrations = Migrations(P.self)
+    let decoder: MessagePackDecoder
+    private let encoder: MessagePackEncoder
+    let states: ValueCodec<P.State>
+    /// What `codecs` refers to without counting it.
+    private let kept: [Any]
+
+    init(secret: Secret, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]) {
+        let (encoder, decoder) = (MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
+        let kept = (
+            input: ValueCodec<P.Input>(encoder, decoder), message: ValueCodec<P.Message>(encoder, decoder),
+            effect: ValueCodec<P.Effect>(encoder, decoder), output: ValueCodec<P.Output>(encoder, decoder),
+            view: ValueCodec<P.ViewState>(encoder, decoder)
+        )
+        codecs = ProgramCodecs(
+            input: UncountedCodec(kept.input), message: UncountedCodec(kept.message), effect: UncountedCodec(kept.effect),
+            output: UncountedCodec(kept.output), view: UncountedCodec(kept.view))
+        self.kept = [kept]
+        states = ValueCodec(encoder, decoder)
+        self.encoder = encoder
+        self.decoder = decoder
+        self.secret = secret
+        self.limits = limits
+        self.gates = gates.map { $0.opened() }
+        self.observers = observers
+    }
+
+    @inlinable
+    var head: Int {
+        switch turns {
+        case .some(let turns): turns.head
+        case nil: started
+        }
+    }
+
+    @inlinable
+    mutating func skip() -> Int {
+        if turns == nil { started += 1 } else { turns?.skip() }
+        return head
+    }
+
+    // MARK: Start
+
+    mutating func start(seed: [UInt8], now: Timestamp, log: inout TurnLog) throws {
+        let turn = Turn(number: head, now: now, origin: .store, secret: secret)
+        let first = try begin(seed: seed, turn: turn)
+        log.begin(root: turn.number)
+        try lend(&log) { (turns, sink) throws(GroupLimit) in
+            sink.take(orders: first.command, of: turn)
+            try turns?.follow(first.command, of: turn, into: &sink)
+        }
+        try log.check(limits)
+        subscribe(now: now, log: &log)
+    }
+
+    mutating func restore(_ state: P.State, head: Int, writtenBy version: Int) {
+        replaying.author = version
+        wanted = P.subscriptions(state)
+        turns = TurnEngine(state: state, head: head, secret: secret, limits: limits)
+    }
+
+    mutating func begin(seed: [UInt8], turn: Turn) throws(SeedError) -> Next<P> {
+        let value: P.Seed
+        do {
+            value = try decoder.decode(P.Seed.self, from: seed)
+        } catch {
+            throw SeedError(text: describe(decodingFailure: error, of: P.Seed.self))
+        }
+        do {
+            let next = try P.start(value, turn)
+            turns = TurnEngine(state: next.state, head: turn.number, secret: secret, limits: limits)
+            return next
+        } catch {
+            throw SeedError(text: "\(P.schema.name) refuses this seed: \(error)")
+        }
+    }
+
+    // MARK: Groups
+
+    @inlinable
+    mutating func apply(
+        _ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog
+    ) throws(GroupLimit) -> EngineResult {
+        switch input {
+        case .input(let bytes, let origin):
+            guard let turn = turns?.next(now: now, origin: origin) else {
+                return .refused(.rejected("the program has not started"))
+            }
+            switch admit(bytes, turn: turn) {
+            case .message(let message):
+                log.begin(root: turn.number)
+                try run(message, origin: origin, now: now, log: &log)
+            case .refused(let verdict): return refuse(verdict, origin: origin, now: now, log: &log)
+            }
+        case .message(let bytes, let origin, let role, let root):
+            let message: P.Message
+            do { message = try codecs.message.decode(bytes) } catch { return Self.unreadable(error) }
+            log.begin(root: root > 0 ? root : head + 1)
+            try run(message, bytes, role, origin: origin, now: now, log: &log)
+        case .answer(let list, let effect, let lease, let root):
+            var messages: [P.Message] = []
+            messages.reserveCapacity(list.count)
+            do { for bytes in list { messages.append(try codecs.message.decode(bytes)) } } catch { return Self.unreadable(error) }
+            log.begin(root: root)
+            for (index, message) in messages.enumerated() {
+                let role = index == messages.count - 1 ? MessageRole.closes : .open
+                let origin = Origin.effect(effect, lease: lease, index: index)
+                try run(message, list[index], role, origin: origin, now: now, log: &log)
+            }
+        case .failure(let failure, let effect, let payload, let root):
+            // An effect of an older build that this one cannot read stays with the operator.
+            guard let order = try? codecs.effect.decode(payload), let message = P.failed(order, failure) else { return .unhandled }
+            log.begin(root: root)
+            log.expect(nil, .closes)
+            try run(message, origin: .failure(effect), now: now, log: &log)
+        }
+        return .applied
+    }
+
+    /// Applies a message of a group that has begun as it came from outside, with its follow-ups.
+    @inlinable
+    mutating func run(
+        _ message: P.Message, _ bytes: ArraySlice<UInt8>, _ role: MessageRole, origin: Origin, now: Timestamp, log: inout TurnLog
+    ) throws(GroupLimit) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(GroupLimit) in
+            log.expect(UnsafeRawBufferPointer(bytes), role)
+            try run(message, origin: origin, now: now, log: &log)
+        }
+    }
+
+    /// The same for a message that the log expects, or has to encode.
+    @inlinable
+    mutating func run(_ message: P.Message, origin: Origin, now: Timestamp, log: inout TurnLog) throws(GroupLimit) {
+        try lend(&log) { (turns, sink) throws(GroupLimit) in
+            try turns?.run(message, now: now, origin: origin, into: &sink)
+        }
+        try log.check(limits)
+        subscribe(now: now, log: &log)
+    }
+
+    /// Lends the log to a sink for what `body` applies.
+    @inlinable @inline(__always)
+    mutating func lend<E: Error>(
+        _ log: inout TurnLog, _ body: (inout TurnEngine<P>?, inout EncodingSink<P>) throws(E) -> Void
+    ) throws(E) {
+        var sink = EncodingSink(log, codecs, observers)
+        do throws(E) {
+            try body(&turns, &sink)
+            log = sink.end()
+        } catch {
+            log = sink.end()
+            throw error
+        }
+    }
+
+    @usableFromInline
+    static func unreadable(_ error: any Error) -> EngineResult {
+        .unreadable(describe(decodingFailure: error, of: P.Message.self).bounded())
+    }
+
+    // MARK: Inputs
+
+    @usableFromInline
+    enum Admission {
+        case message(P.Message)
+        case refused(Outcome.Verdict)
+    }
+
+    @inlinable
+    mutating func admit(_ input: [UInt8], turn: Turn) -> Admission {
+        let value: P.Input
+        do {
+            value = try codecs.input.decode(input)
+        } catch {
+            return .refused(.rejected(describe(decodingFailure: error, of: P.Input.self)))
+        }
+        guard let state = turns?.state else { return .refused(.rejected("the program has not started")) }
+        for gate in gates {
+            if let reason = gate(value, state, turn) { return .refused(.rejected(reason)) }
+        }
+        do throws(P.Refusal) {
+            return .message(try P.accept(value, state, turn))
+        } catch {
+            return .refused(verdict(of: error))
+        }
+    }
+
+    @usableFromInline
+    func verdict(of refusal: P.Refusal) -> Outcome.Verdict {
+        do {
+            return Outcome.Verdict(refusal: try encoder.encode(refusal))
+        } catch {
+            return .rejected("refused, with a reason that cannot be encoded: \(error)")
+        }
+    }
+
+    /// A refusal takes a turn that does not call `update`.
+    @usableFromInline
+    mutating func refuse(_ verdict: Outcome.Verdict, origin: Origin, now: Timestamp, log: inout TurnLog) -> EngineResult {
+        let verdict = verdict.bounded
+        log.write(Record(turn: skip(), time: now, origin: origin, event: .refused(verdict)))
+        return .refused(verdict)
+    }
+
+    // MARK: Subscriptions
+
+    /// Asks the state what it wants to hear of; what it says is logged only if it differs from before.
+    @inlinable
+    mutating func subscribe(now: Timestamp, log: inout TurnLog) {
+        guard let events = turns?.subscriptions else { return }
+        // Nearly always there are none, and then there is nothing to compare.
+        guard !(events.isEmpty && wanted.isEmpty), events != wanted else { return }
+        want(events, turn: head, now: now, log: &log)
+    }
+
+    @usableFromInline
+    mutating func want(_ events: [Subscription<P>], turn: Int, now: Timestamp, log: inout TurnLog) {
+        wanted = events
+        var logged: [WantedEvent] = []
+        for subscription in events {
+            let kind: WantedEvent.Kind =
+                switch subscription.event {
+                case .timer(let schedule, let message): .timer(schedule, message: encoded(message))
+                case .lifecycle(let moment, let message): .lifecycle(moment, message: encoded(message))
+                case .source(let effect, let options): .source(payload: encoded(effect), options)
+                }
+            logged.append(WantedEvent(id: subscription.id, kind: kind))
+        }
+        log.append(.want(logged, turn: turn, now: now))
+    }
+
+    /// A value that cannot be encoded is found out when it is to be sent: empty bytes are no message.
+    func encoded(_ value: some Encodable) -> [UInt8] {
+        // What its own `encode(to:)` refuses is nothing that could be sent later.
+        (try? encoder.encode(value)) ?? []
+    }
+}

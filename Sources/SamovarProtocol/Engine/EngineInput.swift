@@ -1,0 +1,24 @@
+public import SamovarCore
+
+/// What is applied to a program: one group of turns begins with it. It cannot be copied, so its bytes are not counted on their way.
+public enum EngineInput: ~Copyable {
+    /// An input of a client, of which `accept` makes a message, or refuses it. A refusal takes a turn, too.
+    case input([UInt8], Origin)
+    /// A message of a job or a subscription, and what it is for the effect of its origin. Without a root, which is 0, it begins a chain.
+    case message(ArraySlice<UInt8>, Origin, MessageRole, root: Int)
+    /// All messages of a job as one group, the last of which closes the effect.
+    case answer(MessageList, EffectID, Lease, root: Int)
+    /// An effect that failed for good, of which `failed` may make a message.
+    case failure(Failure, EffectID, payload: [UInt8], root: Int)
+}
+
+/// What came of an ``EngineInput``.
+public enum EngineResult: Equatable, Sendable {
+    case applied
+    /// The input was refused or rejected, in a turn of its own unless the program has not started.
+    case refused(Outcome.Verdict)
+    /// Nothing was applied, because a message is not one of this program: why.
+    case unreadable(String)
+    /// Nothing was applied, because the program makes no message of this failure.
+    case unhandled
+}
