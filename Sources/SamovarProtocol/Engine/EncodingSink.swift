@@ -1,28 +1,26 @@
 public import MessagePack
 public import SamovarCore
 
-/// Encodes what the turns of a group say, and has the log record it. It owns the log meanwhile.
+/// Encodes what the turns of a group say, and has the log record it, which it is lent meanwhile: by its address, for to move the log in and
+/// out of a sink takes as long as to encode a small message.
 @usableFromInline
 struct EncodingSink<P: Program>: TurnSink, ~Copyable {
-    @usableFromInline var log: TurnLog
+    @usableFromInline let log: UnsafeMutablePointer<TurnLog>
     @usableFromInline let codecs: ProgramCodecs<P>
     @usableFromInline let observers: [TurnObserver<P>]
 
     @inlinable
-    init(_ log: consuming TurnLog, _ codecs: ProgramCodecs<P>, _ observers: [TurnObserver<P>]) {
+    init(_ log: UnsafeMutablePointer<TurnLog>, _ codecs: ProgramCodecs<P>, _ observers: [TurnObserver<P>]) {
         self.log = log
         self.codecs = codecs
         self.observers = observers
     }
 
     @inlinable
-    consuming func end() -> TurnLog { log }
-
-    @inlinable
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
-        if log.begin(turn) { log.message = encode(message, codecs.message) }
+        if log.pointee.begin(turn) { log.pointee.message = encode(message, codecs.message) }
         take(orders: command, of: turn)
-        log.end(turn)
+        log.pointee.end(turn)
     }
 
     /// Notes what a turn orders, and its hash.
@@ -31,21 +29,21 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
         // The one order of most commands is taken apart where it is: a copy of it would count its references.
         switch (consume command).orders {
         case .none: return
-        case .one(.run(let effect, let options)): log.run(encode(effect, codecs.effect), options, 0, turn)
-        case .one(.then(let message)): log.follow(encode(message, codecs.message), of: turn.number)
+        case .one(.run(let effect, let options)): log.pointee.run(encode(effect, codecs.effect), options, 0, turn)
+        case .one(.then(let message)): log.pointee.follow(encode(message, codecs.message), of: turn.number)
         case .one(let order): take(order, 0, of: turn)
         case .many(let orders): for (ordinal, order) in orders.enumerated() { take(order, ordinal, of: turn) }
         }
-        log.endOrders()
+        log.pointee.endOrders()
     }
 
     @inlinable
     mutating func take(_ order: Command<P>.Order, _ ordinal: Int, of turn: Turn) {
         switch order {
-        case .run(let effect, let options): log.run(encode(effect, codecs.effect), options, ordinal, turn)
-        case .then(let message): log.follow(encode(message, codecs.message), of: turn.number)
-        case .cancel(let label): log.cancel(label)
-        case .emit(let output): log.emit(encode(output, codecs.output), ordinal, turn)
+        case .run(let effect, let options): log.pointee.run(encode(effect, codecs.effect), options, ordinal, turn)
+        case .then(let message): log.pointee.follow(encode(message, codecs.message), of: turn.number)
+        case .cancel(let label): log.pointee.cancel(label)
+        case .emit(let output): log.pointee.emit(encode(output, codecs.output), ordinal, turn)
         }
     }
 
@@ -53,22 +51,22 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     /// fails as a whole.
     @inlinable
     mutating func encode<Value>(_ value: Value, _ codec: UncountedCodec<Value>) -> Range<Int> {
-        let start = log.encoded.count
-        do { try codec.encode(value, into: &log.encoded) } catch { log.fail(error) }
-        return start..<log.encoded.count
+        let start = log.pointee.encoded.count
+        do { try codec.encode(value, into: &log.pointee.encoded) } catch { log.pointee.fail(error) }
+        return start..<log.pointee.encoded.count
     }
 
-    @inlinable var watchesState: Bool { !observers.isEmpty || log.isTapped }
+    @inlinable var watchesState: Bool { !observers.isEmpty || log.pointee.isTapped }
 
     @usableFromInline
     mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
         for observer in observers {
-            if let deliver = observer.observe(message, state, turn) { log.deliver(deliver, after: turn.number) }
+            if let deliver = observer.observe(message, state, turn) { log.pointee.deliver(deliver, after: turn.number) }
         }
-        guard let marker = log.tap?.marker else { return }
+        guard let marker = log.pointee.tap?.marker else { return }
         // A view that cannot be encoded turns views off when the next is to be published, and that is told.
         guard let bytes = marker.during(.view, { try? codecs.view.encode(P.view(state)) }) else { return }
-        log.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
+        log.pointee.tap?.views.append(TurnView(turn: turn.number, bytes: bytes))
     }
 }
 

@@ -164,13 +164,9 @@ struct EngineCore<P: Program>: ~Copyable {
     mutating func lend<E: Error>(
         _ log: inout TurnLog, _ body: (inout TurnEngine<P>?, inout EncodingSink<P>) throws(E) -> Void
     ) throws(E) {
-        var sink = EncodingSink(log, codecs, observers)
-        do throws(E) {
+        try withUnsafeMutablePointer(to: &log) { (log) throws(E) in
+            var sink = EncodingSink(log, codecs, observers)
             try body(&turns, &sink)
-            log = sink.end()
-        } catch {
-            log = sink.end()
-            throw error
         }
     }
 

@@ -132,9 +132,11 @@ public struct TurnLog: ~Copyable {
     @usableFromInline
     mutating func fail(_ error: any Error) { failure = "\(error)".bounded() }
 
+    /// Mutating, although nothing is changed: to be read, a log that is lent would be copied.
+    ///
     /// - Throws: the limit that the group has passed.
     @usableFromInline
-    func check(_ limits: GroupLimits) throws(GroupLimit) {
+    mutating func check(_ limits: GroupLimits) throws(GroupLimit) {
         if let failure { throw .unencodable(failure, root: root) }
         if largestEffect > limits.effectBytes { throw .effectBytes(limits.effectBytes, root: root) }
         if batch.byteCount - start > limits.bytes { throw .bytes(limits.bytes, root: root) }

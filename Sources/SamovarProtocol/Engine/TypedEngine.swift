@@ -18,8 +18,8 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     private let compiledApply: Apply
     private let compiledReplay: Replay
-    /// All that changes, in one place: whether two accesses overlap is asked once for a turn.
-    private var core: EngineCore<P>
+    /// All that changes. A turn calls the program, which cannot reach its engine, so no access overlaps another.
+    private let core: Cell<EngineCore<P>>
     /// The number of the newest turn, which is asked for too often to look into the core.
     private var newest = 0
 
@@ -50,7 +50,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     ) {
         compiledApply = apply
         compiledReplay = replay
-        core = EngineCore(secret: secret, limits: limits, gates: gates, observers: observers)
+        core = Cell(EngineCore(secret: secret, limits: limits, gates: gates, observers: observers))
     }
 
     /// This engine, whose turns are compiled where it was made.
@@ -61,59 +61,59 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     public var head: Int { newest }
 
     public func skip() -> Int {
-        newest = core.skip()
+        newest = core.value.skip()
         return newest
     }
 
     // MARK: Turns
 
     public func start(seed: [UInt8], now: Timestamp, log: inout TurnLog) throws {
-        try core.start(seed: seed, now: now, log: &log)
-        newest = core.head
+        try core.value.start(seed: seed, now: now, log: &log)
+        newest = core.value.head
     }
 
     public func apply(_ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog) throws(GroupLimit) -> EngineResult {
         var head = newest
         defer { newest = head }
-        return try compiledApply(&core, input, now, &log, &head)
+        return try compiledApply(&core.value, input, now, &log, &head)
     }
 
     public func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
         var head = newest
         defer { newest = head }
-        try compiledReplay(&core, record, &log, &head)
+        try compiledReplay(&core.value, record, &log, &head)
     }
 
-    public func resubscribe(now: Timestamp, log: inout TurnLog) { core.resubscribe(now: now, log: &log) }
+    public func resubscribe(now: Timestamp, log: inout TurnLog) { core.value.resubscribe(now: now, log: &log) }
 
     public var terms: ReplayTerms {
-        get { core.replaying.terms }
-        set { core.replaying.terms = newValue }
+        get { core.value.replaying.terms }
+        set { core.value.replaying.terms = newValue }
     }
 
-    public func requireEndOfGroup() throws(ReplayError) { try core.requireEndOfGroup() }
+    public func requireEndOfGroup() throws(ReplayError) { try core.value.requireEndOfGroup() }
 
     // MARK: State
 
     /// The state after the newest turn, as it is in memory.
-    package var current: P.State? { core.turns?.state }
+    package var current: P.State? { core.value.turns?.state }
 
     private func started() throws(SeedError) -> P.State {
         guard let state = current else { throw SeedError(text: "the program has not started") }
         return state
     }
 
-    public func view() throws -> [UInt8] { try core.codecs.view.encode(P.view(started())) }
+    public func view() throws -> [UInt8] { try core.value.codecs.view.encode(P.view(started())) }
 
-    public func state() throws -> [UInt8] { try core.states.encode(started()) }
+    public func state() throws -> [UInt8] { try core.value.states.encode(started()) }
 
-    public var oldestReadableVersion: Int { core.migrations.oldest }
+    public var oldestReadableVersion: Int { core.value.migrations.oldest }
 
     public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] {
         guard version < schema.version else { return effect }
-        let bytes = try core.migrations.migrated(effect, .effect, from: version)
+        let bytes = try core.value.migrations.migrated(effect, .effect, from: version)
         do {
-            _ = try core.codecs.effect.decode(bytes)
+            _ = try core.value.codecs.effect.decode(bytes)
         } catch {
             let reason = describe(decodingFailure: error, of: P.Effect.self)
             throw MigrationError(text: "an effect of version \(version) cannot be read, migrated or not: \(reason)")
@@ -125,9 +125,9 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         guard version <= schema.version else {
             throw MigrationError(text: "it is of version \(version) of \(schema.name); this program is version \(schema.version)")
         }
-        let bytes = try core.migrations.migrated(state, .state, from: version)
+        let bytes = try core.value.migrations.migrated(state, .state, from: version)
         do {
-            try core.restore(core.states.decode(bytes), head: head, writtenBy: version)
+            try core.value.restore(core.value.states.decode(bytes), head: head, writtenBy: version)
             newest = head
         } catch  where version < schema.version {
             let reason = describe(decodingFailure: error, of: P.State.self)

@@ -76,8 +76,8 @@ struct HeldJobs: Equatable {
 
     /// Passes by those whose lease is still that of a job with a slot, from a timeline that was left: a lease names one job at a time.
     private mutating func takeNext() -> JobTask? {
-        guard let first = waiting.first else { return nil }
-        if !hasSlot(first.lease) { return waiting.removeFirst() }
+        guard !waiting.isEmpty else { return nil }
+        if !hasSlot(waiting[0].lease) { return waiting.removeFirst() }
         return waiting.firstIndex { !hasSlot($0.lease) }.map { waiting.remove(at: $0) }
     }
 
