@@ -17,13 +17,16 @@ import Testing
     @Test func `They are due by time, and of equal times by age`() {
         var delayed = DelayedEffects()
         #expect(delayed.nextTime == nil && delayed.takeDue(now: at(9)).isEmpty)
-        for (turn, second) in [(3, 2.0), (1, 2), (2, 1), (4, 3)] { delayed.insert(EffectID(turn: turn, ordinal: 0), until: at(second)) }
+        for (turn, second) in [(3, 2.0), (1, 2), (2, 1), (4, 3)] {
+            delayed.insert(EffectID(turn: turn, ordinal: 0), until: at(second))
+        }
         #expect(delayed.nextTime == at(1))
         #expect(delayed.takeDue(now: at(2)).map(\.turn) == [2, 1, 3])
         #expect(delayed.nextTime == at(3) && delayed.takeDue(now: at(2.9)).isEmpty)
     }
 
-    @Test mutating func `Those that were closed are forgotten when they are many, and the open ones at their time are not`() throws {
+    @Test mutating func `Those that were closed are forgotten when they are many, and the open ones at their time are not`() throws
+    {
         var delayed = DelayedEffects()
         for turn in 1...1_030 {
             let effect = order(turn, delay: .seconds(turn))
