@@ -50,10 +50,10 @@ extension FuzzSubject {
     static let snapshots = FuzzSubject(name: "snapshots", isText: false) {
         var machine = newMachine()
         try machine.replay(first: 1, last: 1, bytes: opening().bytes)
-        let empty = try machine.snapshotBytes()
+        let empty = try machine.snapshot()
         let batch = try history()
         try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
-        return [empty, try machine.snapshotBytes()]
+        return [empty, try machine.snapshot()]
     } read: { bytes in
         var restored = newMachine()
         do {
@@ -61,10 +61,10 @@ extension FuzzSubject {
         } catch {
             return false
         }
-        let first = try restored.snapshotBytes()
+        let first = try restored.snapshot()
         var again = newMachine()
         try again.restore(snapshot: first)
-        try require(try again.snapshotBytes() == first, "a snapshot is not read as it was written")
+        try require(try again.snapshot() == first, "a snapshot is not read as it was written")
         try serve(&restored)
         return true
     }

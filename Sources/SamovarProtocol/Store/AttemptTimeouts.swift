@@ -1,32 +1,20 @@
 import DequeModule
-import HeapModule
 import SamovarCore
 
 /// Until when jobs with a timeout have to be answered. The time of a job begins when its task leaves for its worker, and that waits for
 /// the disk.
 struct AttemptTimeouts {
     /// A job under the lease of one attempt.
-    struct Attempt {
+    struct Attempt: Comparable {
         let effect: EffectID
         let lease: Lease
+
+        static func < (a: Attempt, b: Attempt) -> Bool { a.lease < b.lease }
     }
 
-    private struct Expiry: Comparable {
-        let time: Timestamp
-        let attempt: Attempt
-
-        static func == (a: Expiry, b: Expiry) -> Bool { (a.time, a.attempt.lease) == (b.time, b.attempt.lease) }
-        static func < (a: Expiry, b: Expiry) -> Bool { (a.time, a.attempt.lease) < (b.time, b.attempt.lease) }
-    }
-
-    private var expiries = Heap<Expiry>()
+    /// Those that have left, with those that are over.
+    private(set) var running = TimedQueue<Attempt>()
     private var atGate: Deque<(floor: Int, attempt: Attempt, limit: Duration)> = []
-
-    /// Those of attempts that are over included.
-    var count: Int { expiries.count }
-
-    /// The earliest of them; it may be that of an attempt that is over.
-    var nextTime: Timestamp? { expiries.min?.time }
 
     /// A task waits at the gate for this turn.
     mutating func waits(_ attempt: Attempt, floor: Int, limit: Duration) {
@@ -40,19 +28,13 @@ struct AttemptTimeouts {
         return (first.attempt, first.limit)
     }
 
-    mutating func begin(_ attempt: Attempt, until time: Timestamp) {
-        expiries.insert(Expiry(time: time, attempt: attempt))
-    }
+    mutating func begin(_ attempt: Attempt, until time: Timestamp) { running.insert(attempt, at: time) }
 
     /// The earliest that is due. It may be over.
-    mutating func popDue(now: Timestamp) -> Attempt? {
-        guard let first = expiries.min, first.time <= now else { return nil }
-        expiries.removeMin()
-        return first.attempt
-    }
+    mutating func popDue(now: Timestamp) -> Attempt? { running.popDue(now: now) }
 
-    /// Forgets the others.
-    mutating func keep(where isRunning: (Attempt) -> Bool) {
-        expiries = Heap(expiries.unordered.filter { isRunning($0.attempt) })
+    /// Forgets those that are over, if there are more than so many.
+    mutating func keep(ifBeyond limit: Int, where isRunning: (Attempt) -> Bool) {
+        running.keep(ifBeyond: limit) { attempt, _ in isRunning(attempt) }
     }
 }

@@ -51,22 +51,20 @@ public struct Books: Equatable, Sendable {
     public init() {}
 }
 
-extension StoreMachine {
+extension Books {
     /// The books after the newest turn, on disk or not.
-    public var books: Books {
-        var books = Books()
-        books.starts = state.starts
-        books.open = state.ledger.open.values.sorted { $0.id < $1.id }.map {
-            Books.Effect(id: $0.id, root: $0.root, failures: $0.failures, deaths: $0.deaths, place: $0.place)
+    init(_ state: StoreState) {
+        starts = state.starts
+        open = state.ledger.open.values.sorted { $0.id < $1.id }.map {
+            Effect(id: $0.id, root: $0.root, failures: $0.failures, deaths: $0.deaths, place: $0.place)
         }
-        books.dead = state.ledger.dead.keys.sorted()
-        books.sessions = state.sessions.sessions.mapValues(\.last)
-        books.endedSessions = state.sessions.expired.ids.union(state.sessions.closed.ids)
-        books.workers = state.joined
-        books.subscriptions = state.subscriptions.activations.values.sorted { $0.id < $1.id }.map {
-            Books.Subscription(id: $0.id, due: $0.due)
+        dead = state.ledger.dead.keys.sorted()
+        sessions = state.sessions.sessions.mapValues(\.last)
+        endedSessions = state.sessions.expired.ids.union(state.sessions.closed.ids)
+        workers = state.joined
+        subscriptions = state.subscriptions.activations.values.sorted { $0.id < $1.id }.map {
+            Subscription(id: $0.id, due: $0.due)
         }
-        books.lastOutput = state.outputs.last
-        return books
+        lastOutput = state.outputs.last
     }
 }

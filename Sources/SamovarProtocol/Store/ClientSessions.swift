@@ -50,17 +50,22 @@ final class ClientSession {
     }
 }
 
-/// Who has a session, whose inputs wait, and who is told of outcomes at the end of a round.
+/// Clients: who has a session, whose inputs wait, and who is told of outcomes at the end of a round.
+///
+/// An input is refused at the listener, where nothing is lost, since its client keeps it and comes again; what is in the inbox is taken
+/// for certain. Requests of clients, for views and the like, are for the `Readers`.
 ///
 /// | a session | not here | connected | away |
 /// |---|---|---|---|
 /// | `restore` (in the journal) | away | – | – |
-/// | `join` | connected | connected; its inbox begins anew | the same |
+/// | `greet` | connected | connected; its inbox begins anew | the same |
 /// | `disconnect` | – | away; its outcomes of this round are not told | – |
 /// | `enqueue` | – | waits in the inbox | – |
 /// | `answer` | – | told at the end of the round | – |
 /// | `remove` | – | not here; what waits is dropped | the same |
 struct ClientSessions {
+    private let settings: StoreSettings
+    private(set) var connections = Connections()
     private var sessions: [SessionID: ClientSession] = [:]
     private(set) var inbox = Inbox()
     /// Sessions with outcomes of this round, in the order in which they got their first.
@@ -68,9 +73,9 @@ struct ClientSessions {
     /// Inputs of a session that are known by their hash.
     private var fingerprintLimit: Int
 
-    /// - Parameter window: inputs of a session that wait or are not confirmed, at most.
-    init(window: Int) {
-        fingerprintLimit = window
+    init(_ settings: StoreSettings) {
+        self.settings = settings
+        fingerprintLimit = settings.window
     }
 
     var count: Int { sessions.count }
@@ -80,9 +85,9 @@ struct ClientSessions {
 
     // MARK: Coming and going
 
-    /// A session that is in the journal; its client has not come back yet.
-    mutating func restore(_ id: SessionID, received: Int, now: Timestamp) {
-        sessions[id] = ClientSession(id, received: received, heard: now)
+    /// Sessions that are in the journal; their clients have not come back yet.
+    mutating func restore(_ table: SessionTable, now: Timestamp) {
+        for (id, session) in table.sessions { sessions[id] = ClientSession(id, received: session.last, heard: now) }
     }
 
     /// A client says HELLO. What waited of it is dropped: it sends again what has no outcome.
@@ -101,6 +106,50 @@ struct ClientSessions {
         return session
     }
 
+    mutating func greet(
+        _ hello: Hello, _ session: SessionID, of seen: Timeline, at route: Route, now: Timestamp, _ readers: inout Readers,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) {
+        if let end = turns.state.sessions.end(of: session, witness: seen == out.identity.timeline ? hello.witness : 0) {
+            return out.send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(turns.head))
+        }
+        if sessions[session] == nil, count >= settings.sessions { expireIdlest(now: now, &turns, &out) }
+        if sessions[session] == nil, count >= settings.sessions {
+            return out.refuse(route, "the store keeps \(settings.sessions) sessions and has no room for another")
+        }
+        let current = sessions[session]?.route
+        guard connections.isNewest(hello.epoch, of: session, at: route, current: current) else {
+            return out.send(.error(.superseded), to: route, floor: .none)
+        }
+        if let current, current != route {
+            out.send(.error(PeerError(.superseded, "another connection uses this session")), to: current, floor: .none)
+            forget(current, &readers)
+        }
+        if let other = connections[route], other != session { forget(route, &readers) }
+        let last = turns.state.sessions.last(of: session)
+        let client = join(session, hello, last: last, at: route, now: now)
+        connections.connect(session, at: route)
+        let welcome = Welcome(
+            schema: turns.state.engine.schema, expected: last + 1, credit: credit(of: client, turns.state.sessions),
+            head: out.durable, silence: settings.silence)
+        out.send(.welcome(welcome), isProven: client.takesProofs, to: route, floor: .turn(turns.head))
+    }
+
+    /// A connection is gone; what it asked for is not answered any more.
+    private mutating func forget(_ route: Route, _ readers: inout Readers) {
+        if let session = connections.disconnect(route) { disconnect(session, from: route) }
+        readers.forget(route)
+    }
+
+    /// A client says goodbye. The origin tells that its client ended it. A session without a record is nothing to remember.
+    mutating func leave(_ session: SessionID, from route: Route, now: Timestamp, _ readers: inout Readers, _ turns: inout Turns) {
+        forget(route, &readers)
+        remove(session)
+        let last = turns.state.sessions.last(of: session)
+        guard last > 0 else { return }
+        turns.write(.sessionExpired(session), origin: .client(session: session, sequence: last + 1), now: now)
+    }
+
     /// The connection is gone, unless the client has another by now.
     func disconnect(_ id: SessionID, from route: Route) {
         guard let session = sessions[id], session.route == route else { return }
@@ -110,9 +159,75 @@ struct ClientSessions {
 
     mutating func remove(_ id: SessionID) {
         if let session = sessions.removeValue(forKey: id) { inbox.remove(session) }
+        connections.forget(id)
     }
 
     // MARK: Inputs and outcomes
+
+    mutating func ping(_ confirmed: Int, of session: SessionID, at route: Route, _ turns: inout Turns, _ out: inout Outlet) {
+        confirm(confirmed, of: session, &turns)
+        let client = sessions[session]
+        let credit = client.map { self.credit(of: $0, turns.state.sessions) } ?? 0
+        out.send(.pong(credit), isProven: client?.takesProofs ?? false, to: route, floor: .none)
+    }
+
+    /// - Parameter isServing: inputs are taken.
+    mutating func submit(
+        _ submissions: [Submission], confirmed: Int, of session: SessionID, isServing: Bool, at route: Route,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) {
+        confirm(confirmed, of: session, &turns)
+        guard let client = sessions[session] else { return }
+        let last = turns.state.sessions.last(of: session)
+        let credit = self.credit(of: client, turns.state.sessions)
+        for submission in submissions {
+            guard submission.sequence > 0 else {
+                let text = "there is no input \(submission.sequence): the inputs of a session are numbered from 1"
+                return out.misuse(text, route)
+            }
+            let received = client.received
+            if submission.sequence <= received, client.fingerprints.differs(submission) {
+                let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
+                return out.send(.error(PeerError(.misuse, text)), to: route, floor: .turn(turns.head))
+            }
+            if submission.sequence <= last {
+                // Sent again: the same answer again, when the turn that it tells of is on disk.
+                if let outcome = turns.state.sessions.outcome(of: submission.sequence, in: session) { answer(client, outcome) }
+            } else if submission.sequence > received {
+                guard submission.sequence == received + 1 else {
+                    let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
+                    return out.send(.error(error), to: route, floor: .none)
+                }
+                if let reason = reasonToRefuse(submission, credit: credit, isServing: isServing, turns) {
+                    return out.refuse(route, reason)
+                }
+                enqueue(submission, of: client)
+            }
+        }
+    }
+
+    private func reasonToRefuse(_ submission: Submission, credit: Int, isServing: Bool, _ turns: borrowing Turns) -> String? {
+        if !isServing { return "the store is about to stop" }
+        if turns.commits.isFull { return "the disk of the store is full" }
+        if submission.sequence > credit { return "the session's window is full" }
+        if !inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }
+        let (open, dead) = (turns.state.ledger.open.count, turns.state.ledger.dead.count)
+        if open >= settings.openEffectsAtDoor { return "\(open) effects are open; inputs are taken again when fewer are" }
+        if dead >= settings.deadEffects {
+            return "\(dead) effects are dead; inputs are taken again when an operator has requeued or dropped some"
+        }
+        return nil
+    }
+
+    private func confirm(_ sequence: Int, of session: SessionID, _ turns: inout Turns) {
+        let confirmed = min(sequence, turns.state.sessions.last(of: session))
+        guard let client = sessions[session], client.confirm(confirmed) else { return }
+        turns.confirm(confirmed, in: session)
+    }
+
+    private func credit(of client: ClientSession, _ table: SessionTable) -> Int {
+        client.credit(last: table.last(of: client.id), window: settings.window)
+    }
 
     /// Lets the next input of a session wait for its turn.
     mutating func enqueue(_ submission: Submission, of session: ClientSession) {
@@ -131,8 +246,14 @@ struct ClientSessions {
         session.outcomes.append(outcome)
     }
 
-    /// All of `answered` have been told.
-    mutating func endRound() {
+    /// Tells clients what became of their inputs in this round.
+    mutating func sendReceipts(_ table: SessionTable, head: Int, _ out: inout Outlet) {
+        for client in answered {
+            // It may have gone meanwhile.
+            guard let (outcomes, route) = client.takeOutcomes() else { continue }
+            let frame = Frame.receipt(outcomes, credit: credit(of: client, table))
+            out.send(frame, isProven: client.takesProofs, to: route, floor: .turn(head))
+        }
         answered.removeAll(keepingCapacity: true)
     }
 
@@ -147,13 +268,21 @@ struct ClientSessions {
         for session in sessions.values { session.heard = now }
     }
 
-    /// Those that were silent for longer.
-    func silent(for limit: Duration, now: Timestamp) -> [ClientSession] {
-        sessions.values.filter { now - $0.heard > limit }
+    /// Forgets the connections of clients that are silent. A session without a record is nothing to keep.
+    mutating func buryTheSilent(_ table: SessionTable, now: Timestamp, _ readers: inout Readers) {
+        for client in silent(now: now) {
+            if let route = client.route { forget(route, &readers) }
+            if table.last(of: client.id) == 0, client.inbox.isEmpty { remove(client.id) }
+        }
+    }
+
+    /// Those that were silent for longer than a peer may be.
+    func silent(now: Timestamp) -> [ClientSession] {
+        sessions.values.filter { now - $0.heard > settings.silence }
     }
 
     /// Those that have said nothing for so long that they expire.
-    func expired(_ settings: StoreSettings, now: Timestamp) -> [SessionID] {
+    func expired(now: Timestamp) -> [SessionID] {
         let expired = sessions.values.filter { session in
             let idle = session.isDurable ? settings.durableSessionIdle : settings.sessionIdle
             return session.inbox.isEmpty && now - session.heard > idle
@@ -161,14 +290,30 @@ struct ClientSessions {
         return expired.map(\.id).sorted()
     }
 
+    /// Ends them. Each may be a record; those beyond what a round may take are ended at the next tick.
+    mutating func expire(now: Timestamp, _ turns: inout Turns) {
+        for session in expired(now: now).prefix(settings.turnsPerRound) { expire(session, now: now, &turns) }
+    }
+
+    private mutating func expire(_ session: SessionID, now: Timestamp, _ turns: inout Turns) {
+        remove(session)
+        if turns.state.sessions.last(of: session) > 0 { turns.write(.sessionExpired(session), now: now) }
+    }
+
     /// The one that nobody was connected to for the longest time; nil if each has a client that may be there.
-    func idlest(_ settings: StoreSettings, now: Timestamp) -> SessionID? {
-        silent(for: settings.silence, now: now).filter { $0.route == nil && $0.inbox.isEmpty }
-            .min { ($0.heard, $0.id) < ($1.heard, $1.id) }?.id
+    func idlest(now: Timestamp) -> SessionID? {
+        silent(now: now).filter { $0.route == nil && $0.inbox.isEmpty }.min { ($0.heard, $0.id) < ($1.heard, $1.id) }?.id
+    }
+
+    /// Makes room for another session, at the cost of that one.
+    private mutating func expireIdlest(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
+        guard let idlest = idlest(now: now) else { return }
+        out.note(.warning, "there are \(settings.sessions) sessions: the one that was silent for longest has expired")
+        expire(idlest, now: now, &turns)
     }
 
     /// Each session keeps as many hashes as all of them leave for it.
-    mutating func limitFingerprints(_ settings: StoreSettings) {
+    mutating func limitFingerprints() {
         fingerprintLimit = min(settings.window, max(1, settings.fingerprints / max(1, count)))
         guard fingerprintLimit < settings.window else { return }
         for session in sessions.values { session.fingerprints.keep(newest: fingerprintLimit) }

@@ -1,13 +1,12 @@
 import SamovarCore
 
-/// How far the journal is: one batch at a time is with it, and what tells of turns waits for their commit.
+/// How far the journal is: one batch at a time is with it.
 ///
-/// | state | `begin` | `pass` | `committed` | `setFull` |
-/// |---|---|---|---|---|
-/// | at rest | committing | leaves if its turn is on disk, else waits | – | – |
-/// | committing | – (the open batch fills up) | the same | at rest; what waited for these turns leaves | told since when there is no space |
+/// | state | `begin` | `committed` | `setFull` |
+/// |---|---|---|---|
+/// | at rest | committing | – | – |
+/// | committing | – (the open batch fills up) | at rest | told since when there is no space |
 struct CommitPipeline {
-    private var gate: Gate<StoreAction>
     /// A batch is with the journal.
     private(set) var isCommitting = false
     /// Since when the batch with the journal waits for space; nil while there is some.
@@ -17,19 +16,13 @@ struct CommitPipeline {
     /// The same at the end of the batch with the journal.
     private var committingFacts: StoreFacts
 
-    /// - Parameter durable: the newest turn of a journal that was read.
-    init(durable: Int, facts: StoreFacts = StoreFacts()) {
-        gate = Gate(durable: durable)
+    /// - Parameter facts: of a journal that was read.
+    init(facts: StoreFacts = StoreFacts()) {
         durableFacts = facts
         committingFacts = facts
     }
 
-    /// The number of the newest turn on disk.
-    var durable: Int { gate.durable }
     var isFull: Bool { fullSince != nil }
-
-    /// Returns what may leave now, else keeps it until its turn is on disk.
-    mutating func pass(_ action: StoreAction, floor: Int) -> StoreAction? { gate.pass(action, floor: floor) }
 
     /// A batch goes to the journal.
     mutating func begin(_ facts: StoreFacts) {
@@ -37,14 +30,21 @@ struct CommitPipeline {
         committingFacts = facts
     }
 
-    /// The journal has it. Returns what may leave now, in order.
-    mutating func committed(through turn: Int) -> [StoreAction] {
+    /// The journal has it.
+    mutating func committed() {
         isCommitting = false
         durableFacts = committingFacts
-        return gate.open(to: turn)
     }
 
     mutating func setFull(_ isFull: Bool, now: Timestamp) {
         fullSince = isFull ? fullSince ?? now : nil
     }
+}
+
+/// Numbers of the state that `status` tells, as of one turn.
+struct StoreFacts: Equatable {
+    var turn = 0
+    var sessions = 0
+    var openEffects = 0
+    var deadEffects = 0
 }

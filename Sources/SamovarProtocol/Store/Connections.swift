@@ -1,25 +1,20 @@
 import SamovarCore
 
-/// Which peer is at which route, and which connection of a peer is its newest.
+/// Which of the peers of one kind, sessions or workers, is at which route, and which connection of a peer is its newest.
 struct Connections {
-    enum Peer: Equatable {
-        case client(SessionID)
-        case worker(WorkerID)
-    }
-
-    private var peers: [Route: Peer] = [:]
-    /// The newest connection of each session and worker, by the epoch in its HELLO.
+    private var peers: [Route: UniqueID] = [:]
+    /// The newest connection of each, by the epoch in its HELLO.
     private var epochs: [UniqueID: Int] = [:]
 
     /// In a fixed order.
     var routes: [Route] { peers.keys.sorted() }
-    var clientCount: Int { peers.values.count { if case .client = $0 { true } else { false } } }
+    var count: Int { peers.count }
     /// Whether nothing is known of anybody.
     var isEmpty: Bool { peers.isEmpty && epochs.isEmpty }
-    /// Sessions and workers of which an epoch is known.
+    /// Peers of which an epoch is known.
     var known: Set<UniqueID> { Set(epochs.keys) }
 
-    subscript(route: Route) -> Peer? { peers[route] }
+    subscript(route: Route) -> UniqueID? { peers[route] }
 
     /// Whether a HELLO may be taken. After a pause, that of a peer's newest socket may be read before that of an older one, which then
     /// must not win.
@@ -36,14 +31,15 @@ struct Connections {
         current == route && epochs[peer] == epoch
     }
 
-    mutating func connect(_ peer: Peer, at route: Route) {
+    mutating func connect(_ peer: UniqueID, at route: Route) {
         peers[route] = peer
     }
 
     /// Who was there.
-    mutating func disconnect(_ route: Route) -> Peer? { peers.removeValue(forKey: route) }
+    @discardableResult
+    mutating func disconnect(_ route: Route) -> UniqueID? { peers.removeValue(forKey: route) }
 
-    /// A session or worker has ended, and its epochs begin anew.
+    /// A peer has ended, and its epochs begin anew.
     mutating func forget(_ peer: UniqueID) {
         epochs[peer] = nil
     }

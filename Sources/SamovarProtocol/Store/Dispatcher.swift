@@ -81,7 +81,8 @@ struct Dispatcher {
     private var reserved: WorkerID?
     /// What running jobs told of themselves last.
     private var told: [EffectID: JobProgress] = [:]
-    private var delayed = DelayedEffects()
+    /// Effects that wait for some time before another attempt.
+    private var delayed = TimedQueue<EffectID>()
     private var timeouts = AttemptTimeouts()
     /// The order in which workers are served next.
     private var rotation = RoundRobin<WorkerID>()
@@ -89,7 +90,10 @@ struct Dispatcher {
     private var leases = 0
     private let suspectDeaths: Int
     private var losses = WorkerLosses()
-    private var formerLeases = FormerLeases()
+    /// Who had an effect last that was taken back from its worker and is not closed. The worker may be silent and stream later, from the
+    /// place that its task told, so no older attempt may move that place meanwhile. What has streamed is on record and keeps every older
+    /// attempt out (`EffectLedger.streamed`); a task that was handed out is on no record.
+    private var formerLeases = NewestLeases()
 
     init(start: Int, suspectDeaths: Int) {
         self.start = start
@@ -121,7 +125,7 @@ struct Dispatcher {
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
     mutating func enqueue(_ effect: OpenEffect, now: Timestamp) {
         guard effect.notBefore <= now else {
-            if assignment(of: effect.id) == nil { delayed.insert(effect.id, until: effect.notBefore) }
+            if assignment(of: effect.id) == nil { delayed.insert(effect.id, at: effect.notBefore) }
             return
         }
         guard let number = places.insert(effect.id, since: now) else { return }
@@ -201,10 +205,10 @@ struct Dispatcher {
     }
 
     /// Whether a newer attempt than this one was handed out and taken back.
-    func isOutdated(_ lease: Lease, of effect: EffectID) -> Bool { formerLeases.isOutdated(lease, of: effect) }
+    func isOutdated(_ lease: Lease, of effect: EffectID) -> Bool { formerLeases[effect].map { lease < $0 } ?? false }
 
-    /// Effects whose delay is over.
-    mutating func takeDue(now: Timestamp) -> [EffectID] { delayed.takeDue(now: now) }
+    /// An effect whose delay is over; nil if there is none. It may be closed by now.
+    mutating func popDue(now: Timestamp) -> EffectID? { delayed.popDue(now: now) }
 
     /// A job that overran its timeout so far that its worker will not see to it; nil if there is none.
     mutating func popExpired(now: Timestamp) -> EffectID? {
@@ -219,14 +223,14 @@ struct Dispatcher {
         while let (attempt, limit) = timeouts.popLeft(through: durable) { begin(attempt, until: now + limit) }
     }
 
-    /// The earliest time at which `takeDue` gives something.
+    /// The earliest time at which `popDue` gives something.
     var nextDue: Timestamp? { delayed.nextTime }
     /// The earliest time at which `popExpired` may give something.
-    var nextExpiry: Timestamp? { timeouts.nextTime }
+    var nextExpiry: Timestamp? { timeouts.running.nextTime }
 
     /// Forgets delays of effects that were closed meanwhile, if they are many, and queues in which nothing waits and that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
-        delayed.forgetClosed(exceptOf: ledger)
+        delayed.keep(ifBeyond: 2 * ledger.open.count + 1_024) { id, time in ledger.open[id]?.notBefore == time }
         let places = places
         lines.forgetStale { places.isWaiting($0.effect, at: $0.place) }
     }
@@ -443,8 +447,9 @@ struct Dispatcher {
         guard assignment(of: attempt.effect)?.lease == attempt.lease else { return }
         timeouts.begin(attempt, until: time)
         // Jobs that ended in time leave their entry behind until it is due.
-        guard timeouts.count > 2 * running + 1_024 else { return }
-        let dispatcher = self
-        timeouts.keep { dispatcher.assignment(of: $0.effect)?.lease == $0.lease }
+        let places = places
+        timeouts.keep(ifBeyond: 2 * running + 1_024) { attempt in
+            places.number(of: attempt.effect).map { !places[$0].isWaiting && places[$0].lease == attempt.lease } ?? false
+        }
     }
 }

@@ -1,9 +1,9 @@
 import DequeModule
 import SamovarCore
 
-/// When an open effect waits for a worker, and what takes too long.
+/// What becomes of open effects: when they wait for a worker, who has them, what takes too long, and what follows when an attempt fails.
 ///
-/// All of it is memory, and follows from the books: after a restart it is built anew.
+/// All that it remembers is memory, and follows from the books: after a restart it is built anew. What it decides is written by `Turns`.
 ///
 /// | an open effect | `offer` | later |
 /// |---|---|---|
@@ -12,21 +12,32 @@ import SamovarCore
 /// | behind another with its label | – | the ledger names it when it is its turn |
 /// | any other | waits in the `Dispatcher` | is handed out, or overdue |
 struct EffectScheduler {
-    /// What has taken too long; it may be over by now.
-    enum Overdue {
-        /// A worker is silent.
-        case worker(WorkerID)
-        /// A job overran its timeout, and its worker did not see to it.
-        case attempt(EffectID)
-        case effect(EffectID, Deadlines.Limit)
+    /// When an effect will have waited or taken too long.
+    private struct Deadline: Comparable {
+        let effect: EffectID
+        let limit: Limit
+
+        static func < (a: Deadline, b: Deadline) -> Bool { (a.effect, a.limit.rawValue) < (b.effect, b.limit.rawValue) }
     }
 
-    var dispatcher: Dispatcher
+    enum Limit: Int {
+        /// It waits for a worker.
+        case waiting
+        /// All attempts together.
+        case total
+    }
+
+    private let settings: StoreSettings
+    private(set) var dispatcher: Dispatcher
+    /// Attempts that run in vain, whose workers are told at the end of the round.
+    private var cancellations = RouteBatches<Lease>()
     /// What may not be handed out yet, since somebody may be running it unseen.
     private(set) var hold: RestartHold
+    /// When the service began.
+    private var started = Timestamp(microseconds: 0)
     /// Effects that fail without an attempt, since too many with their label are open.
     private var overLimit: Deque<EffectID> = []
-    private var deadlines = Deadlines()
+    private var deadlines = TimedQueue<Deadline>()
     /// Workers that were silent for too long, and are still to be taken for dead.
     private var silent: Deque<WorkerID> = []
     /// Some of what time has brought still waits for its turn.
@@ -36,8 +47,11 @@ struct EffectScheduler {
     /// - Parameters:
     ///   - start: the number of this start.
     ///   - workers: those of before that may hold jobs; while there are any, all that is open is held.
-    init(start: Int, suspectDeaths: Int, awaiting workers: Set<WorkerID> = [], effects: @autoclosure () -> [EffectID] = []) {
-        dispatcher = Dispatcher(start: start, suspectDeaths: suspectDeaths)
+    init(
+        _ settings: StoreSettings, start: Int, awaiting workers: Set<WorkerID> = [], effects: @autoclosure () -> [EffectID] = []
+    ) {
+        self.settings = settings
+        dispatcher = Dispatcher(start: start, suspectDeaths: settings.suspectDeaths)
         hold = RestartHold(awaiting: workers, effects: effects())
     }
 
@@ -53,7 +67,7 @@ struct EffectScheduler {
         guard !ledger.isBehindAnother(effect) else { return }
         dispatcher.enqueue(effect, now: now)
         guard let limit = effect.options.limits.waiting, dispatcher.waits(effect.id) != nil else { return }
-        deadlines.insert(.waiting, of: effect.id, at: now + limit)
+        deadlines.insert(Deadline(effect: effect.id, limit: .waiting), at: now + limit)
     }
 
     /// The same by its name; without effect if it is not open.
@@ -70,18 +84,157 @@ struct EffectScheduler {
 
     /// Offers again what had to wait after an attempt.
     mutating func offerDelayed(in ledger: EffectLedger, now: Timestamp) {
-        for id in dispatcher.takeDue(now: now) { offer(id, in: ledger, now: now) }
+        while let id = dispatcher.popDue(now: now) { offer(id, in: ledger, now: now) }
     }
 
     /// Notes until when all attempts of an effect have to be over.
     mutating func limit(_ effect: OpenEffect) {
-        if let expiry = effect.expiry { deadlines.insert(.total, of: effect.id, at: expiry) }
+        if let expiry = effect.expiry { deadlines.insert(Deadline(effect: effect.id, limit: .total), at: expiry) }
+    }
+
+    /// Enters what the last group ordered, and offers it.
+    mutating func enterOrders(now: Timestamp, _ turns: inout Turns) {
+        if turns.enterOrders() { follow(now: now, &turns) }
+    }
+
+    /// Follows what policies, cancellations and closings did in the ledger.
+    mutating func follow(now: Timestamp, _ turns: inout Turns) {
+        for index in turns.state.ledger.changes.cancelled.indices {
+            close(turns.state.ledger.changes.cancelled[index], answered: nil)
+        }
+        for index in turns.state.ledger.changes.opened.indices {
+            let opened = turns.state.ledger.changes.opened[index]
+            // So it is with nearly all. A source may have been closed since, by what the state wanted then.
+            if opened.isUsual, offer(usual: opened.id, now: now) { continue }
+            guard let effect = turns.state.ledger.open[opened.id] else { continue }
+            limit(effect)
+            offer(effect, in: turns.state.ledger, now: now)
+        }
+        turns.followedChanges()
+    }
+
+    // MARK: Taking back
+
+    /// Takes an effect back from its worker, if one has it, and offers it again.
+    mutating func giveBack(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
+        dispatcher.release(effect)
+        offer(effect, in: ledger, now: now)
+    }
+
+    /// Ends all work on an effect; whoever runs it in vain is told.
+    mutating func close(_ effect: EffectID, answered lease: Lease?) {
+        if let holder = dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
+    }
+
+    /// The same for an effect that is given up: an operator may have it run again.
+    mutating func withdraw(_ effect: EffectID) {
+        if let holder = dispatcher.takeBack(effect) { cancel(holder) }
+    }
+
+    mutating func cancel(_ holder: Dispatcher.Assignment) {
+        guard let route = dispatcher.workers[holder.worker]?.route else { return }
+        cancel(holder.lease, at: route)
+    }
+
+    /// Tells a worker that this attempt is in vain.
+    mutating func cancel(_ lease: Lease, at route: Route) { cancellations.append(lease, for: route) }
+
+    /// A connection is gone: nobody is told anything there.
+    mutating func forget(_ route: Route) { cancellations.remove(route) }
+
+    mutating func sendCancellations(head: Int, _ out: inout Outlet) {
+        for (route, leases) in cancellations.takeAll() { out.send(.cancel(leases), to: route, floor: .turn(head)) }
+    }
+
+    // MARK: Failures
+
+    /// An attempt has failed. Without effect if its effect is not open.
+    ///
+    /// - Parameter lease: that of the attempt, which is current; nil if its worker died.
+    mutating func attemptFailed(
+        _ id: EffectID, _ reason: Failure.Reason, _ text: String, lease: Lease?, isPermanent: Bool = false, now: Timestamp,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        guard let effect = turns.state.ledger.open[id] else { return }
+        dispatcher.takeBack(effect.id)
+        let isDeath = reason == .workerDied && !effect.isSource
+        let failures = effect.failures + (isDeath ? 0 : 1)
+        let deaths = effect.deaths + (isDeath ? 1 : 0)
+        let text = text.bounded()
+        let pause: Duration? =
+            if isPermanent { nil } else if isDeath {
+                // Two deaths may be bad luck; one more, alone on an empty worker, is evidence.
+                deaths > settings.suspectDeaths ? nil : .zero
+            } else {
+                effect.retry.pause(after: failures, of: effect.id, secret: out.identity.secret)
+            }
+        guard let pause else {
+            return try fail(effect, Failure(reason: reason, text: text, attempts: failures + deaths), now: now, &turns, &out)
+        }
+        out.note(.warning, "effect \(effect.id) in queue \(effect.queue): attempt \(failures + deaths) failed (\(reason)): \(text)")
+        let origin = lease.map { Origin.effect(effect.id, lease: $0, index: 0) } ?? .store
+        turns.write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), origin: origin, root: effect.root, now: now)
+        offer(effect.id, in: turns.state.ledger, now: now)
+    }
+
+    /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
+    private mutating func fail(
+        _ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        let call = ProgramCall.failure(effect.id)
+        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
+        out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
+        let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root)
+        switch try turns.take(call, input, .failure(effect.id), root: effect.root, now: now, &out) {
+        case .applied: enterOrders(now: now, &turns)
+        case .unhandled: bury(effect, failure, now: now, &turns, &out)
+        case .givenUp, .refused, .unreadable: break
+        }
+    }
+
+    private func bury(_ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
+        turns.write(.dead(effect.id, failure), root: effect.root, now: now)
+        let dead = turns.state.ledger.dead.count
+        if dead == settings.deadEffectsToWarn || dead == settings.deadEffects {
+            let text = "from \(settings.deadEffects) on inputs are refused: requeue them or drop them"
+            out.note(.error, "\(dead) effects are dead; \(text)")
+        }
+    }
+
+    /// The failure of a suspect, for which everything else has made way. Meanwhile another worker may have come with an answer.
+    mutating func take(
+        _ failed: Quarantine.Postponed, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        guard let effect = turns.state.ledger.open[failed.effect], dispatcher.assignment(of: failed.effect) == nil else { return }
+        // It may wait again meanwhile.
+        withdraw(effect.id)
+        try fail(effect, failed.failure, now: now, &turns, &out)
     }
 
     var hasOverLimit: Bool { !overLimit.isEmpty }
 
-    /// An effect that fails without an attempt; it may be closed by now.
-    mutating func popOverLimit() -> EffectID? { overLimit.popFirst() }
+    /// Fails one of those that have no attempt, since too many with their label are open; it may be closed by now.
+    mutating func failOverLimit(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) throws(StopReason) {
+        guard let id = overLimit.popFirst(), let effect = turns.state.ledger.open[id],
+            case .serial(let limit) = effect.options.policy
+        else { return }
+        let text = "\(limit) effects “\(effect.options.id ?? "")” are open, which is its limit"
+        try fail(effect, Failure(reason: .crowded, text: text, attempts: 0), now: now, &turns, &out)
+    }
+
+    /// The worker of an effect that it had started fell silent. That spends nothing; yet the effect is offered alone if it happens again and
+    /// again, and is given up when even that leads nowhere.
+    private mutating func lost(
+        _ effect: OpenEffect, isIsolated: Bool, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        let losses = dispatcher.lose(effect.id, isIsolated: isIsolated)
+        guard losses >= settings.suspectLosses, !effect.isSource else {
+            return giveBack(effect.id, in: turns.state.ledger, now: now)
+        }
+        let text = "its worker fell silent \(losses) times while it ran nothing else"
+        let failure = Failure(reason: .workerDied, text: text, attempts: effect.failures + effect.deaths + losses)
+        try fail(effect, failure, now: now, &turns, &out)
+    }
 
     // MARK: Workers
 
@@ -91,18 +244,96 @@ struct EffectScheduler {
         for queue in offer.queues { unserved.forget(queue) }
     }
 
-    /// Queues to be warned of, in order: effects have waited there for a while, and no worker serves them.
-    mutating func findUnserved(in ledger: EffectLedger, now: Timestamp, after pause: Duration) -> [Queue] {
-        unserved.due(of: dispatcher.unservedQueues(in: ledger), now: now, after: pause)
+    /// Takes a worker's word that it holds a job, and tells whoever held it before; false if another worker holds a newer lease.
+    mutating func adopt(_ effect: OpenEffect, _ claim: JobClaim, by worker: WorkerID, now: Timestamp) -> Bool {
+        let holder = dispatcher.assignment(of: effect.id)
+        guard
+            dispatcher.adopt(
+                effect, lease: claim.lease, token: claim.token, worker: worker, now: now, grace: settings.timeoutGrace)
+        else { return false }
+        if let holder, holder.lease != claim.lease { cancel(holder) }
+        return true
     }
+
+    mutating func heard(_ worker: WorkerID, credit: Int?, now: Timestamp) { dispatcher.heard(worker, credit: credit, now: now) }
+
+    mutating func forgiveSilence(now: Timestamp) {
+        for id in dispatcher.workers.keys { dispatcher.heard(id, credit: nil, now: now) }
+    }
+
+    mutating func note(_ report: ProgressReport, of worker: WorkerID) { dispatcher.note(report, of: worker) }
+
+    mutating func setLeaving(_ worker: WorkerID) { dispatcher.setLeaving(worker) }
+
+    /// Removes a worker; returns its jobs in the order in which it was given them.
+    mutating func leave(_ worker: WorkerID) -> [EffectID] { dispatcher.leave(worker) }
+
+    /// A worker is gone that had started these jobs and had not started the rest.
+    ///
+    /// - Parameters:
+    ///   - evidence: what proves its death; nil if it only fell silent. Then it may be dead, or busy, or behind a broken network.
+    ///   - isIsolated: it had nothing else.
+    mutating func ended(
+        started: [EffectID], rest: [EffectID], evidence: String?, isIsolated: Bool, now: Timestamp, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) throws(StopReason) {
+        for effect in started.compactMap({ turns.state.ledger.open[$0] }) {
+            if let evidence {
+                try attemptFailed(effect.id, .workerDied, evidence, lease: nil, now: now, &turns, &out)
+            } else {
+                try lost(effect, isIsolated: isIsolated, now: now, &turns, &out)
+            }
+        }
+        for job in rest { giveBack(job, in: turns.state.ledger, now: now) }
+    }
+
+    /// Hands waiting effects to workers with credit.
+    mutating func assign(from ledger: EffectLedger, head: Int, to connections: Connections, now: Timestamp, _ out: inout Outlet) {
+        guard dispatcher.hasWaiting else { return }
+        let handed = dispatcher.assign(
+            from: ledger,
+            AssignmentContext(
+                floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: out.identity.jobProof))
+        for (worker, frames) in handed where connections[worker.route] != nil {
+            for frame in frames { out.send(frame, to: worker.route, floor: .turn(head)) }
+        }
+        left(through: out.durable, now: now)
+    }
+
+    /// Tasks that waited for this turn or an earlier one have left, and their time begins.
+    mutating func left(through durable: Int, now: Timestamp) { dispatcher.left(through: durable, now: now) }
 
     // MARK: After a restart
 
-    /// A worker has spoken, or is known to be gone. Whether it was awaited.
-    mutating func heard(_ worker: WorkerID) -> Bool { hold.heard(worker) }
+    /// Begins with what is open: it is offered, unless it has to be held. Its time goes on in either case, whoever may run it.
+    mutating func begin(_ ledger: EffectLedger, now: Timestamp) {
+        started = now
+        for effect in ledger.open.values { limit(effect) }
+        guard hold.awaited.isEmpty else { return }
+        for effect in ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, in: ledger, now: now) }
+    }
 
-    /// Lets the effects of before go: the workers that have not spoken, and the effects, both in order.
-    mutating func release() -> (missing: [WorkerID], effects: [EffectID]) { hold.release() }
+    /// When the last worker of before has been missing for as long as silence may last; nil if nothing is held.
+    func heldUntil(_ missing: [WorkerID: Timestamp]) -> Timestamp? {
+        if hold.isEmpty { return nil }
+        return (hold.awaited.compactMap { missing[$0] }.max() ?? started) + settings.silence
+    }
+
+    /// Lets the effects of before go, once nobody can be running them unseen.
+    mutating func releaseHeld(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
+        guard let end = heldUntil(turns.state.missing), hold.awaited.isEmpty || now >= end else { return }
+        let (missing, effects) = hold.release()
+        for id in missing {
+            out.note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
+            turns.write(.workerLeft(id), now: now)
+        }
+        for id in effects { offer(id, in: turns.state.ledger, now: now) }
+    }
+
+    /// A worker of before has spoken, or is known to be gone.
+    mutating func noLongerAwaited(_ worker: WorkerID, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
+        if hold.heard(worker) { releaseHeld(now: now, &turns, &out) }
+    }
 
     // MARK: What is overdue
 
@@ -119,14 +350,30 @@ struct EffectScheduler {
         isOverdue = !silent.isEmpty || nextOverdue.map { $0 <= now } ?? false
     }
 
-    mutating func popOverdue(now: Timestamp) -> Overdue? {
-        if let worker = silent.popFirst() { return .worker(worker) }
-        if let effect = dispatcher.popExpired(now: now) { return .attempt(effect) }
-        return deadlines.popDue(now: now).map { .effect($0.effect, $0.limit) }
+    /// Takes one of those that have taken too long: an item like any other, because it may be a turn, and thousands may come at once.
+    ///
+    /// - Returns: a worker that is silent still, and so is taken for dead; nil if it was something else.
+    mutating func takeOverdue(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) throws(StopReason) -> WorkerID? {
+        if let worker = silent.popFirst() {
+            return dispatcher.workers[worker]?.isSilent(for: settings.silence, now: now) == true ? worker : nil
+        }
+        if let id = dispatcher.popExpired(now: now) {
+            // Its worker did not see to it.
+            guard let holder = dispatcher.assignment(of: id) else { return nil }
+            cancel(holder)
+            try attemptFailed(id, .timedOut, "no answer within its timeout", lease: holder.lease, now: now, &turns, &out)
+        } else if let deadline = deadlines.popDue(now: now), let effect = turns.state.ledger.open[deadline.effect],
+            let text = overrun(effect, deadline.limit, now: now)
+        {
+            withdraw(effect.id)
+            let failure = Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths)
+            try fail(effect, failure, now: now, &turns, &out)
+        }
+        return nil
     }
 
     /// Says in words by what an effect is overdue; nil if it is not, because it met its deadline.
-    func overrun(_ effect: OpenEffect, _ limit: Deadlines.Limit, now: Timestamp) -> String? {
+    func overrun(_ effect: OpenEffect, _ limit: Limit, now: Timestamp) -> String? {
         let limits = effect.options.limits
         switch limit {
         case .waiting:
@@ -140,24 +387,34 @@ struct EffectScheduler {
 
     // MARK: Ticks
 
+    /// Warns of queues in which effects have waited for a while, and that no worker serves.
+    mutating func warnOfUnserved(in ledger: EffectLedger, now: Timestamp, _ out: inout Outlet) {
+        let due = unserved.due(of: dispatcher.unservedQueues(in: ledger), now: now, after: settings.unservedWarning)
+        guard !due.isEmpty else { return }
+        // To count looks at all that wait, so it is done once for each queue.
+        let waiting = dispatcher.waitingByQueue(in: ledger)
+        for queue in due {
+            let number = waiting[queue] ?? 0
+            let what = "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue)"
+            out.note(.warning, "\(what), and no worker serves it")
+        }
+    }
+
     /// Looks for workers that were silent for longer, unless some of the last look are left.
-    mutating func findSilent(for limit: Duration, now: Timestamp) {
+    mutating func findSilent(now: Timestamp) {
         guard silent.isEmpty else { return }
-        silent = Deque(dispatcher.workers.values.filter { $0.isSilent(for: limit, now: now) }.map(\.id).sorted())
+        silent = Deque(dispatcher.workers.values.filter { $0.isSilent(for: settings.silence, now: now) }.map(\.id).sorted())
     }
 
     /// Forgets what time would bring to effects that were closed meanwhile, if that is most of it.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
         dispatcher.forgetLosses(exceptOf: ledger)
         dispatcher.forgetClosed(exceptOf: ledger)
-        guard deadlines.count > 4 * ledger.open.count + 1_024 else { return }
         let dispatcher = dispatcher
-        deadlines.keep { id, limit, time in
-            switch limit {
-            case .total: ledger.open[id]?.expiry == time
-            case .waiting:
-                ledger.open[id]?.options.limits.waiting.flatMap { limit in dispatcher.waits(id).map { $0 + limit } } == time
-            }
+        deadlines.keep(ifBeyond: 4 * ledger.open.count + 1_024) { deadline, time in
+            let effect = ledger.open[deadline.effect]
+            if case .total = deadline.limit { return effect?.expiry == time }
+            return effect?.options.limits.waiting.flatMap { limit in dispatcher.waits(deadline.effect).map { $0 + limit } } == time
         }
     }
 

@@ -15,6 +15,9 @@ struct Inbox {
         clients.first.flatMap { client in client.inbox.first.map { (client, $0) } }
     }
 
+    /// The call into the program that takes it.
+    var firstCall: ProgramCall? { first.map { .input($0.client.id, sequence: $0.submission.sequence) } }
+
     func hasRoom(for submission: Submission, _ settings: StoreSettings) -> Bool {
         count < settings.inbox && bytes + submission.input.count <= settings.inboxBytes
     }

@@ -28,29 +28,32 @@ struct OutputLog: Equatable, Sendable {
     /// Outputs after `id`, oldest first, as many as fit; nil if some of them are forgotten.
     func outputs(after id: EffectID, bytes limit: Int) -> [EmittedOutput]? {
         if let forgotten, id < forgotten { return nil }
-        var found: [EmittedOutput] = []
-        var size = 0
-        for output in outputs[firstIndex(after: id)...] {
-            size += output.bytes.count
-            guard found.isEmpty || size <= limit else { break }
-            found.append(output)
-        }
-        return found
-    }
-
-    private func firstIndex(after id: EffectID) -> Int {
-        var low = 0
-        var high = outputs.count
-        while low < high {
-            let middle = (low + high) / 2
-            if outputs[middle].id > id { high = middle } else { low = middle + 1 }
-        }
-        return low
+        return outputs.page(after: id, bytes: limit, at: \.id) { $0.bytes.count }
     }
 
     mutating func restore(_ outputs: [EmittedOutput], forgotten: EffectID?) {
         self.outputs = Deque(outputs)
         self.forgotten = forgotten
         bytes = outputs.reduce(0) { $0 + $1.bytes.count }
+    }
+}
+
+extension Deque {
+    /// Of entries in the order of their places, those after a place, as many as fit; at least one if there is one.
+    func page<Place: Comparable>(
+        after place: Place, bytes limit: Int, at places: KeyPath<Element, Place>, size: (Element) -> Int
+    ) -> [Element] {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle][keyPath: places] > place { high = middle } else { low = middle + 1 }
+        }
+        var (page, bytes): ([Element], Int) = ([], 0)
+        for entry in self[low...] {
+            bytes += size(entry)
+            guard page.isEmpty || bytes <= limit else { break }
+            page.append(entry)
+        }
+        return page
     }
 }

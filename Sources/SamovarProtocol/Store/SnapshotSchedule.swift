@@ -61,4 +61,38 @@ struct SnapshotSchedule: Equatable {
         isUnderWay = false
         if let bytes { size = bytes }
     }
+
+    // MARK: Making
+
+    /// Called between two batches: the open one is empty, so the state is that of its last turn.
+    mutating func saveIfDue(_ settings: StoreSettings, _ turns: inout Turns, _ out: inout Outlet) {
+        switch due(at: turns.head, settings) {
+        case .no: return
+        case .atOnce: save(&turns, &out)
+        case .fromJournal:
+            guard turns.quarantine.verdict(on: .maintenance) == nil, mayMake(turns, &out) else { return }
+            begins()
+            out.emit(.snapshot(through: turns.head), floor: .turn(turns.head))
+        }
+    }
+
+    /// Called between two batches.
+    mutating func save(_ turns: inout Turns, _ out: inout Outlet) {
+        guard mayMake(turns, &out) else { return }
+        do {
+            let bytes = try turns.ask(.state, &out) { try $0.snapshot() }
+            made(bytes: bytes.count)
+            out.emit(.save(turn: turns.head, bytes: bytes), floor: .turn(turns.head))
+        } catch {
+            out.note(.error, "no snapshot is taken, the state cannot be encoded: \(error)")
+        }
+    }
+
+    /// Whether the program is to be trusted with encoding its state. If not, the next try is as far away as the next snapshot.
+    private mutating func mayMake(_ turns: borrowing Turns, _ out: inout Outlet) -> Bool {
+        asked(at: turns.head)
+        guard let why = turns.quarantine.verdict(on: .state) else { return true }
+        out.note(.error, "no snapshot is taken: \(why)")
+        return false
+    }
 }

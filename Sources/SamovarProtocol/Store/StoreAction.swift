@@ -79,3 +79,5 @@ public enum StopReason: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

@@ -1,105 +1,176 @@
+import MessagePack
 public import SamovarCore
 
 /// What arrives: decoding, and who may say what at which listener.
 extension StoreMachine {
     /// A message on one of the bound sockets, without the routing id. Whatever it holds, it cannot do more than be counted.
     public mutating func received(_ parts: [[UInt8]], from route: Route, now: Timestamp) {
-        guard phase != .stopped, phase != .recovering else { return }
+        guard isRunning else { return }
+        let now = time(now)
         let envelope: Envelope
         do {
             envelope = try Envelope(parts: parts)
         } catch {
-            return drop("\(error)", from: route)
+            return out.drop("\(error)", from: route)
         }
-        let now = time(now)
-        switch route.listener {
-        case .front: receivedAtFront(envelope, from: route, now: now)
-        case .work: receivedAtWork(envelope, from: route, now: now)
-        case .admin: receivedAtAdmin(envelope, from: route, now: now)
+        do throws(StopReason) {
+            switch route.listener {
+            case .front: try receivedAtFront(envelope, from: route, now: now)
+            case .work: try receivedAtWork(envelope, from: route, now: now)
+            case .admin: receivedAtAdmin(envelope, from: route, now: now)
+            }
+        } catch {
+            stop(error)
         }
     }
 
     /// A message that the socket itself found to be no frame of ours: too many parts, say.
     public mutating func receivedNoise(_ what: String, from route: Route) {
-        drop(what, from: route)
+        out.drop(what, from: route)
     }
 
-    mutating func drop(_ what: String, from route: Route) {
-        counters.droppedFrames += 1
-        // The first of them, and then fewer and fewer: a flood of noise must not become a flood of log lines.
-        if counters.droppedFrames.nonzeroBitCount == 1 {
-            note(.warning, "dropped a message at \(route.listener): \(what) (\(counters.droppedFrames) so far)")
+    /// A worker is dead, as its supervisor saw.
+    public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
+        guard isRunning else { return }
+        do throws(StopReason) {
+            try workers.died(id, evidence, now: time(now), &scheduler, &turns, &out)
+        } catch {
+            stop(error)
         }
     }
 
-    private mutating func receivedAtFront(_ envelope: Envelope, from route: Route, now: Timestamp) {
-        switch (envelope.frame, connections[route]) {
-        case (.hello(let hello), _):
-            guard case .client(let session) = hello.role else { return misuse("a worker belongs to the work socket", route) }
-            greet(hello, session: session, of: envelope.timeline, at: route, now: now)
-        case (_, .none), (_, .worker):
-            send(.error(PeerError(.unknownPeer, "say HELLO first")), to: route, floor: .none)
-        case (let frame, .client(let session)):
-            guard envelope.timeline == timeline else { return wrongTimeline(route) }
+    // MARK: Clients
+
+    private mutating func receivedAtFront(_ envelope: Envelope, from route: Route, now: Timestamp) throws(StopReason) {
+        if case .hello(let hello) = envelope.frame {
+            guard case .client(let session) = hello.role else { return out.misuse("a worker belongs to the work socket", route) }
+            return try greet(hello, session, of: envelope.timeline, at: route, now: now)
+        }
+        guard let session = known(envelope, at: route, clients.connections) else { return }
+        clients.heard(session, now: now)
+        switch envelope.frame {
+        case .ping(let confirmed): clients.ping(confirmed, of: session, at: route, &turns, &out)
+        case .send(let submissions, let confirmed):
+            clients.submit(
+                submissions, confirmed: confirmed, of: session, isServing: phase == .serving, at: route, &turns, &out)
+        case .settle(let turn): readers.settle(turn, for: route, turns, &out)
+        case .viewRequest(let instance, _) where instance != .main, .outputsRequest(let instance, _, _) where instance != .main,
+            .viewsRequest(let instance, _) where instance != .main:
+            out.misuse("there is no instance \(instance)", route)
+        case .viewRequest(_, let turn): readers.ask(viewAtLeast: turn, for: route, &turns, &out)
+        case .outputsRequest(_, let place, let waits):
+            readers.ask(outputsAfter: place, waits: waits, for: route, turns, &out)
+        case .viewsRequest(_, let turn): readers.ask(viewsAfter: turn, for: route, now: now, &turns, &out)
+        case .goodbye: clients.leave(session, from: route, now: now, &readers, &turns)
+        default: out.misuse("\(envelope.frame.kind) is not for clients to send", route)
+        }
+    }
+
+    private mutating func greet(
+        _ hello: Hello, _ session: SessionID, of seen: Timeline, at route: Route, now: Timestamp
+    ) throws(StopReason) {
+        if let schema = hello.schema, schema != self.schema {
+            return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
+        }
+        try out.requireTail(hello, of: seen, what: "a client")
+        guard !turns.commits.isFull else {
+            // A client that is sent away is not silent: its session must be there when it comes again.
             clients.heard(session, now: now)
-            clientSent(frame, session, at: route, now: now)
+            return refuseOnFullDisk(route)
+        }
+        clients.greet(hello, session, of: seen, at: route, now: now, &readers, &turns, &out)
+    }
+
+    // MARK: Workers
+
+    private mutating func receivedAtWork(_ envelope: Envelope, from route: Route, now: Timestamp) throws(StopReason) {
+        if case .hello(let hello) = envelope.frame {
+            guard case .worker(let offer) = hello.role else { return out.misuse("a client belongs to the front socket", route) }
+            return try greet(hello, offer, of: envelope.timeline, at: route, now: now)
+        }
+        guard let id = known(envelope, at: route, workers.connections) else { return }
+        try workers.received(envelope.frame, from: id, at: route, now: now, &scheduler, &turns, &out)
+    }
+
+    private mutating func greet(
+        _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, at route: Route, now: Timestamp
+    ) throws(StopReason) {
+        guard hello.schema == schema else {
+            let what = hello.schema.map { "is built for \($0)" } ?? "names no program"
+            let text = "this store runs \(schema); the worker \(what)"
+            out.note(.warning, "refused worker \(offer.id): \(text)")
+            return refuse(text, route)
+        }
+        try out.requireTail(hello, of: seen, what: "worker \(offer.id)")
+        guard !turns.commits.isFull else { return refuseOnFullDisk(route) }
+        guard phase == .serving else { return out.refuse(route, "the store is about to stop") }
+        try workers.greet(hello, offer, of: seen, at: route, now: now, &scheduler, &turns, &out)
+    }
+
+    private mutating func refuse(_ mismatch: String, _ route: Route) {
+        out.send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
+    }
+
+    /// A WELCOME would wait at the gate for the disk, and the peer in silence.
+    private mutating func refuseOnFullDisk(_ route: Route) { out.refuse(route, "the disk of the store is full") }
+
+    /// The peer that has said HELLO at a route; whoever has not, or speaks of another timeline, is told to.
+    private mutating func known(_ envelope: Envelope, at route: Route, _ connections: Connections) -> UniqueID? {
+        let timeline = out.identity.timeline
+        let problem: String
+        if let peer = connections[route] {
+            guard envelope.timeline != timeline else { return peer }
+            problem = "this is timeline \(timeline): say HELLO"
+        } else {
+            problem = "say HELLO first"
+        }
+        out.send(.error(PeerError(.unknownPeer, problem)), to: route, floor: .none)
+        return nil
+    }
+
+    // MARK: Operators
+
+    /// Everything that tells of turns passes the gate, like any other answer.
+    private mutating func receivedAtAdmin(_ envelope: Envelope, from route: Route, now: Timestamp) {
+        guard case .request(let request) = envelope.frame else {
+            return out.misuse("\(envelope.frame.kind) is not for the admin socket", route)
+        }
+        if let since = turns.commits.fullSince, request.verb != "drain" {
+            // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
+            let reply = Operators.replyOnFullDisk(to: request, status(now: now), since: since, now: now)
+            return out.send(.reply(reply), to: route, floor: .none)
+        }
+        out.send(.reply(reply(to: request, now: now)), to: route, floor: .turn(head))
+    }
+
+    private mutating func reply(to request: AdminRequest, now: Timestamp) -> AdminReply {
+        if let known = operators.known(request, now: now) { return known }
+        let reply: AdminReply
+        do throws(AdminRefusal) {
+            reply = AdminReply(id: request.id, value: try answer(request, now: now))
+        } catch {
+            reply = AdminReply(id: request.id, refusal: error.text)
+        }
+        operators.keep(reply, to: request, now: now)
+        return reply
+    }
+
+    private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminRefusal) -> MessagePackValue {
+        try request.requireKnownArguments()
+        switch request.verb {
+        case "status": return status(now: now).value(now: now)
+        case "drain":
+            beginDrain(within: settings.drain, now: now)
+            return ["draining": true]
+        default: return try operators.answer(request, isServing: phase == .serving, now: now, &scheduler, &turns, &out)
         }
     }
 
-    private mutating func receivedAtWork(_ envelope: Envelope, from route: Route, now: Timestamp) {
-        switch (envelope.frame, connections[route]) {
-        case (.hello(let hello), _):
-            guard case .worker(let offer) = hello.role else { return misuse("a client belongs to the front socket", route) }
-            greet(hello, offer: offer, of: envelope.timeline, at: route, now: now)
-        case (_, .none), (_, .client):
-            send(.error(PeerError(.unknownPeer, "say HELLO first")), to: route, floor: .none)
-        case (let frame, .worker(let id)):
-            guard envelope.timeline == timeline else { return wrongTimeline(route) }
-            workerSent(frame, id, at: route, now: now)
-        }
-    }
-
-    private mutating func wrongTimeline(_ route: Route) {
-        send(.error(PeerError(.unknownPeer, "this is timeline \(timeline): say HELLO")), to: route, floor: .none)
-    }
-
-    mutating func misuse(_ what: String, _ route: Route) {
-        drop(what, from: route)
-        send(.error(PeerError(.misuse, what)), to: route, floor: .none)
-    }
-
-    /// Whether a HELLO may be taken; its sender is told if not.
-    mutating func isNewest(_ epoch: Int, of peer: UniqueID, at route: Route, _ current: Route?) -> Bool {
-        if connections.isNewest(epoch, of: peer, at: route, current: current) { return true }
-        send(.error(PeerError(.superseded, "a newer connection uses this identity")), to: route, floor: .none)
-        return false
-    }
-
-    /// Says in one sentence why the two builds do not fit; nil if they do.
-    func mismatch(_ schema: Schema?, what: String) -> String? {
-        guard let schema, schema != state.engine.schema else { return nil }
-        return "this store runs \(state.engine.schema); the \(what) is built for \(schema)"
-    }
-
-    /// What a peer was told of, if it can prove it. A number alone proves nothing: whoever reaches the socket could end the store.
-    mutating func hasLostTail(_ hello: Hello, of seen: Timeline, what: @autoclosure () -> String) -> Bool {
-        guard seen == timeline, hello.witness > commits.durable else { return false }
-        guard let proof = hello.proof, proof == identity.proof(of: hello.witness).code else {
-            counters.unprovenWitnesses += 1
-            // Bounded as in `drop`.
-            if counters.unprovenWitnesses.nonzeroBitCount == 1 {
-                let text = "\(what()) says that it has seen turn \(hello.witness), the journal ends at \(commits.durable)"
-                note(.warning, "\(text): it cannot prove that, and is served (\(counters.unprovenWitnesses) so far)")
-            }
-            return false
-        }
-        return hasLostTail(provenBy: hello.witness, what: what())
-    }
-
-    /// A peer that saw turns which the journal does not hold proves that its end is lost: going on would use their numbers again.
-    mutating func hasLostTail(provenBy witness: Int, what: @autoclosure () -> String) -> Bool {
-        guard witness > commits.durable else { return false }
-        stop(.lostTail("\(what()) has seen turn \(witness), the journal ends at \(commits.durable)"))
-        return true
+    func status(now: Timestamp) -> StatusReport {
+        StatusReport(
+            settings: settings, phase: phase, uptime: now - clock.started, state: turns.state, commits: turns.commits,
+            quarantine: turns.quarantine, facts: turns.facts, counts: turns.counts, out: out, clients: clients,
+            scheduler: scheduler,
+            workers: workers, firings: firings, readers: readers, viewTopics: viewTopics)
     }
 }

@@ -1,242 +1,171 @@
-import DequeModule
 public import SamovarCore
 
-/// Taking turns, closing batches, and what leaves at the end of a round.
+/// Rounds: what time has brought, items, and what leaves at the end.
 extension StoreMachine {
-    /// While the journal is busy, one further batch may fill up; then the engine waits.
-    var canTakeTurns: Bool {
-        if quarantine.isIsolating { return false }
-        return !commits.isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
-    }
-
     /// Takes what time has brought and what waits in the inbox, at most `turnsPerRound` items.
     ///
     /// Call it after each event or group of events, then `publishView` if `viewIsDue`, then `flush`; and all three again at
     /// once while `hasWork`.
     public mutating func advance(now: Timestamp) {
-        guard phase != .stopped, phase != .recovering else { return }
+        guard isRunning else { return }
         let now = time(now)
         tickIfDue(now: now)
-        releaseHeld(now: now)
-        scheduler.offerDelayed(in: state.ledger, now: now)
-        takeItems(now: now)
+        scheduler.releaseHeld(now: now, &turns, &out)
+        scheduler.offerDelayed(in: turns.state.ledger, now: now)
+        scheduler.findOverdue(now: now)
+        do throws(StopReason) {
+            try takeItems(now: now)
+        } catch {
+            stop(error)
+        }
+        workers.letGo()
     }
 
     /// Answers first: they free what inputs would bind. What is overdue takes turns with them, so that neither waits for the end of the other.
-    private mutating func takeItems(now: Timestamp) {
+    private mutating func takeItems(now: Timestamp) throws(StopReason) {
         var budget = settings.turnsPerRound
-        scheduler.findOverdue(now: now)
-        while budget > 0, phase != .stopped, canTakeTurns {
+        while budget > 0, turns.canTake {
             budget -= 1
-            if scheduler.isOverdue, answers.isEmpty || budget.isMultiple(of: 2) {
-                takeOverdue(now: now)
+            if scheduler.isOverdue, workers.answers.isEmpty || budget.isMultiple(of: 2) {
+                if let silent = try scheduler.takeOverdue(now: now, &turns, &out) {
+                    try workers.lost(silent, now: now, &scheduler, &turns, &out)
+                }
                 scheduler.findOverdue(now: now)
-            } else if let effect = answers.first {
-                guard quarantine.isEmpty || mayTake(.answer(effect)) else { break }
-                guard let row = answers.popFirst() else { break }
-                take(row, now: now)
-            } else if let id = scheduler.popOverLimit() {
-                failCrowded(id, now: now)
-            } else if let failed = quarantine.firstPostponed {
-                guard mayTake(.failure(failed.effect)) else { break }
-                quarantine.removeFirstPostponed()
-                takePostponed(failed, now: now)
-            } else if let firing = nextFiring(now: now) {
-                guard mayTake(.firing(firing.id)) else { break }
-                take(firing, now: now)
+            } else if let effect = workers.answers.first {
+                guard turns.mayTake(.answer(effect)) else { return }
+                try workers.takeAnswer(now: now, &scheduler, &turns, &out)
+            } else if scheduler.hasOverLimit {
+                try scheduler.failOverLimit(now: now, &turns, &out)
+            } else if let failed = turns.quarantine.firstPostponed {
+                guard turns.mayTake(.failure(failed.effect)) else { return }
+                turns.removeFirstPostponed()
+                try scheduler.take(failed, now: now, &turns, &out)
+            } else if let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) {
+                guard turns.mayTake(.firing(firing.id)) else { return }
+                try firings.take(firing, now: now, &scheduler, &turns, &out)
             } else if phase == .serving, clients.inbox.count > 0 {
-                guard quarantine.isEmpty || mayTakeNextInput() else { break }
-                guard let (client, submission) = clients.popFirst() else { break }
-                take(submission, of: client, now: now)
+                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return }
+                let outcome = try turns.take(submission, of: client.id, now: now, &out)
+                scheduler.enterOrders(now: now, &turns)
+                clients.answer(client, outcome)
             } else {
-                break
+                return
             }
-        }
-        answers.letGo()
-    }
-
-    private mutating func mayTakeNextInput() -> Bool {
-        guard let (client, submission) = clients.inbox.first else { return true }
-        return mayTake(.input(client.id, sequence: submission.sequence))
-    }
-
-    private mutating func take(_ submission: Submission, of client: ClientSession, now: Timestamp) {
-        let id = client.id
-        let turn = head + 1
-        let origin = Origin.client(session: id, sequence: submission.sequence)
-        guard let verdict = verdict(on: submission, of: id, origin, now: now) else { return }
-        state.time = now
-        let outcome = Outcome(sequence: submission.sequence, turn: turn, verdict: verdict)
-        state.sessions.answer(id, outcome)
-        if verdict == .applied { counters.applied += 1 } else { counters.refused += 1 }
-        openLogged(now: now)
-        clients.answer(client, outcome)
-    }
-
-    /// Nil if the input has ended the store.
-    private mutating func verdict(
-        on submission: Submission, of id: SessionID, _ origin: Origin, now: Timestamp
-    ) -> Outcome.Verdict? {
-        guard submission.instance == instance else {
-            let verdict = Outcome.Verdict.rejected("there is no instance \(submission.instance)")
-            log.batch.append(Record(turn: state.engine.skip(), time: now, origin: origin, event: .refused(verdict)))
-            return verdict
-        }
-        let call = ProgramCall.input(id, sequence: submission.sequence)
-        if let text = giveUp(call, origin, root: nil, now: now) { return .rejected(text) }
-        begin(call)
-        do throws(GroupLimit) {
-            let result = try state.engine.apply(.input(submission.input, origin), now: now, log: &log)
-            end(call)
-            if case .refused(let verdict) = result { return verdict }
-            return .applied
-        } catch {
-            stop(error)
-            return nil
         }
     }
 
     /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.
     public mutating func flush(now: Timestamp) {
-        guard phase != .stopped, phase != .recovering else { return }
+        guard isRunning else { return }
         let now = time(now)
-        assign(now: now)
-        for (route, leases) in cancellations.takeAll() { send(.cancel(leases), to: route, floor: .turn(head)) }
-        sendStreamMarks()
-        acknowledge()
-        sendReceipts()
-        answerWaiters(now: now)
-        answerReaders()
-        announceIdle(now: now)
+        scheduler.follow(now: now, &turns)
+        if phase == .serving {
+            scheduler.assign(from: turns.state.ledger, head: head, to: workers.connections, now: now, &out)
+        }
+        scheduler.sendCancellations(head: head, &out)
+        workers.acknowledge(head: head, isOverLimit: turns.hasTooManyEffects, &out)
+        clients.sendReceipts(turns.state.sessions, head: head, &out)
+        readers.answer(&turns, &out)
+        readers.announceIdle(isIdle, head: head, now: now, &out)
         closeBatch()
         finishDrain(now: now)
     }
 
-    private mutating func assign(now: Timestamp) {
-        followLedger(now: now)
-        guard phase == .serving, scheduler.dispatcher.hasWaiting else { return }
-        let handed = scheduler.dispatcher.assign(
-            from: state.ledger,
-            AssignmentContext(
-                floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: identity.jobProof))
-        for (workerState, frames) in handed {
-            guard case .worker? = connections[workerState.route] else { continue }
-            for frame in frames {
-                let envelope = Envelope(written: .task, number: frame.number, body: frame.body, timeline: timeline)
-                emit(.send(envelope, to: workerState.route), floor: .turn(head))
-            }
-        }
-        scheduler.dispatcher.left(through: commits.durable, now: now)
-    }
-
     private mutating func closeBatch() {
-        guard !commits.isCommitting, !log.batch.isEmpty else { return }
-        let batch = log.batch
-        log.batch = RecordBatch(after: batch.last)
-        commits.begin(facts)
-        counters.batches += 1
+        guard let batch = turns.takeBatch() else { return }
         snapshots.journalGrew(by: batch.byteCount)
-        emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
-        snapshotIfDue()
+        out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
+        snapshots.saveIfDue(settings, &turns, &out)
     }
 
     /// The journal holds every turn up to this one. What was taken meanwhile goes there at once, and does not wait for another round: perform
     /// what this gives before you call `advance`.
     public mutating func committed(through turn: Int, now: Timestamp) {
-        quarantine.committed()
-        log.committed(through: turn)
-        for action in commits.committed(through: turn) { leave(action) }
-        scheduler.dispatcher.left(through: turn, now: time(now))
-        if phase != .stopped, phase != .recovering { closeBatch() }
+        turns.committed(through: turn)
+        out.committed(through: turn)
+        scheduler.left(through: turn, now: time(now))
+        if isRunning { closeBatch() }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
     public mutating func journalIsFull(_ isFull: Bool, now: Timestamp) {
-        commits.setFull(isFull, now: time(now))
+        turns.setFull(isFull, now: time(now))
         if isFull {
-            note(.error, "the disk is full: nothing is taken until there is space")
+            out.note(.error, "the disk is full: nothing is taken until there is space")
         } else {
-            note(.info, "there is space again: the store goes on")
+            out.note(.info, "there is space again: the store goes on")
         }
     }
 
     // MARK: Views
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
-    public func viewIsDue(now: Timestamp) -> Bool {
-        phase != .stopped && phase != .recovering && views.isDue(head: head, now: time(now), settings: settings)
+    public func viewIsDue(now: Timestamp) -> Bool { isRunning && readers.viewIsDue(head: head, now: time(now)) }
+
+    public mutating func publishView(now: Timestamp) { readers.publishView(now: time(now), &turns, &out) }
+
+    public mutating func viewTook(_ cost: Duration) { readers.viewTook(cost) }
+
+    // MARK: Ticks
+
+    private mutating func tickIfDue(now: Timestamp) {
+        guard let lateness = clock.tick(now: now, interval: settings.tickInterval) else { return }
+        // Late by so much, it was the store that was away: a machine that slept, a debugger. Silence then proves nothing.
+        if lateness > settings.silence / 2 {
+            scheduler.forgiveSilence(now: now)
+            clients.forgiveSilence(now: now)
+        }
+        if turns.commits.isFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
+        scheduler.findSilent(now: now)
+        clients.buryTheSilent(turns.state.sessions, now: now, &readers)
+        scheduler.forgetClosed(exceptOf: turns.state.ledger)
+        if turns.canTake { clients.expire(now: now, &turns) }
+        clients.limitFingerprints()
+        workers.watchStreams(turns.state.ledger)
+        readers.tickFeed(now: now, &turns)
+        scheduler.warnOfUnserved(in: turns.state.ledger, now: now, &out)
+        readers.reportWaiting(turns.state.ledger, scheduler.dispatcher, head: head, &out)
     }
 
-    public mutating func publishView(now: Timestamp) {
-        guard let bytes = makeView(), views.take(bytes, turn: head, now: time(now)) else { return }
-        counters.views += 1
-        let frame = Frame.view(instance: instance, turn: head, bytes: bytes)
-        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
+    // MARK: Drain
+
+    /// Stops in order: no further inputs and jobs, running jobs may finish, then a snapshot and a goodbye.
+    public mutating func drain(within limit: Duration, now: Timestamp) {
+        beginDrain(within: limit, now: time(now))
     }
 
-    /// Nil if the program cannot make one; then it is not asked again before the next start.
-    mutating func makeView() -> [UInt8]? {
-        guard views.off == nil else { return nil }
-        begin(.view)
-        do {
-            let bytes = try state.engine.view()
-            end(.view)
-            return bytes
-        } catch {
-            end(.view)
-            turnViewsOff("the view cannot be encoded: \(error)")
-            return nil
+    mutating func beginDrain(within limit: Duration, now: Timestamp) {
+        guard phase == .serving else { return }
+        firings.tell(.draining, turns.state.subscriptions, now: now)
+        phase = .draining(until: now + limit)
+        out.note(.info, "draining: \(count(scheduler.dispatcher.running, "job")) running")
+        for (_, worker) in scheduler.dispatcher.workers.sorted(by: { $0.key < $1.key }) {
+            out.send(.drain, to: worker.route, floor: .none)
         }
     }
 
-    mutating func turnViewsOff(_ why: String) {
-        views.turnOff(why)
-        note(.error, "no views are made any more: \(why)")
-    }
-
-    public mutating func viewTook(_ cost: Duration) {
-        views.note(cost: cost)
-    }
-
-    mutating func sendView(to route: Route) {
-        if let bytes = makeView() {
-            send(.view(instance: instance, turn: head, bytes: bytes), to: route, floor: .turn(head))
-        } else if let why = views.off {
-            send(.waiting(turn: head, on: "there is no view: \(why)"), to: route, floor: .turn(head))
+    private mutating func finishDrain(now: Timestamp) {
+        guard case .draining(let end) = phase else { return }
+        let running = scheduler.dispatcher.running
+        let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.hold.awaited.isEmpty
+        let isFull = turns.commits.isFull
+        guard (isQuiet && !isFull) || now >= end else { return }
+        if isQuiet {
+            turns.write(.drained, now: now)
+        } else {
+            out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart")
         }
-    }
-
-    private mutating func answerWaiters(now: Timestamp) {
-        for route in waiters.takeViews(upTo: head) { sendView(to: route) }
-        for root in waiters.settling.keys.filter({ state.ledger.isSettled($0) }).sorted() {
-            let frame = Frame.settled(turn: root, dead: state.ledger.report(of: root))
-            for route in waiters.takeSettled(root) { send(frame, to: route, floor: .turn(head)) }
+        // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
+        guard !isFull else { return stop(.drained) }
+        phase = .stopped
+        turns.forgetWhatIsOff()
+        let batch = turns.takeLastBatch()
+        if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
+        snapshots.save(&turns, &out)
+        for route in clients.connections.routes + workers.connections.routes {
+            out.send(.goodbye, to: route, floor: .turn(head))
         }
-    }
-
-    // MARK: Idleness
-
-    /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
-    var isIdle: Bool {
-        state.ledger.open.isEmpty && clients.inbox.count == 0 && answers.isEmpty && state.subscriptions.isIdle
-    }
-
-    /// Idle, and subscribers have the newest view.
-    private var isAtRest: Bool { isIdle && views.isCurrent(head: head) }
-
-    private mutating func announceIdle(now: Timestamp) {
-        guard isAtRest else { return idleNotice.busy() }
-        if idleNotice.idle(now: now, pause: settings.idlePause, interval: settings.idleInterval) { publishTick() }
-    }
-
-    mutating func publishTick() {
-        let frame = Frame.tick(instance: instance, head: head, view: views.published, idle: isAtRest)
-        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .turn(head))
-    }
-
-    /// While the disk is full: subscribers shall know that the store lives, and hear of nothing that is not on disk.
-    mutating func publishDurableTick() {
-        let frame = Frame.tick(instance: instance, head: commits.durable, view: views.shown?.turn ?? 0, idle: false)
-        emit(.publish(Envelope(frame, timeline: timeline), of: instance), floor: .none)
+        out.publish(.goodbye, of: .main, floor: .turn(head))
+        out.emit(.stop(.drained), floor: .turn(head))
     }
 }

@@ -1,4 +1,3 @@
-import DequeModule
 import MessagePack
 public import SamovarCore
 
@@ -7,8 +6,9 @@ public import SamovarCore
 /// The idea: one sequence of turns, and a gate. Items (inputs, answers of jobs) are taken one at a time; each gives records,
 /// which gather in an open batch; the batch goes to the journal when the one before it is on disk; and whatever the turns
 /// caused waits at the gate until then. So the engine computes ahead of the disk by one batch, and nobody hears of it.
-/// Rejected: a thread for the engine (two hand-overs per turn cost more than they saved), and undoing turns whose commit
-/// failed (nothing of them was visible, so the commit is simply repeated).
+///
+/// The machine itself only routes: it hands each event to the part that it is for, and says in which order parts have their say. `Turns`
+/// writes, `Outlet` sends, and a part that needs one of them, or another part, gets it as an argument; none sees the state of another.
 ///
 /// The host calls an event for what happened, then `advance(now:)`, then carries out `takeActions()`. All of it on one thread.
 ///
@@ -27,41 +27,19 @@ public struct StoreMachine: ~Copyable {
     }
 
     let settings: StoreSettings
-    let identity: StoreIdentity
-    var timeline: Timeline { identity.timeline }
-    /// The only one that there is.
-    var instance: Instance { .main }
-
     var phase = Phase.recovering
-    var state: StoreState
-    var log: TurnLog
-    var commits = CommitPipeline(durable: 0)
+    var turns: Turns
+    var out: Outlet
+    var clock = StoreClock()
     var scheduler: EffectScheduler
-    var quarantine: Quarantine
-    var connections = Connections()
+    var workers: Workers
     var clients: ClientSessions
-    var answers = AnswerQueue()
-    /// Messages to those who want to know of a moment in the life of the store.
-    var lifecycleEvents: Deque<Firing> = []
-
-    // What one round of turns gave, sent together at its end.
-    var cancellations = RouteBatches<Lease>()
-    var streamMarks = StreamMarks()
-    var rejectedStreams = RejectedStreams()
-
-    var adminReplies = AdminReplies()
-    var views = ViewPublisher()
+    var readers: Readers
+    var firings = Firings()
+    var operators: Operators
+    var snapshots = SnapshotSchedule()
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
-    var waiters = Waiters()
-    var feed = ViewHistory()
-    var snapshots = SnapshotSchedule()
-    var backup = Backup()
-    var clock = StoreClock()
-    var idleNotice = IdleNotice()
-    var counters = StoreCounters()
-
-    var actions: [StoreAction] = []
 
     /// - Parameters:
     ///   - build: names the build of the program, for the journal.
@@ -72,124 +50,157 @@ public struct StoreMachine: ~Copyable {
         marker: TrapMarker = TrapMarker(), durability: String = "unknown"
     ) {
         self.settings = settings
-        clients = ClientSessions(window: settings.window)
-        identity = StoreIdentity(timeline: timeline, secret: secret, build: build, durability: durability)
-        quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
-        state = StoreState(engine: engine, window: settings.window)
-        log = TurnLog(after: 0)
+        let quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
+        turns = Turns(settings, engine, quarantine)
+        out = Outlet(StoreIdentity(timeline: timeline, secret: secret, build: build, durability: durability))
+        scheduler = EffectScheduler(settings, start: 0)
+        workers = Workers(settings)
+        clients = ClientSessions(settings)
+        readers = Readers(settings)
+        operators = Operators(settings)
         viewTopics = ViewTopics(limit: settings.viewTopics)
-        scheduler = EffectScheduler(start: 0, suspectDeaths: settings.suspectDeaths)
     }
 
     // MARK: What the host reads
 
     /// What is to be done now, in order. Empty until the next event.
-    public mutating func takeActions() -> [StoreAction] {
-        let taken = actions
-        actions.removeAll(keepingCapacity: true)
-        return taken
-    }
+    public mutating func takeActions() -> [StoreAction] { out.takeActions() }
 
     /// The number of the newest turn, on disk or not.
-    public var head: Int { state.head }
+    public var head: Int { turns.head }
     /// The number of the newest turn on disk.
-    public var durable: Int { commits.durable }
+    public var durable: Int { out.durable }
     /// How often this timeline was started, this start included.
-    public var starts: Int { state.starts }
+    public var starts: Int { turns.state.starts }
     /// The program and the version of its types.
-    public var schema: Schema { state.engine.schema }
+    public var schema: Schema { turns.state.engine.schema }
     /// The seed of the timeline in MessagePack; empty before the first start.
-    public var seed: [UInt8] { state.seed }
+    public var seed: [UInt8] { turns.state.seed }
     public var isStopped: Bool { phase == .stopped }
+    var isRunning: Bool { phase != .stopped && phase != .recovering }
 
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
-        phase != .stopped && canTakeTurns
-            && (!answers.isEmpty || scheduler.isOverdue || scheduler.hasOverLimit || quarantine.firstPostponed != nil
-                || !lifecycleEvents.isEmpty
+        phase != .stopped && turns.canTake
+            && (!workers.answers.isEmpty || scheduler.isOverdue || scheduler.hasOverLimit
+                || turns.quarantine.firstPostponed != nil || !firings.isEmpty
                 || (phase == .serving && clients.inbox.count > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.
     public func wakeUp(now: Timestamp) -> Timestamp {
         guard phase != .stopped else { return now + settings.tickInterval }
-        let host = now
-        let now = self.time(now)
-        var time = clock.nextTick
-        if let due = scheduler.dispatcher.nextDue { time = min(time, due) }
+        var next = clock.nextTick
+        func wake(_ time: Timestamp?) { if let time { next = min(next, time) } }
+        wake(scheduler.dispatcher.nextDue)
         // What cannot be taken yet waits for a commit or an answer, and either wakes the loop by itself.
-        if canTakeTurns, let due = scheduler.nextOverdue { time = min(time, due) }
-        if let due = state.subscriptions.nextDue, phase == .serving, canTakeTurns, !hasTooManyEffects {
-            time = min(time, due)
-        }
-        if let view = views.dueTime(head: head, settings: settings) { time = min(time, view) }
-        if !scheduler.hold.isEmpty { time = min(time, heldUntil) }
-        if case .draining(let end) = phase { time = min(time, end) }
-        if let idle = idleNotice.due { time = min(time, idle) }
-        return host + max(.zero, time - now)
+        if turns.canTake { wake(scheduler.nextOverdue) }
+        if turns.canTake, timersMayFire { wake(turns.state.subscriptions.nextDue) }
+        wake(readers.viewDue(head: head))
+        wake(readers.idleDue)
+        wake(scheduler.heldUntil(turns.state.missing))
+        if case .draining(let end) = phase { wake(end) }
+        return now + max(.zero, next - time(now))
     }
 
     /// The store's own time when the host's clock says `now`.
-    func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: state.time) }
+    func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: turns.state.time) }
 
-    // MARK: Sending
+    /// While too many effects are open, timers wait as inputs do.
+    var timersMayFire: Bool { phase == .serving && !turns.hasTooManyEffects }
 
-    /// How long a frame has to wait.
-    enum Floor {
-        /// It tells of no turn.
-        case none
-        case turn(Int)
-
-        var turn: Int? {
-            if case .turn(let turn) = self { turn } else { nil }
-        }
-    }
-
-    /// The only way out. Whatever tells of state, outcomes or open effects names the turn that it tells of.
-    mutating func emit(_ action: StoreAction, floor: Floor) {
-        switch floor {
-        case .none: leave(action)
-        case .turn(let turn):
-            if let action = commits.pass(action, floor: turn) { leave(action) }
-        }
-    }
-
-    mutating func leave(_ action: StoreAction) {
-        if case .publish(let envelope, _) = action, case .view(_, let turn, let bytes) = envelope.frame {
-            views.left(TurnView(turn: turn, bytes: bytes))
-        }
-        actions.append(action)
-    }
-
-    /// - Parameter isProven: with a proof of the turn that it waits for, or of the newest on disk.
-    mutating func send(_ frame: Frame, isProven: Bool = false, to route: Route, floor: Floor) {
-        let proof = isProven ? identity.proof(of: floor.turn ?? commits.durable) : nil
-        emit(.send(Envelope(frame, timeline: timeline, proof: proof), to: route), floor: floor)
-    }
-
-    mutating func note(_ level: Note.Level, _ text: String) {
-        actions.append(.note(Note(level, text)))
+    /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
+    var isIdle: Bool {
+        turns.state.ledger.open.isEmpty && clients.inbox.count == 0 && workers.answers.isEmpty && turns.state.subscriptions.isIdle
     }
 
     mutating func stop(_ reason: StopReason) {
         phase = .stopped
-        emit(.stop(reason), floor: .none)
+        out.emit(.stop(reason), floor: .none)
     }
-}
 
-/// What happened since the start, for `status`.
-struct StoreCounters: Equatable {
-    var applied = 0
-    var refused = 0
-    var results = 0
-    /// Messages on our sockets that were not well-formed frames of a known peer.
-    var droppedFrames = 0
-    /// Greetings with a turn beyond the journal that were not proven.
-    var unprovenWitnesses = 0
-    var lateResults = 0
-    /// Items that were given up because they ended the store.
-    var quarantined = 0
-    var deadWorkers = 0
-    var batches = 0
-    var views = 0
+    // MARK: Recovery: newest readable snapshot, later batches, then the record of this start
+
+    /// Sets the state from a snapshot. The machine must not have replayed anything yet.
+    ///
+    /// - Throws: what reading it throws; the machine is then unusable, and a new one shall try an older snapshot.
+    public mutating func restore(snapshot: [UInt8]) throws {
+        precondition(phase == .recovering, "a snapshot is restored before the start")
+        try turns.restore(snapshot)
+        snapshots.restored(at: head, bytes: snapshot.count)
+    }
+
+    /// What `replay` puts up with. Set it before.
+    public var terms: ReplayTerms {
+        get { turns.terms }
+        set { turns.terms = newValue }
+    }
+
+    /// Applies a stored batch again. Records that the snapshot holds already are passed over.
+    ///
+    /// - Parameter limit: the last turn to apply.
+    /// - Throws: `ReplayError`, naming the turn.
+    public mutating func replay(first: Int, last: Int, bytes: [UInt8], through limit: Int = .max) throws {
+        precondition(phase == .recovering, "batches are replayed before the start")
+        snapshots.journalGrew(by: bytes.count)
+        try turns.replay(first: first, last: last, bytes: bytes, through: limit)
+    }
+
+    /// Call it at the end of the journal.
+    ///
+    /// - Throws: `ReplayError` if the journal ends inside a group: a group is written whole, so a part of it was lost.
+    public func requireEndOfGroup() throws(ReplayError) { try turns.state.engine.requireEndOfGroup() }
+
+    /// Begins service with a `started` record, and on an empty journal with `Program.start`.
+    ///
+    /// - Parameters:
+    ///   - seed: for a new timeline; an old one has its own.
+    ///   - divergences: commands that the replay came across and an operator has accepted, to be written down.
+    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
+    public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
+        precondition(phase == .recovering, "a store starts once")
+        try turns.admit()
+        clock = StoreClock(startingAt: now, newest: turns.state.time)
+        let now = clock.started
+        out.begin(durable: head)
+        let (isNew, number, build) = (head == 0, starts + 1, out.identity.build)
+        scheduler = EffectScheduler(
+            settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
+        turns.write(.started(number: number, build: build, schema: schema, seed: isNew ? seed : []), now: now)
+        for divergence in divergences {
+            let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
+            turns.write(accepted, origin: .operator, now: now)
+        }
+        scheduler.begin(turns.state.ledger, now: now)
+        if isNew { try turns.begin(seed: seed, now: now, &out) } else { turns.resubscribe(now: now) }
+        scheduler.enterOrders(now: now, &turns)
+        clients.restore(turns.state.sessions, now: now)
+        phase = .serving
+        if !isNew { firings.tell(.resumed, turns.state.subscriptions, now: now) }
+        for note in turns.quarantine.report() { out.note(note) }
+        if let why = turns.quarantine.verdict(on: .view) { readers.turnViewsOff(why, &out) }
+    }
+
+    // MARK: Beside the service
+
+    /// Why the host must not call the program beside the service; nil while it may.
+    public var maintenanceIsOff: String? { turns.quarantine.verdict(on: .maintenance) }
+
+    /// The host is done with a snapshot.
+    ///
+    /// - Parameter bytes: its size; nil if there is none, and then the next one is due when the journal has grown again.
+    public mutating func snapshotSaved(bytes: Int?) {
+        snapshots.ended(bytes: bytes)
+        // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
+        turns.returned(.maintenance)
+    }
+
+    public mutating func exportCopied(through turn: Int) {
+        operators.exportCopied(through: turn)
+    }
+
+    /// - Parameter problem: why there is no backup; nil if there is one.
+    public mutating func exportEnded(_ problem: String?) {
+        operators.exportEnded(problem)
+    }
 }

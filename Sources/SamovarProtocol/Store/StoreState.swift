@@ -130,3 +130,26 @@ extension Origin {
         if case .effect(_, let lease, _) = self { lease } else { nil }
     }
 }
+
+extension StoreState {
+    /// In which parts one that was restored from a snapshot differs from this one, which replayed to the same turn.
+    ///
+    /// Outcomes of sessions are left out: which of them a client has confirmed is in no record.
+    func differences(from other: StoreState) throws -> [String] {
+        var parts: [String] = []
+        func compare(_ part: String, _ isEqual: Bool) { if !isEqual { parts.append(part) } }
+        compare("turn", head == other.head)
+        compare("time", time == other.time)
+        compare("starts", starts == other.starts)
+        compare("seed", seed == other.seed)
+        compare("state", try engine.state() == other.engine.state())
+        compare("effects", ledger == other.ledger || ledger.withoutAdoptedStreams == other.ledger.withoutAdoptedStreams)
+        compare("subscriptions", subscriptions == other.subscriptions)
+        compare("outputs", outputs == other.outputs)
+        compare("sessions", sessions.sessions.mapValues(\.last) == other.sessions.sessions.mapValues(\.last))
+        compare("expired sessions", sessions.expired == other.sessions.expired)
+        compare("closed sessions", sessions.closed == other.sessions.closed)
+        compare("workers", joined == other.joined)
+        return parts
+    }
+}

@@ -56,19 +56,6 @@ struct ViewHistory {
 
     /// The views after a turn, as many as fit; at least one if there is one.
     func views(after turn: Int, bytes limit: Int) -> [TurnView] {
-        var low = 0
-        var high = kept.count
-        while low < high {
-            let middle = (low + high) / 2
-            if kept[middle].turn > turn { high = middle } else { low = middle + 1 }
-        }
-        var found: [TurnView] = []
-        var size = 0
-        for view in kept[low...] {
-            size += view.bytes.count
-            guard found.isEmpty || size <= limit else { break }
-            found.append(view)
-        }
-        return found
+        kept.page(after: turn, bytes: limit, at: \.turn) { $0.bytes.count }
     }
 }

@@ -6,8 +6,6 @@ import SamovarCore
 struct ViewPublisher {
     /// Why no views are made any more; nil while they are.
     private(set) var off: String?
-    /// The newest view that has left the store.
-    private(set) var shown: TurnView?
     /// The turn of the newest published view; 0 before the first.
     private(set) var published = 0
     /// The turn up to which the view was looked at, changed or not.
@@ -44,10 +42,6 @@ struct ViewPublisher {
 
     mutating func turnOff(_ why: String) {
         off = why
-    }
-
-    mutating func left(_ view: TurnView) {
-        shown = view
     }
 
     /// Whether nobody waits for a newer one.

@@ -9,12 +9,30 @@ struct Waiters {
     private var ticksSinceReports = 0
     private(set) var views: [(route: Route, turn: Int)] = []
     private var settlingCount = 0
-    private var outputs: [Page<EffectID>] = []
-    private var viewPages: [Page<Int>] = []
+    private var outputs = Pages<EffectID>()
+    private var viewPages = Pages<Int>()
 
-    private struct Page<Place: Equatable>: Equatable {
-        let route: Route
-        let after: Place
+    /// Requests for what comes after a place.
+    private struct Pages<Place: Comparable> {
+        private(set) var requests: [(route: Route, after: Place)] = []
+
+        var count: Int { requests.count }
+
+        /// False if there is no room; a repeated one replaces itself.
+        mutating func insert(_ place: Place, _ route: Route, hasRoom: Bool) -> Bool {
+            if requests.contains(where: { $0.route == route && $0.after == place }) { return true }
+            if hasRoom { requests.append((route, place)) }
+            return hasRoom
+        }
+
+        /// Takes those for what comes after a place before this one.
+        mutating func take(before place: Place) -> [(route: Route, after: Place)] {
+            guard requests.contains(where: { $0.after < place }) else { return [] }
+            defer { requests.removeAll { $0.after < place } }
+            return requests.filter { $0.after < place }
+        }
+
+        mutating func forget(_ route: Route) { requests.removeAll { $0.route == route } }
     }
 
     var count: Int { settlingCount + views.count + outputs.count + viewPages.count }
@@ -58,43 +76,25 @@ struct Waiters {
         return ready
     }
 
-    /// False if too many requests wait; a repeated one replaces itself.
+    /// False if too many requests wait.
     mutating func outputs(after place: EffectID, route: Route, limit: Int) -> Bool {
-        let page = Page(route: route, after: place)
-        if outputs.contains(page) { return true }
-        guard count < limit else { return false }
-        outputs.append(page)
-        return true
+        outputs.insert(place, route, hasRoom: count < limit)
     }
 
     /// Requests for outputs after a place before this one.
-    mutating func takeOutputs(before last: EffectID) -> [(route: Route, after: EffectID)] {
-        guard outputs.contains(where: { $0.after < last }) else { return [] }
-        let ready = outputs.filter { $0.after < last }
-        outputs.removeAll { $0.after < last }
-        return ready.map { ($0.route, $0.after) }
-    }
+    mutating func takeOutputs(before last: EffectID) -> [(route: Route, after: EffectID)] { outputs.take(before: last) }
 
-    /// False if too many requests wait; a repeated one replaces itself.
+    /// False if too many requests wait.
     mutating func views(after turn: Int, route: Route, limit: Int) -> Bool {
-        let page = Page(route: route, after: turn)
-        if viewPages.contains(page) { return true }
-        guard count < limit else { return false }
-        viewPages.append(page)
-        return true
+        viewPages.insert(turn, route, hasRoom: count < limit)
     }
 
     /// Requests for the views of turns after one before this one.
-    mutating func takeViewPages(before newest: Int) -> [(route: Route, after: Int)] {
-        guard viewPages.contains(where: { $0.after < newest }) else { return [] }
-        let ready = viewPages.filter { $0.after < newest }
-        viewPages.removeAll { $0.after < newest }
-        return ready.map { ($0.route, $0.after) }
-    }
+    mutating func takeViewPages(before newest: Int) -> [(route: Route, after: Int)] { viewPages.take(before: newest) }
 
     mutating func forget(_ route: Route) {
-        outputs.removeAll { $0.route == route }
-        viewPages.removeAll { $0.route == route }
+        outputs.forget(route)
+        viewPages.forget(route)
         views.removeAll { $0.route == route }
         for (root, routes) in settling where routes.contains(route) {
             let rest = routes.filter { $0 != route }

@@ -5,7 +5,15 @@ import Testing
 
 /// Sessions as far as they are only in memory.
 @Suite struct ClientSessionsTests {
-    private var sessions = ClientSessions(window: 10)
+    private var sessions = ClientSessions(Self.settings)
+
+    /// With a silence of 5 s, and of sessions of 10 s, durable ones 20 s.
+    private static var settings: StoreSettings {
+        var settings = StoreSettings()
+        (settings.window, settings.fingerprints, settings.silence) = (10, 8, .seconds(5))
+        (settings.sessionIdle, settings.durableSessionIdle) = (.seconds(10), .seconds(20))
+        return settings
+    }
 
     private mutating func join(_ number: UInt8, last: Int = 0, isDurable: Bool = false, at seconds: Double = 0) -> ClientSession {
         let hello = Hello(role: .client(session: session(number)), schema: shop, isDurable: isDurable)
@@ -36,8 +44,9 @@ import Testing
         sessions.disconnect(session(1), from: client(1))
         #expect(one.takeOutcomes() == nil && one.route == nil)
         sessions.answer(one, applied(2, 8))
-        sessions.endRound()
-        #expect(sessions.answered.isEmpty)
+        var bench = try PartBench()
+        sessions.sendReceipts(bench.turns.state.sessions, head: bench.turns.head, &bench.out)
+        #expect(sessions.answered.isEmpty && bench.takeFrames().isEmpty)
     }
 
     @Test mutating func `A connection that was replaced takes nothing with it`() {
@@ -66,38 +75,34 @@ import Testing
     @Test mutating func `Silence is counted from the last word, and begins anew for all after the store was away`() {
         _ = (join(1), join(2))
         sessions.heard(session(2), now: at(1))
-        #expect(sessions.silent(for: .seconds(5), now: at(5)).isEmpty)
-        #expect(sessions.silent(for: .seconds(5), now: at(5.5)).map(\.id) == [session(1)])
+        #expect(sessions.silent(now: at(5)).isEmpty)
+        #expect(sessions.silent(now: at(5.5)).map(\.id) == [session(1)])
         sessions.forgiveSilence(now: at(6))
-        #expect(sessions.silent(for: .seconds(5), now: at(11)).isEmpty)
+        #expect(sessions.silent(now: at(11)).isEmpty)
     }
 
     @Test mutating func `A durable session is kept for longer, and none while its inputs wait`() {
-        var settings = StoreSettings()
-        (settings.sessionIdle, settings.durableSessionIdle) = (.seconds(10), .seconds(20))
         _ = (join(3), join(2), join(1, isDurable: true))
-        sessions.restore(session(4), received: 1, now: at(0))
-        #expect(sessions.expired(settings, now: at(10)) == [])
+        var table = SessionTable(window: 10)
+        table.restore(session(4), last: 1, outcomes: [])
+        sessions.restore(table, now: at(0))
+        #expect(sessions.expired(now: at(10)) == [])
         sessions.enqueue(input(1), of: join(3))
-        #expect(sessions.expired(settings, now: at(11)) == [session(2)])
-        #expect(sessions.expired(settings, now: at(21)) == [session(1), session(2), session(4)])
+        #expect(sessions.expired(now: at(11)) == [session(2)])
+        #expect(sessions.expired(now: at(21)) == [session(1), session(2), session(4)])
     }
 
     @Test mutating func `Room is made at the cost of the one that was away for longest`() {
-        var settings = StoreSettings()
-        settings.silence = .seconds(5)
         for (number, moment) in [(1, 0), (2, 2), (3, 1)] as [(UInt8, Double)] { _ = join(number, at: moment) }
         for number in [2, 3] as [UInt8] { sessions.disconnect(session(number), from: client(number)) }
-        #expect(sessions.idlest(settings, now: at(5)) == nil, "each was heard of within the silence that is allowed")
-        #expect(sessions.idlest(settings, now: at(9)) == session(3), "the first is connected")
+        #expect(sessions.idlest(now: at(5)) == nil, "each was heard of within the silence that is allowed")
+        #expect(sessions.idlest(now: at(9)) == session(3), "the first is connected")
     }
 
     @Test mutating func `Many sessions share the hashes that may be kept`() {
-        var settings = StoreSettings()
-        (settings.window, settings.fingerprints) = (10, 8)
         let (one, other) = (join(1), join(2))
         for sequence in 1...6 { sessions.enqueue(input(sequence), of: one) }
-        sessions.limitFingerprints(settings)
+        sessions.limitFingerprints()
         #expect(one.fingerprints.count == 4)
         for sequence in 1...6 { sessions.enqueue(input(sequence), of: other) }
         #expect(other.fingerprints.count == 4, "also of what comes before the next look")

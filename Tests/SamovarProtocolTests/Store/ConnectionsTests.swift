@@ -26,12 +26,11 @@ import Testing
         #expect(!connections.isRepeated(4, of: workerID(1), at: worker(1), current: worker(1)) && connections.isEmpty)
     }
 
-    @Test func `Routes are told in order, and clients are counted without workers`() {
+    @Test func `Routes are told in order, and who was at one`() {
         var connections = Connections()
-        for number in [3, 1, 2] as [UInt8] { connections.connect(.client(session(number)), at: client(number)) }
-        connections.connect(.worker(workerID(1)), at: worker(1))
-        #expect(connections.routes == [client(1), client(2), client(3), worker(1)] && connections.clientCount == 3)
-        #expect(connections.disconnect(worker(1)) == .worker(workerID(1)) && connections.disconnect(worker(1)) == nil)
-        #expect(connections[client(2)] == .client(session(2)) && connections[worker(1)] == nil)
+        for number in [3, 1, 2] as [UInt8] { connections.connect(session(number), at: client(number)) }
+        #expect(connections.routes == [client(1), client(2), client(3)] && connections.count == 3)
+        #expect(connections.disconnect(client(1)) == session(1) && connections.disconnect(client(1)) == nil)
+        #expect(connections[client(2)] == session(2) && connections[client(1)] == nil && connections.count == 2)
     }
 }

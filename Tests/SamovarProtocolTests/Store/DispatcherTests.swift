@@ -23,4 +23,40 @@ import Testing
         let order = [greater, usual, equal].map { dispatcher.assignment(of: $0.id)?.lease.counter }
         #expect(order == [1, 2, 3])
     }
+
+    /// A dispatcher with so many delayed effects, of which those of the first turns are still open; the second was due at another time
+    /// before, too.
+    private static func delayed(_ count: Int, open: Int) -> Dispatcher {
+        var (dispatcher, ledger) = (Dispatcher(start: 1, suspectDeaths: 2), EffectLedger())
+        for turn in 1...count {
+            func effect(_ delay: Double) -> OpenEffect {
+                OpenEffect(
+                    id: EffectID(turn: turn, ordinal: 0), root: turn, options: RunOptions(delay: .seconds(delay)), payload: [0],
+                    now: at(0))
+            }
+            if turn == 2, open > 1 { dispatcher.enqueue(effect(0.5), now: at(0)) }
+            dispatcher.enqueue(effect(Double(turn)), now: at(0))
+            ledger.order(effect(Double(turn)))
+            if turn > open { ledger.close(EffectID(turn: turn, ordinal: 0)) }
+        }
+        dispatcher.forgetClosed(exceptOf: ledger)
+        return dispatcher
+    }
+
+    private static func due(_ dispatcher: inout Dispatcher) -> [Int] {
+        var turns: [Int] = []
+        while let effect = dispatcher.popDue(now: at(5_000)) { turns.append(effect.turn) }
+        return turns
+    }
+
+    @Test func `Delays of effects that were closed are forgotten when they are many, and the open ones at their time are not`() {
+        var dispatcher = Self.delayed(1_030, open: 2)
+        #expect(dispatcher.nextDue == at(1))
+        #expect(Self.due(&dispatcher) == [1, 2])
+    }
+
+    @Test func `A few that were closed stay until they are due`() {
+        var dispatcher = Self.delayed(1_024, open: 0)
+        #expect(Self.due(&dispatcher).count == 1_024)
+    }
 }

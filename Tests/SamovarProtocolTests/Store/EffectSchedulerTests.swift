@@ -13,41 +13,48 @@ import Testing
         return effect
     }
 
-    @Test mutating func `What may be running unseen is held, whatever offers it, and let go once`() {
+    @Test mutating func `What may be running unseen is held, whatever offers it, and let go once`() throws {
         let (first, second) = (order(1), order(2))
-        var scheduler = EffectScheduler(start: 2, suspectDeaths: 2, awaiting: [workerID(1)], effects: [first.id])
+        var scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1)], effects: [first.id])
         #expect(
             scheduler.offer(usual: second.id, now: at(0)) && scheduler.dispatcher.waits(second.id) == at(0), "it is of this start")
-        scheduler = EffectScheduler(start: 2, suspectDeaths: 2, awaiting: [workerID(1)], effects: [first.id])
+        scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1)], effects: [first.id])
         for effect in [first, second] { scheduler.offer(effect, in: ledger, now: at(1)) }
         #expect(scheduler.dispatcher.waits(first.id) == nil && scheduler.dispatcher.waits(second.id) == at(1))
-        #expect(scheduler.heard(workerID(1)) && !scheduler.heard(workerID(1)))
-        #expect(scheduler.release().effects == [first.id])
-        scheduler.offer(first.id, in: ledger, now: at(2))
-        #expect(scheduler.dispatcher.waits(first.id) == at(2))
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1), workerID(2)], effects: [open])
+        scheduler.begin(bench.turns.state.ledger, now: at(1))
+        scheduler.noLongerAwaited(workerID(1), now: at(2), &bench.turns, &bench.out)
+        #expect(scheduler.dispatcher.waits(open) == nil && scheduler.heldUntil([workerID(2): at(0)]) == at(6))
+        scheduler.noLongerAwaited(workerID(2), now: at(3), &bench.turns, &bench.out)
+        #expect(scheduler.dispatcher.waits(open) == at(3) && scheduler.heldUntil([:]) == nil)
     }
 
-    @Test mutating func `One too many with its label fails without waiting`() {
+    @Test mutating func `One too many with its label fails without waiting`() throws {
         _ = order(1, RunOptions(id: "a", policy: .serial(limit: 1)))
         let crowded = order(2, RunOptions(id: "a", policy: .serial(limit: 1)))
-        var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
         #expect(!scheduler.hasOverLimit)
         scheduler.offer(crowded.id, in: ledger, now: at(0))
         #expect(scheduler.hasOverLimit && scheduler.dispatcher.waits(crowded.id) == nil)
-        #expect(scheduler.popOverLimit() == crowded.id && scheduler.popOverLimit() == nil)
+        var bench = try PartBench()
+        let head = bench.turns.head
+        try scheduler.failOverLimit(now: at(0), &bench.turns, &bench.out)
+        #expect(!scheduler.hasOverLimit && bench.turns.head == head, "of the bench it is not open")
     }
 
     @Test mutating func `What was closed is not offered`() {
         let effect = order(1)
         ledger.close(effect.id)
-        var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
         scheduler.offer(effect.id, in: ledger, now: at(0))
         #expect(!scheduler.dispatcher.hasWaiting)
     }
 
     @Test mutating func `A limit of waiting is met by a worker, and that of all attempts is not`() throws {
         let effect = order(1, RunOptions(limits: RunLimits(waiting: .seconds(2), total: .seconds(3))))
-        var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
         let open = try #require(ledger.open[effect.id])
         scheduler.limit(open)
         scheduler.offer(open, in: ledger, now: at(0))
@@ -58,44 +65,52 @@ import Testing
         #expect(scheduler.isOverdue)
         #expect(scheduler.overrun(open, .waiting, now: at(2)) == "no worker took it within \(Duration.seconds(2))")
         scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), takesProofs: false, at: worker(1), now: at(2))
-        scheduler.dispatcher.heard(workerID(1), credit: 1, now: at(2))
-        let context = AssignmentContext(floor: 0, grace: .zero, frameBytes: 1_000, proof: JobProof(home, workshopSecret))
-        _ = scheduler.dispatcher.assign(from: ledger, context)
+        scheduler.heard(workerID(1), credit: 1, now: at(2))
+        var bench = try PartBench()
+        var connections = Connections()
+        connections.connect(workerID(1), at: worker(1))
+        scheduler.assign(from: ledger, head: 1, to: connections, now: at(2), &bench.out)
+        bench.commit()
+        #expect(bench.takeFrames().tasks.map(\.effect) == [effect.id])
         #expect(scheduler.overrun(open, .waiting, now: at(2)) == nil, "a worker has it now")
-        guard case .effect(effect.id, .waiting)? = scheduler.popOverdue(now: at(2)) else { return #expect(Bool(false)) }
-        #expect(scheduler.popOverdue(now: at(2)) == nil && scheduler.nextOverdue == at(3))
+        let silent = try scheduler.takeOverdue(now: at(2), &bench.turns, &bench.out)
+        #expect(silent == nil && scheduler.nextOverdue == at(3))
         #expect(scheduler.overrun(open, .total, now: at(3)) == "not done within \(Duration.seconds(3))")
     }
 
-    @Test mutating func `Silent workers are found once, in order, and looked for again when all of them were taken`() {
-        var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
+    @Test mutating func `Silent workers are found once, in order, and looked for again when all of them were taken`() throws {
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
         for number in [2, 1] as [UInt8] {
             let offer = WorkerOffer(id: workerID(number), slots: 1, queues: [.default])
             scheduler.join(offer, takesProofs: false, at: worker(number), now: at(0))
         }
-        scheduler.findSilent(for: .seconds(5), now: at(5))
-        scheduler.findOverdue(now: at(5))
-        #expect(!scheduler.isOverdue)
-        for _ in 1...2 { scheduler.findSilent(for: .seconds(5), now: at(6)) }
+        scheduler.findSilent(now: at(6))
         scheduler.findOverdue(now: at(6))
+        #expect(!scheduler.isOverdue)
+        for _ in 1...2 { scheduler.findSilent(now: at(7)) }
+        scheduler.findOverdue(now: at(7))
         #expect(scheduler.isOverdue)
-        guard case .worker(workerID(1))? = scheduler.popOverdue(now: at(6)) else { return #expect(Bool(false)) }
-        guard case .worker(workerID(2))? = scheduler.popOverdue(now: at(6)) else { return #expect(Bool(false)) }
-        #expect(scheduler.popOverdue(now: at(6)) == nil)
+        var bench = try PartBench()
+        var found: [WorkerID?] = []
+        for _ in 1...3 { found.append(try scheduler.takeOverdue(now: at(7), &bench.turns, &bench.out)) }
+        #expect(found == [workerID(1), workerID(2), nil])
     }
 
-    @Test mutating func `A queue that nobody serves is told of once, until a worker has served it`() {
+    @Test mutating func `A queue that nobody serves is told of once, until a worker has served it`() throws {
+        var out = try PartBench().out
         let effect = order(1, RunOptions(queue: "paint"))
-        var scheduler = EffectScheduler(start: 1, suspectDeaths: 2)
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
         scheduler.offer(effect, in: ledger, now: at(0))
-        func unserved(at seconds: Double) -> [Queue] {
-            scheduler.findUnserved(in: ledger, now: at(seconds), after: .seconds(2))
+        func warnings(at seconds: Double) -> [StoreAction] {
+            scheduler.warnOfUnserved(in: ledger, now: at(seconds), &out)
+            return out.takeActions()
         }
-        #expect(unserved(at: 1).isEmpty && unserved(at: 2.9).isEmpty)
-        #expect(unserved(at: 3) == ["paint"] && unserved(at: 9).isEmpty)
+        let warning = StoreAction.note(Note(.warning, "1 effect waits in queue paint, and no worker serves it"))
+        #expect(warnings(at: 1).isEmpty && warnings(at: 2.9).isEmpty)
+        #expect(warnings(at: 3) == [warning] && warnings(at: 9).isEmpty)
         scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: ["paint"]), takesProofs: false, at: worker(1), now: at(9))
-        #expect(unserved(at: 10).isEmpty)
-        _ = scheduler.dispatcher.leave(workerID(1))
-        #expect(unserved(at: 11).isEmpty && unserved(at: 13) == ["paint"])
+        #expect(warnings(at: 10).isEmpty)
+        _ = scheduler.leave(workerID(1))
+        #expect(warnings(at: 11).isEmpty && warnings(at: 13) == [warning])
     }
 }

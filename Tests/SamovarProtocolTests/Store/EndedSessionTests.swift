@@ -30,10 +30,10 @@ import Testing
     @Test func `Goodbye is remembered over a restart, by the journal and by a snapshot`() throws {
         let rig = try Self.rig()
         #expect(try rig.restarted().connectClient() == [Self.closed])
-        let bytes = try rig.machine.state.snapshot()
+        let bytes = try rig.machine.turns.state.snapshot()
         let later = try Rig(journal: rig.committedBatches, snapshot: bytes, now: rig.now)
         #expect(later.connectClient() == [Self.closed])
-        #expect(later.machine.state.sessions == (try rig.restarted().machine.state.sessions))
+        #expect(later.machine.turns.state.sessions == (try rig.restarted().machine.turns.state.sessions))
     }
 
     /// The refusal tells of a turn that may be lost yet, and then the session goes on.
@@ -117,7 +117,7 @@ import Testing
 
     @Test func `A snapshot of an earlier build is read, and knows no closed sessions`() throws {
         let rig = try Self.rig()
-        let former = try Self.former(rig.machine.state.snapshot())
+        let former = try Self.former(rig.machine.turns.state.snapshot())
         try StoreSnapshot.check(former, turn: 3)
         var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
         try restored.restore(former)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `A snapshot with other fields than its format has is refused`() throws {
-        let bytes = try Self.rig().machine.state.snapshot()
+        let bytes = try Self.rig().machine.turns.state.snapshot()
         var reader = MessagePackReader(bytes)
         _ = try reader.readArrayHeader()
         var writer = MessagePackWriter()

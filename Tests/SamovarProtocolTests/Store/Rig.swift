@@ -10,6 +10,21 @@ struct StoredBatch: Equatable {
     var bytes: [UInt8]
 }
 
+extension StoreMachine {
+    mutating func turnViewsOff(_ why: String) { readers.turnViewsOff(why, &out) }
+    mutating func workerLost(_ id: WorkerID, now: Timestamp) throws { try workers.lost(id, now: now, &scheduler, &turns, &out) }
+    mutating func saveSnapshot() { snapshots.save(&turns, &out) }
+
+    /// All that `status` counts.
+    var counters: [Int] {
+        [
+            turns.counts.applied, turns.counts.refused, turns.counts.quarantined, turns.counts.batches, workers.applied,
+            workers.results, workers.lateResults,
+            workers.deadWorkers, firings.applied, out.droppedFrames, out.unprovenWitnesses, readers.published,
+        ]
+    }
+}
+
 /// A store machine with a journal that commits when it is told, and everything that it sent. A replica replays what is on disk,
 /// and every frame is held against it: nothing may leave that tells of more.
 final class Rig {
@@ -77,7 +92,7 @@ final class Rig {
     /// What a process that ends here leaves on disk.
     var committedBatches: [StoredBatch] { Array(journal.prefix(committed)) }
 
-    var suspects: Suspects { machine.quarantine.suspects }
+    var suspects: Suspects { machine.turns.quarantine.suspects }
 
     // MARK: Driving
 
@@ -183,7 +198,7 @@ final class Rig {
     /// What a replay gives is what was there.
     private func expectEqualBooks() {
         guard machine.head == durable.head else { return }
-        let state = machine.state
+        let state = machine.turns.state
         #expect(state.time == durable.time && state.starts == durable.starts && state.seed == durable.seed)
         #expect(state.ledger.open == durable.ledger.open && state.ledger.dead == durable.ledger.dead)
         #expect(state.ledger.cancelled == durable.ledger.cancelled && state.outputs == durable.outputs)

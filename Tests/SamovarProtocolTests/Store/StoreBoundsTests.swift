@@ -29,9 +29,9 @@ import Testing
             rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
             rig.round()
         }
-        #expect(rig.machine.canTakeTurns == false)
+        #expect(rig.machine.turns.canTake == false)
         for _ in 0..<400 { rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 100), from: worker(1)) }
-        #expect(rig.machine.answers.of(workerID(1)).count <= 16_384 + 2 * 100)
+        #expect(rig.machine.workers.answers.of(workerID(1)).count <= 16_384 + 2 * 100)
         rig.commits = true
         rig.commit()
         rig.round()
@@ -54,7 +54,7 @@ import Testing
             rig.tick(.seconds(1))
             rig.deliver(.ping(round + 1), from: client(1))
         }
-        #expect(rig.machine.state.ledger.open.isEmpty)
+        #expect(rig.machine.turns.state.ledger.open.isEmpty)
         #expect(rig.machine.scheduler.deadlineCount <= 1_024 + 200)
     }
 
@@ -70,9 +70,9 @@ import Testing
                 .result(JobResults(rig.takeTasks(worker(1)).map { $0.answered("done") }), credit: 100_000), from: worker(1))
             rig.tick(.seconds(1))
         }
-        #expect(rig.machine.state.ledger.open.count == 1)
+        #expect(rig.machine.turns.state.ledger.open.count == 1)
         rig.tick(.seconds(41))
-        #expect(rig.machine.state.ledger.open.isEmpty && rig.machine.state.ledger.dead.count == 1)
+        #expect(rig.machine.turns.state.ledger.open.isEmpty && rig.machine.turns.state.ledger.dead.count == 1)
     }
 
     @Test func `A timeout still counts after many that were met`() throws {
@@ -89,9 +89,9 @@ import Testing
             rig.deliver(.ping(100_000), from: worker(1))
             rig.tick(.seconds(1))
         }
-        #expect(rig.machine.state.ledger.open.count == 1)
+        #expect(rig.machine.turns.state.ledger.open.count == 1)
         rig.tick(.seconds(1))
-        #expect(rig.machine.state.ledger.open.isEmpty)
+        #expect(rig.machine.turns.state.ledger.open.isEmpty)
     }
 
     @Test func `A delay still counts after many of effects that are closed`() throws {
@@ -140,7 +140,7 @@ import Testing
             rounds += 1
         } while rig.machine.hasWork && rounds < 100
         #expect(rounds >= 10)
-        #expect(rig.machine.state.ledger.open.isEmpty, "each attempt was its last")
+        #expect(rig.machine.turns.state.ledger.open.isEmpty, "each attempt was its last")
     }
 
     @Test func `A mass timeout waits while the journal stalls`() throws {
@@ -153,21 +153,21 @@ import Testing
         rig.deliver(.ping(1), from: client(1))
         rig.deliver(.ping(95), from: worker(1))
         for _ in 0..<30 { rig.round() }
-        #expect(rig.machine.canTakeTurns == false)
-        #expect(rig.machine.log.batch.turns <= 30, "a batch has the limit that it always has")
+        #expect(rig.machine.turns.canTake == false)
+        #expect(rig.machine.turns.log.batch.turns <= 30, "a batch has the limit that it always has")
         #expect(rig.machine.hasWork == false, "no busy loop while nothing can be taken")
         #expect(rig.machine.wakeUp(now: rig.now) > rig.now)
         rig.commits = true
         rig.commit()
         rig.round()
-        #expect(rig.machine.state.ledger.open.isEmpty)
+        #expect(rig.machine.turns.state.ledger.open.isEmpty)
     }
 
     @Test func `Answers and what is overdue take turns`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 10
         let rig = try Self.overdueRig(settings, jobs: 40)
-        let other = try #require(rig.machine.state.ledger.open.keys.sorted().last)
+        let other = try #require(rig.machine.turns.state.ledger.open.keys.sorted().last)
         rig.connectWorker(2, slots: 40, credit: 40)
         rig.deliver(inputs([.order((0..<40).map { job("other \($0)") })], from: 2), from: client(1))
         rig.round()
@@ -188,7 +188,7 @@ import Testing
         settings.turnsPerRound = 4
         let rig = try Rig(settings)
         for number in 1...20 { rig.connectWorker(UInt8(number)) }
-        #expect(rig.machine.state.joined.count == 20)
+        #expect(rig.machine.turns.state.joined.count == 20)
         rig.now = rig.now + .seconds(1)
         rig.round()
         rig.now = rig.now + .seconds(2)
@@ -201,7 +201,7 @@ import Testing
         #expect((1...4).contains(rig.machine.head - head))
         rig.machine.flush(now: rig.now)
         rig.round()
-        #expect(rig.machine.state.joined.isEmpty)
+        #expect(rig.machine.turns.state.joined.isEmpty)
     }
 
     // MARK: Queues that nobody serves
@@ -281,7 +281,7 @@ import Testing
             job("4", diesSilently: true), job("5", diesSilently: true))
         _ = rig.take(client(1))
         rig.exchange(.result(JobResults(rig.takeTasks(worker(1)).map { $0.failed() }), credit: 9), from: worker(1))
-        #expect(rig.machine.state.ledger.dead.count == 6, "what was accepted is not dropped")
+        #expect(rig.machine.turns.state.ledger.dead.count == 6, "what was accepted is not dropped")
         #expect(rig.takeNotes().filter { $0.contains("effects are dead") }.count == 2)
         let refused = rig.exchange(inputs([.add(1)], from: 2), from: client(1))
         guard case .error(let error)? = refused.first else {
@@ -289,7 +289,7 @@ import Testing
             return
         }
         #expect(error.code == .retryLater && error.text.hasPrefix("6 effects are dead"))
-        let dead = rig.machine.state.ledger.dead.keys.sorted()
+        let dead = rig.machine.turns.state.ledger.dead.keys.sorted()
         _ = rig.ask("drop", effect: "\(dead[0])")
         _ = rig.ask("drop", effect: "\(dead[1])")
         let taken = rig.exchange(inputs([.add(1)], from: 2), from: client(1))

@@ -21,7 +21,7 @@ import Testing
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(inputs([.add(1), .forbidden, .add(2)]), from: client(1))
-        let counters = rig.machine.status(now: rig.now)["counters"]
+        let counters = rig.machine.status(now: rig.now).value(now: rig.now)["counters"]
         #expect(counters?["applied"] == .int(2) && counters?["refused"] == .int(1))
     }
 
@@ -99,7 +99,7 @@ import Testing
         let misuse = PeerError(.misuse, "there is no input \(number): the inputs of a session are numbered from 1")
         #expect(rig.exchange(frame, from: client(1)) == [.error(misuse), .receipt([applied(1, 2)], credit: 4_096)])
         #expect(try rig.state().total == 1)
-        #expect(rig.machine.counters.droppedFrames == 1)
+        #expect(rig.machine.out.droppedFrames == 1)
     }
 
     @Test func `Sessions take turns`() throws {
@@ -160,8 +160,8 @@ import Testing
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1))
         #expect(rig.exchange(.ping(2), from: client(1)) == [.pong(4_098)])
-        #expect(rig.machine.state.sessions.outcome(of: 2, in: session(1)) == nil)
-        #expect(rig.machine.state.sessions.outcome(of: 3, in: session(1)) == applied(3, 4))
+        #expect(rig.machine.turns.state.sessions.outcome(of: 2, in: session(1)) == nil)
+        #expect(rig.machine.turns.state.sessions.outcome(of: 3, in: session(1)) == applied(3, 4))
         #expect(rig.exchange(inputs([.add(1), .add(1), .add(1)]), from: client(1)) == [.receipt([applied(3, 4)], credit: 4_098)])
         #expect(rig.exchange(.ping(900), from: client(1)) == [.pong(4_099)], "what has no outcome cannot be confirmed")
     }
@@ -170,9 +170,9 @@ import Testing
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))
         rig.exchange(.goodbye, from: client(1))
-        #expect(rig.machine.state.sessions.sessions.count == 0)
+        #expect(rig.machine.turns.state.sessions.sessions.count == 0)
         #expect(rig.machine.durable == 3)
-        #expect(try rig.restarted().machine.state.sessions.sessions.count == 0)
+        #expect(try rig.restarted().machine.turns.state.sessions.sessions.count == 0)
     }
 
     @Test func `Silence for long enough ends a session by a record`() throws {
@@ -194,7 +194,7 @@ import Testing
             rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
             rig.round()
         }
-        #expect(rig.machine.canTakeTurns == false)
+        #expect(rig.machine.turns.canTake == false)
         for _ in 0..<20 { rig.tick(.seconds(1)) }
         rig.commits = true
         rig.commit()
@@ -213,7 +213,7 @@ import Testing
         #expect(try rig.state().total == 1)
         // After a restart, by the journal and by a snapshot.
         #expect(try rig.restarted().connectClient(1, witness: 2, epoch: 2) == expired)
-        let bytes = try rig.machine.state.snapshot()
+        let bytes = try rig.machine.turns.state.snapshot()
         let later = try Rig(journal: rig.committedBatches, snapshot: bytes, now: rig.now)
         #expect(later.connectClient(1, witness: 2, epoch: 2) == expired)
     }
@@ -309,7 +309,7 @@ import Testing
     @Test func `Sessions that never sent anything leave no trace`() throws {
         let rig = try Self.rig()
         for _ in 0..<8 { rig.tick(.seconds(1)) }
-        #expect(rig.machine.clients.count == 0 && rig.machine.connections.isEmpty)
+        #expect(rig.machine.clients.count == 0 && rig.machine.clients.connections.isEmpty)
         #expect(rig.machine.head == 1)
     }
 
@@ -317,6 +317,6 @@ import Testing
         let rig = try Self.rig { $0.sessions = 1 }
         let reason = "the store keeps 1 sessions and has no room for another"
         #expect(rig.connectClient(2) == [Self.retryLater(reason)])
-        #expect(rig.machine.connections.known == [session(1)])
+        #expect(rig.machine.clients.connections.known == [session(1)])
     }
 }

@@ -48,7 +48,7 @@ import Testing
 
     @Test func `A snapshot brings back everything that a replay does`() throws {
         let rig = try Self.rich()
-        let state = rig.machine.state
+        let state = rig.machine.turns.state
         // So that nothing of this is compared with nothing.
         #expect(state.sessions.sessions.count == 1 && !state.sessions.expired.ids.isEmpty && !state.sessions.closed.ids.isEmpty)
         #expect(state.ledger.dead.count == 1 && state.ledger.cancelled.count == 1 && state.ledger.open.count == 5)
@@ -56,12 +56,12 @@ import Testing
         #expect(state.joined.count == 2 && state.missing.count == 1 && state.starts == 2)
 
         var restored = Rig.machine()
-        try restored.restore(snapshot: try rig.machine.snapshotBytes())
+        try restored.restore(snapshot: try rig.machine.snapshot())
         let parts = try rig.machine.differences(from: restored)
-        let bytes = (try restored.snapshotBytes(), try restored.digest())
+        let bytes = (try restored.snapshot(), try restored.digest())
         #expect(parts == [])
-        #expect(try bytes.0 == rig.machine.snapshotBytes() && bytes.1 == rig.machine.digest())
-        let copy = restored.state
+        #expect(try bytes.0 == rig.machine.snapshot() && bytes.1 == rig.machine.digest())
+        let copy = restored.turns.state
         #expect(copy.sessions == state.sessions, "outcomes included")
         #expect(copy.missing == state.missing && copy.ledger == state.ledger)
         let (books, turn) = (restored.books, restored.snapshots.turn)
@@ -77,7 +77,7 @@ import Testing
     @Test func `Each part in which two machines differ is named`() throws {
         let rig = try Self.rich()
         var other = Rig.machine()
-        try other.restore(snapshot: try rig.machine.snapshotBytes())
+        try other.restore(snapshot: try rig.machine.snapshot())
         let parts = [
             "turn", "time", "starts", "state", "effects", "subscriptions", "outputs", "sessions", "expired sessions",
             "closed sessions", "workers",
@@ -87,9 +87,9 @@ import Testing
         let named = try new.machine.differences(from: rig.machine)
         #expect(named == parts)
         #expect(try new.machine.digest() != rig.machine.digest())
-        other.state.seed = [1]
-        let seed = try rig.machine.differences(from: other)
-        #expect(seed == ["seed"])
+        var state = other.turns.state
+        state.seed = [1]
+        #expect(try rig.machine.turns.state.differences(from: state) == ["seed"])
     }
 
     @Test func `The books tell of everything`() throws {
@@ -114,7 +114,7 @@ import Testing
         rig.exchange(inputs([.add(1), .add(2)]), from: client(1))
         for (last, sequence, isTaken) in [(2, 2, true), (1, 1, true), (1, 2, false), (2, 0, false)] {
             var state = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 9)
-            try state.restore(try rig.machine.snapshotBytes())
+            try state.restore(try rig.machine.snapshot())
             state.sessions.restore(session(1), last: last, outcomes: [applied(sequence, 2)])
             let bytes = try state.snapshot()
             var machine = Rig.machine()

@@ -40,7 +40,7 @@ import Testing
         let rig = try StoreClientTests.rig { $0.feedReaders = 1 }
         rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
         rig.exchange(.goodbye, from: client(1))
-        #expect(rig.machine.connections.isEmpty && rig.machine.clients.count == 0)
+        #expect(rig.machine.clients.connections.isEmpty && rig.machine.clients.count == 0)
         rig.connectClient(2)
         #expect(rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(2)).last?.kind == .views)
     }
@@ -89,7 +89,7 @@ import Testing
         rig.machine.workerDied(workerID(1), "killed", now: rig.now)
         rig.round()
         #expect(rig.take(worker(1)) == [])
-        #expect(!rig.machine.connections.known.contains(workerID(1)))
+        #expect(!rig.machine.workers.connections.known.contains(workerID(1)))
     }
 
     @Test func `A job that waits has no token that could be guessed`() throws {
@@ -98,7 +98,7 @@ import Testing
         let lease = Lease(start: 0, counter: 0)
         let forged = JobResult(effect: EffectID(turn: 3, ordinal: 0), lease: lease, token: 0, answer: .done([]))
         #expect(rig.exchange(.result([forged], credit: 0), from: worker(1)) == [])
-        #expect(rig.machine.counters.droppedFrames == 1 && rig.durable.ledger.open.count == 1)
+        #expect(rig.machine.out.droppedFrames == 1 && rig.durable.ledger.open.count == 1)
     }
 
     @Test func `Of a round that is over nothing is kept`() throws {
@@ -106,14 +106,14 @@ import Testing
         rig.order(job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
-        #expect(rig.machine.clients.answered.isEmpty && rig.machine.answers.acknowledged.isEmpty)
+        #expect(rig.machine.clients.answered.isEmpty && rig.machine.workers.answers.acknowledged.isEmpty)
     }
 
     @Test func `Who has said goodbye is unknown`() throws {
         let rig = try StoreWorkerTests.rig()
         rig.exchange(.goodbye, from: worker(1))
         #expect(rig.exchange(.ping(1), from: worker(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
-        #expect(!rig.machine.connections.known.contains(workerID(1)))
+        #expect(!rig.machine.workers.connections.known.contains(workerID(1)))
         rig.exchange(.goodbye, from: client(1))
         #expect(rig.exchange(.ping(1), from: client(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
     }
@@ -138,7 +138,7 @@ import Testing
         #expect(frames.map(\.kind) == [.welcome])
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(2))
         #expect(try rig.state().done == ["a"])
-        #expect(rig.machine.answers.worker == nil, "nothing of its frame is kept")
+        #expect(rig.machine.workers.answers.worker == nil, "nothing of its frame is kept")
     }
 
     @Test func `A worker that comes back after a restart is not missing any more`() throws {
@@ -254,7 +254,7 @@ import Testing
         rig.commits = false
         rig.exchange(inputs([.add(1)], from: 2), from: client(1))
         rig.exchange(inputs([.add(1)], from: 3), from: client(1))
-        #expect(rig.machine.canTakeTurns == false)
+        #expect(rig.machine.turns.canTake == false)
         rig.exchange(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 9), from: worker(1))
         #expect(Self.hello(rig, 2) == [] && rig.machine.scheduler.dispatcher.running == 2)
         rig.commits = true
@@ -287,9 +287,9 @@ import Testing
         let more = packed(Shop.Message.order([job("b"), job("c"), job("d")]))
         let streamed = task.result(.streamed(index: 1, message: more, checkpoint: nil))
         rig.exchange(.result([streamed], credit: 9), from: worker(1))
-        #expect(!rig.machine.streamMarks.isEmpty)
+        #expect(!rig.machine.workers.streamMarks.isEmpty)
         rig.machine.workerDied(workerID(1), "killed", now: rig.now)
-        #expect(rig.machine.streamMarks.isEmpty)
+        #expect(rig.machine.workers.streamMarks.isEmpty)
     }
 
     @Test func `A worker without slots for more has begun only so many of its jobs`() throws {

@@ -23,7 +23,7 @@ import Testing
             if isProven {
                 rig.machine.workerDied(workerID(1), "killed", now: rig.now)
             } else {
-                rig.machine.workerLost(workerID(1), now: rig.now)
+                try rig.machine.workerLost(workerID(1), now: rig.now)
             }
             rig.round()
             let third = rig.connectWorker(2, credit: 9).tasks.first

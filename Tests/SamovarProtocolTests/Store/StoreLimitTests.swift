@@ -244,7 +244,7 @@ import Testing
     @Test func `Turns since the snapshot that a start began with count towards the next one`() throws {
         let rig = try StoreClientTests.rig()
         rig.exchange(inputs(Array(repeating: .add(1), count: 9)), from: client(1))
-        let snapshot = try rig.machine.state.snapshot()
+        let snapshot = try rig.machine.turns.state.snapshot()
         var settings = StoreSettings()
         settings.snapshotTurns = 5
         settings.snapshotInlineBytes = 0

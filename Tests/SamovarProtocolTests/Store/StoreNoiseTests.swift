@@ -16,7 +16,7 @@ import Testing
         }
         rig.machine.receivedNoise("more than two frames", from: route)
         rig.round()
-        #expect(rig.machine.counters.droppedFrames == 6)
+        #expect(rig.machine.out.droppedFrames == 6)
         #expect(rig.takeNotes().count == 3, "of the 1st, 2nd, 4th …")
         #expect(rig.take(route) == [])
         #expect(rig.machine.head == 1)
@@ -36,7 +36,7 @@ import Testing
             }
             #expect(error.code == .misuse)
         }
-        #expect(rig.machine.counters.droppedFrames == 4)
+        #expect(rig.machine.out.droppedFrames == 4)
     }
 
     @Test(arguments: ["inspect", "effects", "drop", "drain"])

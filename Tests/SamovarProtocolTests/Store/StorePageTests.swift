@@ -110,7 +110,7 @@ import Testing
                 .waiting(turn: 1, on: "there is no view: why")
             ])
         rig.tick(.seconds(1))
-        #expect(rig.machine.log.tap == nil)
+        #expect(rig.machine.turns.log.tap == nil)
     }
 
     @Test func `A request that is repeated replaces itself, and waiting ones are limited`() throws {
@@ -200,16 +200,16 @@ import Testing
 
     @Test func `Without readers no views are taken, and a broken connection loses none`() throws {
         let rig = try Self.rig { $0.feedLinger = .seconds(8) }
-        #expect(rig.machine.log.tap == nil)
+        #expect(rig.machine.turns.log.tap == nil)
         rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
-        #expect(rig.machine.log.tap != nil)
+        #expect(rig.machine.turns.log.tap != nil)
         rig.connectClient(epoch: 2, at: client(7))
         rig.exchange(inputs([.add(1)]), from: client(7))
         rig.tick(.seconds(2))
         #expect(try rig.exchange(.viewsRequest(instance: .main, after: 1), from: client(7)).views?.totals == [1])
         rig.exchange(.goodbye, from: client(7))
         for _ in 0..<9 { rig.tick(.seconds(1)) }
-        #expect(rig.machine.log.tap == nil && !rig.machine.feed.isOpen)
+        #expect(rig.machine.turns.log.tap == nil && !rig.machine.readers.feed.isOpen)
     }
 
     @Test func `After a restart a reader is told that views may be missing`() throws {

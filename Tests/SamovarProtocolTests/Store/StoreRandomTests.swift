@@ -30,7 +30,7 @@ import Testing
 
         mutating func connect() {
             attempts += 1
-            sequence = rig.machine.state.sessions.last(of: session(1))
+            sequence = rig.machine.turns.state.sessions.last(of: session(1))
             rig.connectClient(epoch: attempts)
             for number: UInt8 in 1...3 { join(number) }
         }
@@ -67,7 +67,7 @@ import Testing
             case 4...6: if Int.random(in: 0..<3, using: &random) == 0 { answer(number) } else { stream(number) }
             case 7...9: rig.commit()
             case 10: rig.now = rig.now + .milliseconds(Int.random(in: 0...2_000, using: &random))
-            case 11: rig.deliver(.ping(rig.machine.state.sessions.last(of: session(1)) - 3), from: client(1))
+            case 11: rig.deliver(.ping(rig.machine.turns.state.sessions.last(of: session(1)) - 3), from: client(1))
             case 12: join(number)
             case 16, 17: stream(number)
             case 13: rig.deliver(.settle(turn: Int.random(in: 1...rig.machine.head, using: &random)), from: client(1))
@@ -152,7 +152,7 @@ import Testing
             rig.commits = true
             rig.round()
             #expect(rig.durable.head == rig.machine.head, "seed \(seed)")
-            try Self.expectEqual(rig.machine.state, rig.durable, seed: seed)
+            try Self.expectEqual(rig.machine.turns.state, rig.durable, seed: seed)
             try Self.expectSnapshotHolds(rig, seed: seed)
             turns += rig.durable.head
             for (effect, numbers) in try Self.streams(in: rig) {

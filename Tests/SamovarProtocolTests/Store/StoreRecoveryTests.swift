@@ -38,7 +38,7 @@ import Testing
         rig.exchange(inputs([.add(1)]), from: client(1))
         // The batch before is with the journal, so these are one batch.
         rig.exchange(inputs([.add(10)], from: 2), from: client(1))
-        let bytes = try rig.machine.snapshotBytes()
+        let bytes = try rig.machine.snapshot()
         rig.exchange(inputs([.add(100)], from: 3), from: client(1))
         while rig.commit() {}
         #expect(rig.committedBatches.map(\.last) == [1, 2, 4])
@@ -52,7 +52,7 @@ import Testing
         var terms = ReplayTerms()
         terms.accepted[3] = [7]
         machine.terms = terms
-        let (told, used) = (machine.terms, machine.state.engine.terms)
+        let (told, used) = (machine.terms, machine.turns.state.engine.terms)
         #expect(told == terms && used == terms)
     }
 
@@ -135,7 +135,7 @@ import Testing
         let ticks = later.takePublished().filter { if case .tick = $0 { true } else { false } }
         #expect(ticks.count == 7)
         #expect(later.takeTasks(worker(2)).map(\.name) == ["a"], "worker 1 has been silent for 7 s")
-        #expect(later.machine.state.time >= at(0), "and no turn is earlier than the one before it")
+        #expect(later.machine.turns.state.time >= at(0), "and no turn is earlier than the one before it")
     }
 
     @Test func `Open effects wait no longer than the report of a supervisor`() throws {
@@ -195,7 +195,7 @@ import Testing
         forged.token ^= 1
         later.connectWorker(2, credit: 0)
         later.connectWorker(1, claims: [forged], credit: 0)
-        #expect(later.machine.counters.droppedFrames == 1)
+        #expect(later.machine.out.droppedFrames == 1)
         later.deliver(.credit(1), from: worker(2))
         later.round()
         #expect(later.takeTasks(worker(2)).map(\.name) == ["a"])
@@ -296,7 +296,7 @@ import Testing
         let hello = Hello(role: .worker(offer), schema: shop, witness: .max, proof: 1)
         #expect(rig.exchange(.hello(hello), from: worker(1)).map(\.kind) == [.welcome])
         #expect(rig.stop == nil)
-        #expect(rig.machine.counters.unprovenWitnesses == forged.count + 1)
+        #expect(rig.machine.out.unprovenWitnesses == forged.count + 1)
         #expect(rig.ask("status")?.value["counters"]?["unprovenWitnesses"] == .int(Int64(forged.count + 1)))
         let text = "a client says that it has seen turn 900, the journal ends at 1: it cannot prove that, and is served"
         let notes = rig.takeNotes().filter { $0.contains("cannot prove") }

@@ -53,7 +53,7 @@ import Testing
         _ = rig.take(client(1))
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
         #expect(rig.take(client(1)) == [])
-        #expect(rig.machine.waiters.count == 0)
+        #expect(rig.machine.readers.waiters.count == 0)
     }
 
     // MARK: Views

@@ -21,7 +21,7 @@ import Testing
         #expect(try rig.state().done == ["one"])
         #expect(rig.durable.ledger.open[task.effect]?.place == StreamPlace(index: 1))
         // The order is the other one.
-        #expect(rig.machine.status(now: rig.now)["counters"]?["applied"] == .int(2))
+        #expect(rig.machine.status(now: rig.now).value(now: rig.now)["counters"]?["applied"] == .int(2))
     }
 
     @Test func `An acknowledgement covers all that arrived, and does not leave before it is on disk`() throws {
@@ -366,7 +366,7 @@ import Testing
         rig.exchange(.result([next.streamed(1, "one"), next.answered("end")], credit: 9), from: worker(3))
         #expect(try rig.state().done == ["one", "end"])
         rig.tick(.seconds(1))
-        #expect(rig.machine.rejectedStreams.isEmpty, "nothing is kept of an effect that is closed")
+        #expect(rig.machine.workers.rejectedStreams.isEmpty, "nothing is kept of an effect that is closed")
     }
 
     // MARK: Progress

@@ -113,9 +113,9 @@ import Testing
             let former = try Rig(engine: Self.engine(isTimed: !isTimed), replica: Self.engine(isTimed: !isTimed))
             former.round()
             let rig = try Rig(
-                snapshot: former.machine.snapshotBytes(), now: at(1), engine: Self.engine(isTimed: isTimed),
+                snapshot: former.machine.snapshot(), now: at(1), engine: Self.engine(isTimed: isTimed),
                 replica: Self.engine(isTimed: isTimed))
-            #expect(rig.machine.state.subscriptions.nextDue == (isTimed ? at(3) : nil))
+            #expect(rig.machine.turns.state.subscriptions.nextDue == (isTimed ? at(3) : nil))
             rig.round()
             #expect(try rig.state().ticks == (isTimed ? ["back"] : []))
             rig.tick(.milliseconds(1_999))

@@ -47,6 +47,14 @@ import Testing
         #expect(outcomes.map(\.verdict) == [.rejected(Self.why)])
     }
 
+    @Test func `What came after a quarantined input has its own outcome, also when it is sent again`() throws {
+        let store = try Self.store()
+        try Self.deaths(store)
+        let outcome = try #require(store.rig.take(client(1)).outcomes.last)
+        #expect(outcome.sequence == 3 && outcome.verdict == .applied)
+        #expect(store.rig.exchange(inputs([.add(10)], from: 3), from: client(1)).outcomes == [outcome])
+    }
+
     @Test func `What is given up needs not be alone, for it is not tried`() throws {
         let store = try Self.store()
         for _ in 1...4 {
@@ -302,7 +310,7 @@ import Testing
             return
         }
         #expect(text.hasPrefix("there is no view: "))
-        let told = rig.machine.status(now: rig.now)["views"]
+        let told = rig.machine.status(now: rig.now).value(now: rig.now)["views"]
         #expect(told != "on")
         rig.tick(.milliseconds(100))
         #expect(rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })
@@ -311,7 +319,7 @@ import Testing
     @Test func `A view that cannot be encoded turns views off at once`() throws {
         let store = try TrappedStore { $0 == .view }
         store.rig.round()
-        let viewsOff = store.rig.machine.views.off
+        let viewsOff = store.rig.machine.readers.views.off
         #expect(store.rig.stop == nil && viewsOff != nil)
     }
 
@@ -326,7 +334,7 @@ import Testing
         defer { page.deallocate() }
         let rig = try Rig(engine: TrapEngine { $0 == .view }, marker: TrapMarker(page))
         rig.round()
-        let viewsOff = rig.machine.views.off
+        let viewsOff = rig.machine.readers.views.off
         #expect(viewsOff != nil)
         #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of("test")).death == nil)
     }
@@ -408,7 +416,7 @@ import Testing
         let rig = try Rig()
         rig.connectClient()
         rig.exchange(inputs([.add(3)]), from: client(1))
-        let bytes = try rig.machine.snapshotBytes()
+        let bytes = try rig.machine.snapshot()
         for (call, isRefused) in [(ProgramCall.restore, true), (.view, false)] {
             let page = Self.page(call)
             defer { page.deallocate() }
@@ -428,7 +436,7 @@ import Testing
     @Test func `A snapshot and a batch that were read leave nothing in the marker`() throws {
         let rig = try Rig()
         rig.round()
-        let snapshot = try rig.machine.snapshotBytes()
+        let snapshot = try rig.machine.snapshot()
         rig.connectClient()
         rig.exchange(inputs([.add(1)]), from: client(1))
         let batch = try #require(rig.committedBatches.last)
@@ -450,7 +458,7 @@ import Testing
     @Test func `A snapshot that traps when it is read is not read by the next start`() throws {
         let rig = try Rig()
         rig.round()
-        let bytes = try rig.machine.snapshotBytes()
+        let bytes = try rig.machine.snapshot()
         let page = Self.page(.view, signal: nil)
         defer { page.deallocate() }
         let engine = TrapEngine { $0 == .restore }
@@ -577,19 +585,19 @@ import Testing
         rig.round()
         #expect(!showsViews())
         try restart()
-        #expect(!showsViews() && rig.machine.views.off != nil)
+        #expect(!showsViews() && rig.machine.readers.views.off != nil)
         rig.machine.drain(within: .seconds(1), now: rig.now)
         rig.round()
         #expect(rig.stop == .drained && !showsViews())
         try restart()
-        #expect(showsViews() && rig.machine.views.off == nil, "the operator may have mended it")
+        #expect(showsViews() && rig.machine.readers.views.off == nil, "the operator may have mended it")
     }
 
     @Test func `A snapshot that ended the store when it was read is read again after a stop in order, and not before`() throws {
         let former = try Rig()
         former.connectClient()
         former.exchange(inputs([.add(3)]), from: client(1))
-        let bytes = try former.machine.snapshotBytes()
+        let bytes = try former.machine.snapshot()
         let page = Self.page(.restore)
         defer { page.deallocate() }
         func expectRefusal(_ journal: [StoredBatch]) {

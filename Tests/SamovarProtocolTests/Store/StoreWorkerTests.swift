@@ -82,7 +82,7 @@ import Testing
             rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
             rig.round()
         }
-        #expect(rig.machine.canTakeTurns == false)
+        #expect(rig.machine.turns.canTake == false)
         rig.tick(.seconds(7))
         rig.deliver(.ping(1), from: worker(1))
         rig.commits = true
@@ -225,7 +225,7 @@ import Testing
         for late in [lost.failed(), lost.answered("lost"), lost.answered(), lost.result(.returned)] {
             #expect(rig.exchange(.result([late], credit: 0), from: worker(1)) == [.acknowledge([lost.lease])])
         }
-        #expect(rig.machine.counters.lateResults == 4)
+        #expect(rig.machine.workers.lateResults == 4)
         #expect(rig.durable.ledger.open[lost.effect]?.failures == 0)
         #expect(rig.take(worker(2)) == [], "it is not told to stop")
         rig.exchange(.result([second.answered("second")], credit: 2), from: worker(2))
@@ -251,7 +251,7 @@ import Testing
         rig.connectWorker(2)
         rig.exchange(.result([second.answered("b")], credit: 1), from: worker(1))
         #expect(try rig.state().done == ["a", "b"])
-        #expect(rig.machine.counters.lateResults == 0)
+        #expect(rig.machine.workers.lateResults == 0)
     }
 
     @Test func `An answer of an attempt that has failed on record does not count, and the next is made all the same`()
@@ -329,7 +329,7 @@ import Testing
         for forged in forgeries {
             #expect(rig.exchange(.result([forged.answered("a")], credit: 1), from: worker(1)) == [])
         }
-        #expect(rig.machine.counters.droppedFrames == 2)
+        #expect(rig.machine.out.droppedFrames == 2)
         #expect(rig.durable.ledger.open.count == 1)
     }
 
@@ -370,7 +370,7 @@ import Testing
         let lost = JobResult(effect: beyond, lease: tasks[1].lease, token: token, answer: .done([]))
         rig.deliver(.result([tasks[0].answered("a")], credit: 2), from: worker(1))
         rig.deliver(.result([lost], credit: 2), from: worker(1))
-        let (isStopped, hasWork, waits) = (rig.machine.isStopped, rig.machine.hasWork, !rig.machine.answers.isEmpty)
+        let (isStopped, hasWork, waits) = (rig.machine.isStopped, rig.machine.hasWork, !rig.machine.workers.answers.isEmpty)
         #expect(isStopped && waits && !hasWork)
     }
 
@@ -384,7 +384,7 @@ import Testing
             rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
             rig.round()
         }
-        #expect(rig.machine.canTakeTurns == false)
+        #expect(rig.machine.turns.canTake == false)
         rig.deliver(.result([task.answered("a")], credit: 2), from: worker(1))
         rig.deliver(.goodbye, from: worker(1))
         rig.round()

@@ -2,106 +2,104 @@ import DequeModule
 import MessagePack
 import SamovarCore
 
-/// What operators ask, over the admin socket. Everything that tells of turns passes the gate, like any other answer.
-extension StoreMachine {
-    mutating func receivedAtAdmin(_ envelope: Envelope, from route: Route, now: Timestamp) {
-        guard case .request(let request) = envelope.frame else {
-            return misuse("\(envelope.frame.kind) is not for the admin socket", route)
-        }
-        if let fullSince = commits.fullSince, request.verb != "drain" {
-            return send(.reply(replyOnFullDisk(to: request, since: fullSince, now: now)), to: route, floor: .none)
-        }
-        send(.reply(reply(to: request, now: now)), to: route, floor: .turn(head))
+/// What operators ask, over the admin socket, but for `status` and `drain`, which are about the store as a whole.
+///
+/// An asker that heard nothing asks again, under the same number: what was done is not done twice, and is told again.
+struct Operators {
+    private let settings: StoreSettings
+    private var replies = AdminReplies()
+    private(set) var backup = Backup()
+
+    init(_ settings: StoreSettings) {
+        self.settings = settings
     }
 
-    /// The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
-    private func replyOnFullDisk(to request: AdminRequest, since: Timestamp, now: Timestamp) -> AdminReply {
-        if request.verb == "status" { return AdminReply(id: request.id, value: statusOnFullDisk(since: since, now: now)) }
+    /// The reply that a request got before, if it changed something.
+    mutating func known(_ request: AdminRequest, now: Timestamp) -> AdminReply? { replies.reply(to: request, now: now) }
+
+    mutating func keep(_ reply: AdminReply, to request: AdminRequest, now: Timestamp) {
+        if ["requeue", "drop"].contains(request.verb) { replies.keep(reply, to: request, now: now) }
+    }
+
+    /// Tells of nothing but turns on disk.
+    static func replyOnFullDisk(
+        to request: AdminRequest, _ status: StatusReport, since: Timestamp, now: Timestamp
+    ) -> AdminReply {
+        if request.verb == "status" { return AdminReply(id: request.id, value: status.onFullDisk(since: since, now: now)) }
         let seconds = (now - since).components.seconds
         return AdminReply(
             id: request.id,
             refusal: "the disk of the store is full, for \(seconds) s now: only status is answered until there is space")
     }
 
-    /// An asker that heard nothing asks again, under the same number: what was done is not done twice, and is told again.
-    private mutating func reply(to request: AdminRequest, now: Timestamp) -> AdminReply {
-        if let known = adminReplies.reply(to: request, now: now) { return known }
-        let reply: AdminReply
-        do throws(AdminRefusal) {
-            reply = AdminReply(id: request.id, value: try answer(request, now: now))
-        } catch {
-            reply = AdminReply(id: request.id, refusal: error.text)
-        }
-        if ["requeue", "drop"].contains(request.verb) { adminReplies.keep(reply, to: request, now: now) }
-        return reply
-    }
-
-    private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminRefusal) -> MessagePackValue {
-        try request.requireKnownArguments()
+    /// - Parameter isServing: the store is not about to stop.
+    mutating func answer(
+        _ request: AdminRequest, isServing: Bool, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) throws(AdminRefusal) -> MessagePackValue {
         switch request.verb {
-        case "status": return status(now: now)
-        case "inspect": return try inspect()
-        case "effects": return effects()
+        case "inspect": return try inspect(&turns, &out)
+        case "effects": return EffectsReport(settings, turns.state.ledger, scheduler.dispatcher).value
         case "requeue":
-            let ids = try effects(of: request)
-            if let id = ids.first(where: { state.ledger.dead[$0] == nil }) {
+            let ids = try effects(of: request, turns.state.ledger)
+            if let id = ids.first(where: { turns.state.ledger.dead[$0] == nil }) {
                 throw AdminRefusal(text: "effect \(id) is not dead")
             }
-            for id in ids { requeue(id, now: now) }
-            return done(ids, "requeued", request)
+            for id in ids {
+                turns.write(.requeued(id), origin: .operator, now: now)
+                scheduler.follow(now: now, &turns)
+            }
+            return done(ids, "requeued", request, turns.state.ledger)
         case "drop":
-            let ids = try effects(of: request)
-            if let id = ids.first(where: { state.ledger.dead[$0] == nil && state.ledger.open[$0] == nil }) {
+            let ids = try effects(of: request, turns.state.ledger)
+            if let id = ids.first(where: { turns.state.ledger.dead[$0] == nil && turns.state.ledger.open[$0] == nil }) {
                 throw AdminRefusal(text: "effect \(id) is neither open nor dead")
             }
-            for id in ids { drop(id, now: now) }
-            return done(ids, "dropped", request)
-        case "export": return try backUp(request)
-        case "drain":
-            beginDrain(within: settings.drain, now: now)
-            return ["draining": true]
+            for id in ids {
+                scheduler.close(id, answered: nil)
+                turns.write(.dropped(id), origin: .operator, now: now)
+            }
+            return done(ids, "dropped", request, turns.state.ledger)
+        case "export":
+            var folder: String?
+            let through = out.durable
+            let answer = try backup.answer(request, durable: through, isServing: isServing) { folder = $0 }
+            if let folder { out.emit(.export(through: through, folder: folder), floor: .none) }
+            return answer
         default:
             throw AdminRefusal(
                 text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, export, drain")
         }
     }
 
-    private mutating func inspect() throws(AdminRefusal) -> MessagePackValue {
-        if let why = quarantine.verdict(on: .state) { throw AdminRefusal(text: "the state cannot be encoded: \(why)") }
-        begin(.state)
-        defer { end(.state) }
+    mutating func exportCopied(through turn: Int) { backup.copied(through: turn) }
+
+    mutating func exportEnded(_ problem: String?) { backup.ended(problem) }
+
+    private func inspect(_ turns: inout Turns, _ out: inout Outlet) throws(AdminRefusal) -> MessagePackValue {
+        if let why = turns.quarantine.verdict(on: .state) { throw AdminRefusal(text: "the state cannot be encoded: \(why)") }
         do {
-            var reader = MessagePackReader(try state.engine.state(), limits: MessagePackLimits(maximumBytes: .max))
-            return ["turn": .int(Int64(head)), "instance": .string(instance.key), "state": try reader.readValue()]
+            let bytes = try turns.ask(.state, &out) { try $0.engine.state() }
+            var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
+            let state = try reader.readValue()
+            return ["turn": .int(Int64(turns.head)), "instance": .string(Instance.main.key), "state": state]
         } catch {
             throw AdminRefusal(text: "the state cannot be encoded: \(error)")
         }
     }
 
-    private mutating func requeue(_ id: EffectID, now: Timestamp) {
-        write(.requeued(id), origin: .operator, now: now)
-        followLedger(now: now)
-    }
-
-    private mutating func drop(_ id: EffectID, now: Timestamp) {
-        if let holder = scheduler.dispatcher.forget(id), let holding = scheduler.dispatcher.workers[holder.worker]?.route {
-            cancellations.append(holder.lease, for: holding)
-        }
-        write(.dropped(id), origin: .operator, now: now)
-    }
-
     /// As it was asked: one by its name, or a list, which also says how many dead ones are left.
-    private func done(_ ids: [EffectID], _ what: String, _ request: AdminRequest) -> MessagePackValue {
+    private func done(_ ids: [EffectID], _ what: String, _ request: AdminRequest, _ ledger: EffectLedger) -> MessagePackValue {
         if case .string? = request.arguments["effect"], let id = ids.first { return [.string(what): .string("\(id)")] }
         return [
-            .string(what): .array(ids.map { .string("\($0)") }), "dead": .int(Int64(state.ledger.dead.count)),
+            .string(what): .array(ids.map { .string("\($0)") }), "dead": .int(Int64(ledger.dead.count)),
         ]
     }
 
     /// The effects that a request names: `effect`, one; `effects`, a list; or `all` that are dead, so many that they fit a batch.
-    private func effects(of request: AdminRequest) throws(AdminRefusal) -> [EffectID] {
+    private func effects(of request: AdminRequest, _ ledger: EffectLedger) throws(AdminRefusal) -> [EffectID] {
         if request.arguments["all"] == .bool(true) {
-            return Array(state.ledger.dead.keys.sorted().prefix(settings.adminEffects))
+            return Array(ledger.dead.keys.sorted().prefix(settings.adminEffects))
         }
         if case .array(let names)? = request.arguments["effects"] {
             guard names.count <= settings.adminEffects else {

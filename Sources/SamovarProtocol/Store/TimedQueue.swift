@@ -1,0 +1,37 @@
+import HeapModule
+import SamovarCore
+
+/// What is due at some time: the earliest first, and what is due at once in its own order. Memory only: it follows from the books.
+///
+/// Who is done before its time leaves its entry behind, so whoever takes one looks whether it still counts.
+struct TimedQueue<Entry: Comparable> {
+    private struct Due: Comparable {
+        let time: Timestamp
+        let entry: Entry
+
+        static func < (a: Due, b: Due) -> Bool { (a.time, a.entry) < (b.time, b.entry) }
+    }
+
+    private var heap = Heap<Due>()
+
+    var count: Int { heap.count }
+    /// When the earliest is due.
+    var nextTime: Timestamp? { heap.min?.time }
+
+    mutating func insert(_ entry: Entry, at time: Timestamp) {
+        heap.insert(Due(time: time, entry: entry))
+    }
+
+    /// The earliest that is due.
+    mutating func popDue(now: Timestamp) -> Entry? {
+        guard let first = heap.min, first.time <= now else { return nil }
+        heap.removeMin()
+        return first.entry
+    }
+
+    /// Forgets what does not count any more, if there may be much of it: more entries than so many.
+    mutating func keep(ifBeyond limit: Int, where counts: (Entry, Timestamp) -> Bool) {
+        guard heap.count > limit else { return }
+        heap = Heap(heap.unordered.filter { counts($0.entry, $0.time) })
+    }
+}

@@ -1,0 +1,296 @@
+import SamovarCore
+
+/// Turns: whatever calls the program and writes records.
+///
+/// An item gives records, which gather in the open batch; the batch goes to the journal when the one before it is on disk, so that one
+/// fills up while one is committed. Each call into the program is marked before and unmarked after, for the `Quarantine`. Rejected: a
+/// thread for the engine (two hand-overs per turn cost more than they saved), and undoing turns whose commit failed (nothing of them was
+/// visible, so the commit is simply repeated).
+///
+/// | state | `mayTake` | `take` | `takeBatch` | `committed` |
+/// |---|---|---|---|---|
+/// | at rest | yes | the open batch grows | committing, with the open batch | – |
+/// | committing | while the open batch has room | the same | – | at rest |
+/// | a suspect is alone in the open batch | no | – | committing | at rest |
+struct Turns: ~Copyable {
+    /// What became of an item.
+    enum Taken {
+        /// It is in the open batch. With so many turns, those of its follow-ups included.
+        case applied(turns: Int)
+        /// An input was refused, in a turn of its own.
+        case refused(Outcome.Verdict)
+        /// The program makes no message of a failure; nothing was written.
+        case unhandled
+        /// It was given up, by a record; with the reason.
+        case givenUp(String)
+        /// It is no message of this program; nothing was written.
+        case unreadable(String)
+    }
+
+    /// What happened since the start, for `status`.
+    struct Counts {
+        /// Inputs.
+        fileprivate(set) var applied = 0
+        fileprivate(set) var refused = 0
+        /// Items that were given up because they ended the store.
+        fileprivate(set) var quarantined = 0
+        fileprivate(set) var batches = 0
+    }
+
+    private let settings: StoreSettings
+    private(set) var state: StoreState
+    private(set) var quarantine: Quarantine
+    private(set) var commits = CommitPipeline()
+    private(set) var counts = Counts()
+    private(set) var log = TurnLog(after: 0)
+
+    init(_ settings: StoreSettings, _ engine: any ProgramEngine, _ quarantine: Quarantine) {
+        self.settings = settings
+        self.quarantine = quarantine
+        state = StoreState(engine: engine, window: settings.window)
+    }
+
+    /// The number of the newest turn, on disk or not.
+    var head: Int { state.head }
+
+    /// The numbers of the state as it is, on disk or not.
+    var facts: StoreFacts {
+        StoreFacts(
+            turn: head, sessions: state.sessions.sessions.count, openEffects: state.ledger.open.count,
+            deadEffects: state.ledger.dead.count)
+    }
+
+    /// There are so many effects, open or dead, that nothing may order more which can wait.
+    var hasTooManyEffects: Bool {
+        state.ledger.open.count >= settings.openEffectsAtDoor || state.ledger.dead.count >= settings.deadEffects
+    }
+
+    // MARK: Recovery
+
+    /// What a replay puts up with.
+    var terms: ReplayTerms {
+        get { state.engine.terms }
+        set { state.engine.terms = newValue }
+    }
+
+    /// Sets the state from a snapshot.
+    mutating func restore(_ snapshot: [UInt8]) throws {
+        try quarantine.admit(.restore, after: head)
+        quarantine.begin(.restore, isAlone: true, after: head)
+        defer { quarantine.end() }
+        try state.restore(snapshot)
+        log = TurnLog(after: head)
+    }
+
+    /// Applies a stored batch again, as far as its turns are new and not beyond the limit.
+    mutating func replay(first: Int, last: Int, bytes: [UInt8], through limit: Int) throws {
+        let known = head
+        var orders = TurnLog(ofReplayAfter: known)
+        try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
+            guard record.turn > known, record.turn <= limit else { return }
+            let call = ProgramCall.replay(turn: record.turn)
+            try quarantine.admit(call, after: head)
+            quarantine.begin(call, isAlone: true, after: head)
+            try state.replay(record, log: &orders)
+            quarantine.end()
+        }
+        log = TurnLog(after: head)
+    }
+
+    /// The service is about to begin: throws if the program is known not to survive that.
+    mutating func admit() throws(TrapError) {
+        try quarantine.admit(.subscriptions, after: head)
+        commits = CommitPipeline(facts: facts)
+    }
+
+    /// `Program.start`, which has no root to be given up.
+    mutating func begin(seed: [UInt8], now: Timestamp, _ out: inout Outlet) throws {
+        try quarantine.admit(.start, after: head)
+        quarantine.begin(.start, isAlone: true, after: 0)
+        defer { end(.start, &out) }
+        try state.engine.start(seed: seed, now: now, log: &log)
+    }
+
+    /// After a restart: the state says anew what it wants.
+    mutating func resubscribe(now: Timestamp) {
+        quarantine.begin(.subscriptions, isAlone: true, after: head)
+        state.engine.resubscribe(now: now, log: &log)
+        quarantine.end()
+    }
+
+    // MARK: Taking
+
+    /// While the journal is busy, one further batch may fill up; then the engine waits.
+    var canTake: Bool {
+        if quarantine.isIsolating { return false }
+        return !commits.isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
+    }
+
+    /// Whether this item may be taken now. A suspect first waits until all before it is on disk.
+    mutating func mayTake(_ call: @autoclosure () -> ProgramCall?) -> Bool {
+        if quarantine.isEmpty { return true }
+        return call().map { quarantine.mayTake($0, isClean: isClean) } ?? true
+    }
+
+    /// Whether nothing but the next item would be lost with this process.
+    private var isClean: Bool { log.batch.isEmpty && !commits.isCommitting }
+
+    /// Takes an item: calls the program, or writes that it is given up.
+    ///
+    /// - Throws: the limit that its group broke. There is no way back from those turns: the process ends as at a trap, and the call stays
+    ///   marked.
+    mutating func take(
+        _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, root: Int?, now: Timestamp, _ out: inout Outlet
+    ) throws(StopReason) -> Taken {
+        if let why = giveUp(call, origin, root: root, now: now, &out) { return .givenUp(why) }
+        begin(call)
+        let before = log.batch.last
+        let result: EngineResult
+        do throws(GroupLimit) {
+            result = try state.engine.apply(input, now: now, log: &log)
+            if case .unreadable(let why) = result, case .subscription = origin {
+                let text = "the message of a subscription cannot be read again: \(why)"
+                throw GroupLimit.unencodable(text.bounded(), root: before + 1)
+            }
+        } catch {
+            quarantine.broke(error)
+            throw .groupLimit(error)
+        }
+        end(call, &out)
+        let turns = log.batch.last - before
+        if turns > 0 { state.time = now }
+        return switch result {
+        case .applied: .applied(turns: turns)
+        case .refused(let verdict): .refused(verdict)
+        case .unreadable(let why): .unreadable(why)
+        case .unhandled: .unhandled
+        }
+    }
+
+    /// Takes an input of a client.
+    mutating func take(
+        _ submission: Submission, of session: SessionID, now: Timestamp, _ out: inout Outlet
+    ) throws(StopReason) -> Outcome {
+        let (turn, sequence) = (head + 1, submission.sequence)
+        let origin = Origin.client(session: session, sequence: sequence)
+        let verdict: Outcome.Verdict
+        // Where the program is not called, the record enters the outcome.
+        var isEntered = false
+        if submission.instance == .main {
+            let input = EngineInput.input(submission.input, origin)
+            switch try take(.input(session, sequence: sequence), input, origin, root: nil, now: now, &out) {
+            case .applied, .unhandled, .unreadable: verdict = .applied
+            case .refused(let why): verdict = why
+            case .givenUp(let text): (verdict, isEntered) = (.rejected(text), true)
+            }
+        } else {
+            (verdict, isEntered) = (.rejected("there is no instance \(submission.instance)"), true)
+            write(.refused(verdict), origin: origin, now: now)
+        }
+        let outcome = Outcome(sequence: sequence, turn: turn, verdict: verdict)
+        if !isEntered { state.sessions.answer(session, outcome) }
+        if verdict == .applied { counts.applied += 1 } else { counts.refused += 1 }
+        return outcome
+    }
+
+    /// Asks the program for something that is no turn.
+    mutating func ask<Answer>(
+        _ call: ProgramCall, _ out: inout Outlet, _ body: (StoreState) throws -> Answer
+    ) rethrows -> Answer {
+        begin(call)
+        defer { end(call, &out) }
+        return try body(state)
+    }
+
+    private func begin(_ call: ProgramCall) { quarantine.begin(call, isAlone: isClean, after: head) }
+
+    private mutating func end(_ call: ProgramCall, _ out: inout Outlet) {
+        guard quarantine.end(call, hasTurns: !log.batch.isEmpty) else { return }
+        out.note(.info, "the store has survived what it was suspected of: it \(call.activity)")
+    }
+
+    /// Writes that an item is given up, and returns why; nil if it may be tried.
+    private mutating func giveUp(
+        _ call: ProgramCall, _ origin: Origin, root: Int?, now: Timestamp, _ out: inout Outlet
+    ) -> String? {
+        guard !quarantine.isEmpty, let why = quarantine.giveUp(call) else { return nil }
+        let text = "quarantined: \(why)"
+        out.note(.error, "\(text); it is not tried again")
+        write(.quarantined(text), origin: origin, root: root, now: now)
+        counts.quarantined += 1
+        return text
+    }
+
+    /// Writes a record that calls no `update`, and brings the books up to date.
+    mutating func write(_ event: Record.Event, origin: Origin = .store, root: Int? = nil, now: Timestamp) {
+        let record = Record(turn: state.engine.skip(), time: now, origin: origin, root: root, event: event)
+        log.batch.append(record)
+        state.absorb(record)
+    }
+
+    /// Enters what the last group ordered; true if it did order something.
+    mutating func enterOrders() -> Bool {
+        guard log.hasOrders else { return false }
+        state.carryOut(&log)
+        return true
+    }
+
+    /// All of `changes` of the ledger has been followed.
+    mutating func followedChanges() { state.ledger.forgetChanges() }
+
+    /// A client keeps the outcomes up to this number itself.
+    mutating func confirm(_ sequence: Int, in session: SessionID) { state.sessions.confirm(sequence, in: session) }
+
+    // MARK: Commits
+
+    /// The open batch, to be given to the journal; nil if that is busy, or there is nothing to write.
+    mutating func takeBatch() -> RecordBatch? {
+        guard !commits.isCommitting, !log.batch.isEmpty else { return nil }
+        commits.begin(facts)
+        counts.batches += 1
+        return takeLastBatch()
+    }
+
+    /// The open batch, also while the one before it is with the journal.
+    mutating func takeLastBatch() -> RecordBatch {
+        let batch = log.batch
+        log.batch = RecordBatch(after: batch.last)
+        return batch
+    }
+
+    /// The journal holds every turn up to this one.
+    mutating func committed(through turn: Int) {
+        quarantine.committed()
+        log.committed(through: turn)
+        commits.committed()
+    }
+
+    mutating func setFull(_ isFull: Bool, now: Timestamp) { commits.setFull(isFull, now: now) }
+
+    // MARK: Suspects
+
+    /// The failure of a suspected effect waits until it can be alone.
+    mutating func postpone(_ failure: Failure, of effect: EffectID) { quarantine.postpone(failure, of: effect) }
+
+    mutating func removeFirstPostponed() { quarantine.removeFirstPostponed() }
+
+    /// Another thread is done with a call, or it was made with another state.
+    mutating func returned(_ call: ProgramCall) { quarantine.returned(call) }
+
+    /// An operator who stops the store in order may have mended what views and snapshots need.
+    mutating func forgetWhatIsOff() { quarantine.forgetWhatIsOff() }
+
+    // MARK: Views of single turns
+
+    /// Has the engine take a view after each turn, or not any more.
+    mutating func tapViews(_ isOn: Bool) {
+        if !isOn { log.tap = nil } else if log.tap == nil { log.tap = quarantine.viewTap() }
+    }
+
+    /// The views that it has taken since the last time.
+    mutating func takeViews() -> [TurnView] {
+        guard let views = log.tap?.views, !views.isEmpty else { return [] }
+        log.tap?.views.removeAll(keepingCapacity: true)
+        return views
+    }
+}

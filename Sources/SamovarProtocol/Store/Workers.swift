@@ -1,0 +1,377 @@
+import SamovarCore
+
+/// Workers: who is there, what they told, and what they are told of it.
+///
+/// Answers and streamed messages are believed by their tokens and wait in the order in which they came; each is an item that becomes
+/// turns when it is taken. What becomes of the effects is decided by the `EffectScheduler`.
+///
+/// The messages of an effect are numbered over all its attempts, and applied in order: a number that was applied is
+/// acknowledged and not applied again, whoever sends it. A number beyond the next is left alone: what lies between is under
+/// way again. Only the newest attempt is believed, or two attempts that differ could mix their messages, also where that one's worker
+/// is gone (`Dispatcher.isOutdated`); and where messages of an attempt were not believed, its answer is not, or it would be one that lacks what
+/// came before it.
+///
+/// | a worker | not here | connected |
+/// |---|---|---|
+/// | `greet` | joined; what it can prove to hold is its own | the same, also at another route, where it is from now on |
+/// | `received`: results | – | they wait; `takeAnswer` |
+/// | `received`: GOODBYE | – | it leaves, and what it holds goes to others |
+/// | `died`, `lost` | it has left by record | the same as GOODBYE, and what it had started is suspected |
+struct Workers {
+    private let settings: StoreSettings
+    private(set) var connections = Connections()
+    private(set) var answers = AnswerQueue()
+    private(set) var streamMarks = StreamMarks()
+    /// Attempts of which a streamed message came when it was not believed any more: an answer of theirs would lack it.
+    private(set) var rejectedStreams = NewestLeases()
+    /// Answers of jobs that were taken, and how many of them changed nothing.
+    private(set) var results = 0
+    private(set) var lateResults = 0
+    /// Turns that answers gave.
+    private(set) var applied = 0
+    private(set) var deadWorkers = 0
+
+    init(_ settings: StoreSettings) {
+        self.settings = settings
+    }
+
+    // MARK: Coming and going
+
+    mutating func greet(
+        _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, at route: Route, now: Timestamp,
+        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        let id = offer.id
+        let current = scheduler.dispatcher.workers[id]?.route
+        if connections.isRepeated(hello.epoch, of: id, at: route, current: current) {
+            return welcome(hello, at: route, turns, &out)
+        }
+        guard connections.isNewest(hello.epoch, of: id, at: route, current: current) else {
+            return out.send(.error(.superseded), to: route, floor: .none)
+        }
+        if let current, current != route {
+            out.send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: current, floor: .none)
+            forget(current, &scheduler)
+        }
+        if !turns.state.joined.contains(id) || turns.state.missing[id] != nil { turns.write(.workerJoined(id), now: now) }
+        connections.connect(id, at: route)
+        let before = Set(scheduler.dispatcher.jobs(of: id)).subtracting(answered(by: id, scheduler))
+        scheduler.join(offer, takesProofs: hello.takesProofs, at: route, now: now)
+        welcome(hello, at: route, turns, &out)
+        let claimed = seen == out.identity.timeline ? try adopt(offer, at: route, now: now, &scheduler, turns, &out) : []
+        // Handed out, and never arrived: the frame was lost with the connection.
+        for effect in before.subtracting(claimed).sorted() { scheduler.giveBack(effect, in: turns.state.ledger, now: now) }
+        scheduler.noLongerAwaited(id, now: now, &turns, &out)
+    }
+
+    private func welcome(_ hello: Hello, at route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
+        let welcome = Welcome(schema: turns.state.engine.schema, head: out.durable, silence: settings.silence)
+        out.send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(turns.head))
+    }
+
+    /// Believes what a worker says it holds, if it can prove it.
+    private func adopt(
+        _ offer: WorkerOffer, at route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns,
+        _ out: inout Outlet
+    ) throws(StopReason) -> Set<EffectID> {
+        var claimed: Set<EffectID> = []
+        let identity = out.identity
+        for claim in offer.running {
+            guard isGenuine(claim.effect, claim.lease, claim.token, scheduler, identity) else {
+                out.drop("worker \(offer.id) claims a job that this store never gave", from: route)
+                continue
+            }
+            try out.requireTail(provenBy: claim.effect.turn, what: "worker \(offer.id)")
+            guard let effect = turns.state.ledger.open[claim.effect], !effect.isOver(under: claim.lease),
+                !lacksMessages(effect.id, claim.lease), scheduler.adopt(effect, claim, by: offer.id, now: now)
+            else {
+                scheduler.cancel(claim.lease, at: route)
+                continue
+            }
+            claimed.insert(claim.effect)
+        }
+        return claimed
+    }
+
+    /// Effects that this worker holds, and whose answers by it wait for their turn. What it says once more of an earlier attempt is
+    /// no answer of the one that it holds now.
+    private func answered(by id: WorkerID, _ scheduler: EffectScheduler) -> Set<EffectID> {
+        var answered: Set<EffectID> = []
+        for result in answers.of(id) where !result.answer.isStreamed {
+            if scheduler.dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
+        }
+        return answered
+    }
+
+    private func isGenuine(
+        _ effect: EffectID, _ lease: Lease, _ token: UInt64, _ scheduler: EffectScheduler, _ identity: StoreIdentity
+    ) -> Bool {
+        // Of a job that somebody has, the token is known.
+        token == scheduler.dispatcher.token(of: effect, under: lease) ?? identity.jobProof.token(of: effect, under: lease)
+    }
+
+    /// A worker is dead, as its supervisor saw. Its jobs go to others at once, and what it had started is suspected.
+    mutating func died(
+        _ id: WorkerID, _ evidence: String, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) throws(StopReason) {
+        try ended(id, "is dead: \(evidence)", evidence: evidence, now: now, &scheduler, &turns, &out)
+    }
+
+    /// A worker is silent, and so is taken for dead.
+    mutating func lost(
+        _ id: WorkerID, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        let silence = "silent for \(settings.silence.components.seconds) s"
+        try ended(id, "is taken for dead: \(silence)", evidence: nil, now: now, &scheduler, &turns, &out)
+    }
+
+    private mutating func ended(
+        _ id: WorkerID, _ what: String, evidence: String?, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        if let worker = scheduler.dispatcher.workers[id] {
+            deadWorkers += 1
+            out.note(.warning, "worker \(id) \(what); \(count(worker.running, "job")) taken back")
+            let (isIsolated, slots) = (worker.isIsolated, worker.slots)
+            let jobs = leave(id, from: worker.route, now: now, &scheduler, &turns)
+            // Only what it had started can have killed it, and it starts its jobs in order.
+            try scheduler.ended(
+                started: Array(jobs.prefix(slots)), rest: Array(jobs.dropFirst(slots)), evidence: evidence,
+                isIsolated: isIsolated, now: now, &turns, &out)
+        } else {
+            writeLeft(id, now: now, &turns)
+        }
+        scheduler.noLongerAwaited(id, now: now, &turns, &out)
+    }
+
+    /// Removes a worker; returns what it held beyond its answers, which may still wait for their turn.
+    private mutating func leave(
+        _ id: WorkerID, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns
+    ) -> [EffectID] {
+        writeLeft(id, now: now, &turns)
+        let answered = answered(by: id, scheduler)
+        let jobs = scheduler.leave(id).filter { !answered.contains($0) }
+        connections.forget(id)
+        forget(route, &scheduler)
+        return jobs
+    }
+
+    private func writeLeft(_ id: WorkerID, now: Timestamp, _ turns: inout Turns) {
+        if turns.state.joined.contains(id) { turns.write(.workerLeft(id), now: now) }
+    }
+
+    /// A connection is gone; nothing is told there any more.
+    private mutating func forget(_ route: Route, _ scheduler: inout EffectScheduler) {
+        connections.disconnect(route)
+        answers.disconnect(route)
+        streamMarks.remove(route)
+        scheduler.forget(route)
+    }
+
+    // MARK: Frames
+
+    mutating func received(
+        _ frame: Frame, from id: WorkerID, at route: Route, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        switch frame {
+        case .ping(let credit):
+            scheduler.heard(id, credit: credit, now: now)
+            let worker = scheduler.dispatcher.workers[id]
+            out.send(.pong(worker?.sent ?? 0), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
+        case .credit(let credit): scheduler.heard(id, credit: credit, now: now)
+        case .result(let results, let credit):
+            scheduler.heard(id, credit: credit, now: now)
+            guard let worker = scheduler.dispatcher.workers[id] else { return }
+            try receive(results, of: worker, scheduler, &out)
+        case .progress(let reports):
+            scheduler.heard(id, credit: nil, now: now)
+            for report in reports { scheduler.note(report, of: id) }
+        case .drain: scheduler.setLeaving(id)
+        case .goodbye:
+            for effect in leave(id, from: route, now: now, &scheduler, &turns) {
+                scheduler.giveBack(effect, in: turns.state.ledger, now: now)
+            }
+            scheduler.noLongerAwaited(id, now: now, &turns, &out)
+        default: out.misuse("\(frame.kind) is not for workers to send", route)
+        }
+    }
+
+    private mutating func receive(
+        _ results: JobResults, of worker: Dispatcher.WorkerState, _ scheduler: EffectScheduler, _ out: inout Outlet
+    ) throws(StopReason) {
+        var invalid: Set<Int> = []
+        let identity = out.identity
+        for (number, row) in results.rows.enumerated() {
+            if !isGenuine(row.effect, row.lease, row.token, scheduler, identity) {
+                out.drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
+                invalid.insert(number)
+            } else if case .other = row.answer, case .streamed(index: 0, message: _, checkpoint: _) = results.answer(of: row) {
+                out.misuse("there is no streamed message 0: they are numbered from 1", worker.route)
+                invalid.insert(number)
+            } else {
+                try out.requireTail(provenBy: row.effect.turn, what: "worker \(worker.id)")
+            }
+        }
+        let valid = invalid.isEmpty ? results : JobResults(results.indices.filter { !invalid.contains($0) }.map { results[$0] })
+        answers.append(valid, of: worker)
+        answers.removeRepeated(beyond: settings.answersUnsifted, bytes: settings.answerBytesUnsifted)
+    }
+
+    // MARK: Answers
+
+    /// The turn of the next answer. Where the effect is closed already, or the attempt is not current, it changes nothing, and the worker
+    /// may forget it. An attempt is current if it is not over on record, and no other holds the effect: so a greater lease fences a smaller
+    /// one, in answers, failures and streams alike. A worker that has left meanwhile holds nothing, but its answer counts as long as nobody
+    /// else has the effect.
+    mutating func takeAnswer(
+        now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        guard let row = answers.popFirst() else { return }
+        let (id, lease) = (row.effect, row.lease)
+        if case .other = row.answer, case .streamed(let index, let message, let checkpoint) = answers.answer(of: row) {
+            guard let route = answers.worker?.route else { return }
+            let streamed = Streamed(effect: id, lease: lease, index: index, message: message, checkpoint: checkpoint)
+            return try take(streamed, at: route, now: now, &scheduler, &turns, &out)
+        }
+        results += 1
+        answers.acknowledge(lease)
+        // Not the effect, whose references would be counted, but what nearly all answers need of it.
+        guard let (root, isOver) = turns.state.ledger.open.withEffect(id, { ($0.root, $0.isOver(under: lease)) }),
+            !isOver, !scheduler.dispatcher.isHeld(id, underOtherThan: lease)
+        else {
+            lateResults += 1
+            return
+        }
+        if case .message(let place) = row.answer {
+            // Asked only where it may be: the compiler moves the whole part for that call.
+            if !rejectedStreams.isEmpty, lacksMessages(id, lease) { return takeIncomplete() }
+            let origin = Origin.effect(id, lease: lease, index: 0)
+            let bytes = answers.bytes._withUnsafeGuaranteedRef { $0.all[place] }
+            return try complete(
+                id, .message(bytes, origin, .closes, root: root), root: root, lease: lease, now: now, &scheduler, &turns, &out)
+        }
+        switch answers.answer(of: row) {
+        case .done(let messages):
+            if lacksMessages(id, lease) { return takeIncomplete() }
+            if messages.isEmpty {
+                scheduler.close(id, answered: lease)
+                return turns.write(.done(id), root: root, now: now)
+            }
+            try complete(
+                id, .answer(messages, id, lease, root: root), root: root, lease: lease, now: now, &scheduler, &turns, &out)
+        case .failed(let reason, let text, let isPermanent):
+            try scheduler.attemptFailed(id, reason, text, lease: lease, isPermanent: isPermanent, now: now, &turns, &out)
+        case .returned: scheduler.giveBack(id, in: turns.state.ledger, now: now)
+        case .streamed: break
+        }
+    }
+
+    /// Whether an answer under this lease comes after messages that were not applied.
+    private func lacksMessages(_ effect: EffectID, _ lease: Lease) -> Bool { rejectedStreams[effect].map { lease <= $0 } ?? false }
+
+    /// An answer whose job has streamed messages that have not all come. Whoever streamed them does not hold the effect any more.
+    private mutating func takeIncomplete() { lateResults += 1 }
+
+    /// Applies the messages of an answer.
+    private mutating func complete(
+        _ id: EffectID, _ input: borrowing EngineInput, root: Int, lease: Lease, now: Timestamp,
+        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
+        let origin = Origin.effect(id, lease: lease, index: 0)
+        switch try turns.take(.answer(id), input, origin, root: root, now: now, &out) {
+        case .applied(let number):
+            applied += number
+            scheduler.close(id, answered: lease)
+            scheduler.enterOrders(now: now, &turns)
+        case .givenUp: scheduler.withdraw(id)
+        case .refused, .unhandled: break
+        case .unreadable(let error):
+            let text = "the answer is not a message of this program: \(error)"
+            try scheduler.attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now, &turns, &out)
+        }
+    }
+
+    // MARK: Streams
+
+    /// A message that a job sends before its end.
+    private struct Streamed {
+        let effect: EffectID
+        let lease: Lease
+        let index: Int
+        let message: [UInt8]
+        let checkpoint: [UInt8]?
+
+        var mark: StreamMark { StreamMark(lease: lease, index: index) }
+    }
+
+    private mutating func take(
+        _ streamed: Streamed, at route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) throws(StopReason) {
+        let (id, lease, index) = (streamed.effect, streamed.lease, streamed.index)
+        let effect = turns.state.ledger.open[id]
+        let last = effect?.place?.index ?? 0
+        guard let effect, !effect.isOver(under: lease), !scheduler.dispatcher.isHeld(id, underOtherThan: lease),
+            index <= last || !scheduler.dispatcher.isOutdated(lease, of: id)
+        else {
+            streamMarks.note(streamed.mark, for: route)
+            lateResults += 1
+            guard let effect else { return }
+            // A duplicate: it was applied, and its acknowledgement was lost. Nothing of this attempt is missing.
+            if index <= last, !effect.isOver(under: lease) { return }
+            // It leaves before the acknowledgement: a worker that has not heard of it tells all of it again.
+            scheduler.cancel(lease, at: route)
+            // The answer of one that is over does not count anyway.
+            if !effect.isOver(under: lease) { rejectedStreams.insert(lease, of: id) }
+            if scheduler.dispatcher.assignment(of: id)?.lease == lease {
+                scheduler.giveBack(id, in: turns.state.ledger, now: now)
+            }
+            return
+        }
+        guard index <= last + 1 else { return }
+        streamMarks.note(streamed.mark, isOfSource: effect.isSource, for: route)
+        guard index > last else { return }
+        let origin = Origin.effect(id, lease: lease, index: index)
+        let input = EngineInput.message(
+            streamed.message[...], origin, .streamed(checkpoint: streamed.checkpoint), root: effect.root)
+        switch try turns.take(.answer(id), input, origin, root: effect.root, now: now, &out) {
+        case .applied(let number):
+            applied += number
+            scheduler.enterOrders(now: now, &turns)
+        case .givenUp: scheduler.withdraw(id)
+        case .refused, .unhandled: break
+        case .unreadable(let error):
+            if let holder = scheduler.dispatcher.assignment(of: id) { scheduler.cancel(holder) }
+            let text = "a streamed message is not one of this program: \(error)"
+            try scheduler.attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now, &turns, &out)
+        }
+    }
+
+    // MARK: Rounds
+
+    /// At the end of the items of a round: the last frame may have been taken whole.
+    mutating func letGo() { answers.letGo() }
+
+    /// Tells workers of what was taken in this round.
+    ///
+    /// - Parameter isOverLimit: too many effects are open.
+    mutating func acknowledge(head: Int, isOverLimit: Bool, _ out: inout Outlet) {
+        let floor = Floor.turn(head)
+        for (route, marks) in streamMarks.takeDue(isOverLimit: isOverLimit) {
+            out.send(.streamed(marks), to: route, floor: floor)
+        }
+        for worker in answers.acknowledged where !worker.acknowledged.isEmpty {
+            out.send(.acknowledge(worker.acknowledged), isProven: worker.takesProofs, to: worker.route, floor: floor)
+            worker.acknowledged = []
+        }
+        answers.endRound()
+    }
+
+    /// Called each tick.
+    mutating func watchStreams(_ ledger: EffectLedger) {
+        streamMarks.tick(results: results)
+        rejectedStreams.keep { ledger.isKept($0) }
+    }
+}

@@ -1,0 +1,63 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarProtocol
+
+/// One batch fills up while one is committed, and what becomes of items.
+@Suite struct TurnsTests {
+    @Test func `One batch is with the journal, and one fills up to its limit`() throws {
+        var settings = StoreSettings()
+        settings.batchTurns = 2
+        var bench = try PartBench(settings)
+        var canTake = [bench.turns.canTake]
+        var batches = [bench.turns.takeBatch(), bench.turns.takeBatch()]
+        for _ in 1...2 {
+            canTake.append(bench.turns.canTake)
+            try bench.order(job("a"))
+        }
+        canTake.append(bench.turns.canTake)
+        batches.append(bench.turns.takeBatch())
+        bench.turns.committed(through: 1)
+        canTake.append(bench.turns.canTake)
+        batches.append(bench.turns.takeBatch())
+        #expect(canTake == [true, true, true, false, true])
+        #expect(batches.map { $0?.last } == [1, nil, nil, 3])
+        let count = bench.turns.counts.batches
+        #expect(count == 2)
+    }
+
+    @Test func `Numbers of what is on disk follow the commit and not the batch`() throws {
+        var bench = try PartBench()
+        bench.commit()
+        try bench.order(job("a"))
+        var durable = [bench.turns.commits.durableFacts]
+        let facts = bench.turns.facts
+        let batch = bench.turns.takeBatch()
+        durable.append(bench.turns.commits.durableFacts)
+        bench.turns.committed(through: batch?.last ?? 0)
+        durable.append(bench.turns.commits.durableFacts)
+        #expect(facts.openEffects == 1)
+        #expect(durable.map(\.openEffects) == [0, 0, 1] && durable[2] == facts)
+    }
+
+    @Test func `What cannot be read gives no turn, and a broken limit ends the store`() throws {
+        var bench = try PartBench()
+        let (head, id, garbage) = (bench.turns.head, EffectID(turn: 1, ordinal: 0), [0xc1 as UInt8][...])
+        let answer = Origin.effect(id, lease: Lease(start: 1, counter: 1), index: 0)
+        let taken = try bench.turns.take(
+            .answer(id), .message(garbage, answer, .closes, root: 1), answer, root: 1, now: at(9), &bench.out)
+        guard case .unreadable = taken else { return #expect(Bool(false), "\(taken)") }
+        let (after, time) = (bench.turns.head, bench.turns.state.time)
+        #expect(after == head && time == at(0))
+        // Its own message is what a program can always read.
+        let firing = Origin.subscription(id, nominal: at(9))
+        do throws(StopReason) {
+            _ = try bench.turns.take(
+                .firing(id), .message(garbage, firing, .open, root: 0), firing, root: nil, now: at(9), &bench.out)
+            #expect(Bool(false), "the store goes on")
+        } catch {
+            guard case .groupLimit(.unencodable(let why, root: head + 1)) = error else { return #expect(Bool(false), "\(error)") }
+            #expect(why.hasPrefix("the message of a subscription cannot be read again: "))
+        }
+    }
+}
