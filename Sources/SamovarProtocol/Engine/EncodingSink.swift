@@ -1,8 +1,8 @@
 public import MessagePack
 public import SamovarCore
 
-/// Encodes what the turns of a group say, and has the log record it, which it is lent meanwhile: by its address, for to move the log in and
-/// out of a sink takes as long as to encode a small message.
+/// Encodes what the turns of a group say, and has the log record it. The log is lent by its address: moving it into a sink and back takes as
+/// long as encoding a small message.
 @usableFromInline
 struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     @usableFromInline let log: UnsafeMutablePointer<TurnLog>

@@ -179,8 +179,10 @@ struct Turns: ~Copyable {
         if submission.instance == .main {
             let input = EngineInput.input(submission.input, origin)
             switch try take(.input(session, sequence: sequence), input, origin, root: nil, now: now, &out) {
-            case .applied, .unhandled, .unreadable: verdict = .applied
+            case .applied: verdict = .applied
             case .refused(let why): verdict = why
+            case .unhandled: verdict = .rejected("the program did not take it")
+            case .unreadable(let why): verdict = .rejected(why)
             case .givenUp(let text): (verdict, isEntered) = (.rejected(text), true)
             }
         } else {
