@@ -38,6 +38,15 @@ import Testing
         #expect(again == [])
     }
 
+    @Test func `A request that comes before the store has welcomed the client is asked after that`() throws {
+        var machine = ClientMachine(session: SessionID(high: 5, low: 5), schema: counter, random: Random(seed: 1))
+        let before = try machine.request(Self.request, now: at(0))
+        #expect(before == [])
+        _ = machine.ticked(now: at(0))
+        let welcomed = machine.received(Self.welcome(), now: at(0))
+        #expect(welcomed.filter { $0 == Self.asked }.count == 1)
+    }
+
     @Test func `An empty page is no answer for who waits`() throws {
         var machine = Self.welcomed()
         _ = try machine.request(Self.request, now: at(0))

@@ -36,6 +36,17 @@ import Testing
         #expect(later.machine.turns.state.sessions == (try rig.restarted().machine.turns.state.sessions))
     }
 
+    @Test func `Goodbye is recorded as the client's next word`() throws {
+        let rig = try Self.rig()
+        var origins: [Origin] = []
+        for batch in rig.committedBatches {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                if case .sessionExpired = record.event { origins.append(record.origin) }
+            }
+        }
+        #expect(origins == [.client(session: session(1), sequence: 2)])
+    }
+
     /// The refusal tells of a turn that may be lost yet, and then the session goes on.
     @Test func `A goodbye is told of when it is on disk`() throws {
         let rig = try Self.rig()

@@ -9,9 +9,9 @@ struct PartBench: ~Copyable {
     var scheduler: EffectScheduler
     private var sequence = 0
 
-    init(_ settings: StoreSettings = StoreSettings()) throws {
+    init(_ settings: StoreSettings = StoreSettings(), observers: [TurnObserver<Shop>] = []) throws {
         let quarantine = Quarantine(TrapMarker(), timeline: home, build: "test", settings: settings)
-        turns = Turns(settings, TypedEngine(Shop.self, secret: workshopSecret), quarantine)
+        turns = Turns(settings, TypedEngine(Shop.self, secret: workshopSecret, observers: observers), quarantine)
         out = Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none"))
         scheduler = EffectScheduler(settings, start: 1)
         turns.write(.started(number: 1, build: "test", schema: shop, seed: packed(NoSeed())), now: at(0))

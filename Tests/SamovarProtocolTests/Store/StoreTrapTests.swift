@@ -30,6 +30,7 @@ import Testing
         try Self.deaths(store)
         #expect(!store.hasTrapped && store.starts == 5, "one death among others, three alone")
         #expect(try store.rig.state().total == 1_111)
+        #expect(store.rig.machine.turns.counts.quarantined == 1)
         let outcomes = store.rig.take(client(1)).outcomes
         #expect(outcomes.map(\.sequence) == [1, 2, 3])
         #expect(outcomes[1].verdict == .rejected(Self.why))

@@ -1,4 +1,5 @@
 import SamovarCore
+import Synchronization
 import Testing
 
 @testable import SamovarProtocol
@@ -38,6 +39,23 @@ import Testing
         durable.append(bench.turns.commits.durableFacts)
         #expect(facts.openEffects == 1)
         #expect(durable.map(\.openEffects) == [0, 0, 1] && durable[2] == facts)
+    }
+
+    private final class Notes: Sendable {
+        let turns = Mutex<[Int]>([])
+    }
+
+    @Test func `Observers are told of a turn when the journal holds it, and once`() throws {
+        let notes = Notes()
+        let observer = TurnObserver<Shop> { _, _, turn in turn.number } deliver: { turn in notes.turns.withLock { $0.append(turn) } }
+        var bench = try PartBench(observers: [observer])
+        bench.commit()
+        try bench.order(job("a"))
+        #expect(notes.turns.withLock(\.self) == [])
+        for _ in 1...2 {
+            bench.commit()
+            #expect(notes.turns.withLock(\.self) == [bench.turns.head])
+        }
     }
 
     @Test func `What cannot be read gives no turn, and a broken limit ends the store`() throws {

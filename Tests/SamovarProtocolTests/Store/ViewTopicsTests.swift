@@ -29,6 +29,7 @@ struct ViewTopicsTests {
         #expect(topics.count == 5 && topics.foreign == 4)
         let fewer = hear(foreign + known + [[0]], limit: 10).topics
         #expect(fewer.count == 4 && fewer.foreign == 3)
+        #expect(hear([[1], [1]], limit: 10).topics.foreign == 1)
     }
 
     @Test func `Beyond the limit the socket has to be closed, and all begins anew`() {
