@@ -21,14 +21,14 @@ import Testing
         for text in ["", " a ", "b", "{\"x\":1}"] { #expect(try template.filled(with: text) == value(.rename(to: text))) }
     }
 
-    @Test func `What is no number is refused with what was typed`() throws {
+    @Test func `What is no number is refused`() throws {
         let integer = try #require(try template(.integerField("f") { .add(count: $0) }))
         for text in ["", "x", "1.5", "9223372036854775808"] {
-            #expect(throws: FieldTemplate.Problem.noInteger(text)) { try integer.filled(with: text) }
+            #expect(integer.filled(with: text) == nil)
         }
         let number = try #require(try template(.numberField("f") { .scale(by: $0) }))
         for text in ["", "nan", "inf", "1,5"] {
-            #expect(throws: FieldTemplate.Problem.noNumber(text)) { try number.filled(with: text) }
+            #expect(number.filled(with: text) == nil)
         }
     }
 
@@ -39,11 +39,11 @@ import Testing
         #expect(try template(.integerField("f") { $0 == 1 ? .increment : .add(count: 2) }) == nil)
     }
 
-    @Test func `The value may stand in several places, and what is equal in both inputs stays`() throws {
+    @Test func `The value may stand in several places, and what is equal in both inputs stays`() {
         let field = PanelField<MessagePackValue>(
             label: "f", kind: .text, holds: "", first: ["to": "a", "also": ["a", "a"], "fix": "a"],
             second: ["to": "b", "also": ["b", "b"], "fix": "a"])
-        #expect(try FieldTemplate(field)?.filled(with: "x") == ["to": "x", "also": ["x", "x"], "fix": "a"])
+        #expect(FieldTemplate(field)?.filled(with: "x") == ["to": "x", "also": ["x", "x"], "fix": "a"])
     }
 
     @Test func `A key is no place for a value`() {

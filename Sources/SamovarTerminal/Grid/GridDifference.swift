@@ -35,12 +35,8 @@ private struct Pen {
     let theme: Theme
     var bytes: [UInt8] = []
     /// Nil when it is not known.
-    private var place: Grid.Place?
-    private var style: CellStyle?
-
-    init(theme: Theme) {
-        self.theme = theme
-    }
+    var place: Grid.Place?
+    var style: CellStyle?
 
     mutating func clear() {
         order("0m")

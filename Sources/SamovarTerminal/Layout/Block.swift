@@ -15,15 +15,6 @@ struct Block: Equatable {
 
     var width: Int { rows.map(\.count).max() ?? 0 }
 
-    init(rows: [[Cell]] = [], places: [Place] = []) {
-        self.rows = rows
-        self.places = places
-    }
-
-    init(_ cells: [Cell]) {
-        rows = [cells]
-    }
-
     /// Puts another block below this one, as long as there is room.
     mutating func append(_ block: Block, limit: Int) {
         let room = max(0, limit - rows.count)
@@ -56,6 +47,12 @@ struct Block: Equatable {
         framed.rows.append(("╰" + String(repeating: "─", count: inner + 2) + "╯").drawn)
         framed.places = places.map { $0.moved(rows: 1, columns: 2) }
         return framed
+    }
+}
+
+extension Block {
+    init(_ cells: [Cell]) {
+        self.init(rows: [cells])
     }
 }
 

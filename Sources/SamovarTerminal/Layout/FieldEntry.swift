@@ -35,8 +35,4 @@ struct FieldEntry: Equatable {
     mutating func move(by steps: Int) {
         cursor = min(max(cursor + steps, 0), characters.count)
     }
-
-    mutating func moveToStart() { cursor = 0 }
-    mutating func moveToEnd() { cursor = characters.count }
-    mutating func clear() { self = FieldEntry() }
 }

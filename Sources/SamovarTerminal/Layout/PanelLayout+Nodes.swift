@@ -99,7 +99,7 @@ extension PanelLayout {
     // MARK: Controls
 
     private func button(_ label: String, _ path: [Int], width: Int) -> Block {
-        let control = control(at: path)
+        let control = indices[path]
         let isFocused = control != nil && control == focus
         let key = digit(of: control).map { [Cell]([Glyph(text: "\($0)", width: 1), Glyph(text: " ", width: 1)], .quiet) } ?? []
         let name = glyphs(label).cut(to: max(width - key.count - 2, 1))
@@ -110,7 +110,7 @@ extension PanelLayout {
     }
 
     private func field(_ field: PanelField<MessagePackValue>, _ path: [Int], width: Int, labelWidth: Int) -> Block {
-        let control = control(at: path)
+        let control = indices[path]
         let isFocused = control != nil && control == focus
         let name = label(field.label, labelWidth, isFocused ? .strong : .plain)
         let room = max(min(limits.fieldWidth, width - name.count), 1)

@@ -16,7 +16,8 @@ struct PanelLayout {
     /// Whether keys are shown.
     var isInteractive = true
 
-    private let indices: [[Int]: Int]
+    /// The numbers of the controls by their paths.
+    let indices: [[Int]: Int]
     /// The keys of buttons, by control.
     private let digits: [Int: Int]
 
@@ -42,9 +43,6 @@ struct PanelLayout {
     }
 
     func glyphs(_ text: String) -> [Glyph] { Glyph.glyphs(of: text, limits) }
-
-    /// The control that was found at this path.
-    func control(at path: [Int]) -> Int? { indices[path] }
 
     /// The key of a button, if it has one and keys are shown.
     func digit(of control: Int?) -> Int? {

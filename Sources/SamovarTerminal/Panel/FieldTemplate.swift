@@ -3,42 +3,35 @@ import SamovarCore
 
 /// An input with places for a typed value, found by comparing the two inputs of a field.
 struct FieldTemplate {
-    private let kind: PanelFieldKind
-    private let first: MessagePackValue
-    private let second: MessagePackValue
+    private let field: PanelField<MessagePackValue>
     private let examples: (first: MessagePackValue, second: MessagePackValue)
 
     /// Nil if the two inputs differ by anything but the known values, or do not differ.
     init?(_ field: PanelField<MessagePackValue>) {
-        kind = field.kind
-        (first, second) = (field.first, field.second)
+        self.field = field
         examples =
             switch field.kind {
             case .text: (.string(PanelExample.text.0), .string(PanelExample.text.1))
             case .integer: (.int(Int64(PanelExample.integer.0)), .int(Int64(PanelExample.integer.1)))
             case .number: (.double(PanelExample.number.0), .double(PanelExample.number.1))
             }
-        guard first != second, merged(first, second, with: .nil) != nil else { return nil }
+        guard field.first != field.second, merged(field.first, field.second, with: .nil) != nil else { return nil }
     }
 
-    enum Problem: Error, Equatable {
-        case noInteger(String), noNumber(String)
-    }
-
-    /// The input for what was typed.
-    func filled(with text: String) throws(Problem) -> MessagePackValue {
+    /// The input for what was typed; nil for a text that is no number where one is wanted.
+    func filled(with text: String) -> MessagePackValue? {
         let value: MessagePackValue
-        switch kind {
+        switch field.kind {
         case .text: value = .string(text)
         case .integer:
-            guard let number = Int64(Self.trimmed(text)) else { throw .noInteger(text) }
+            guard let number = Int64(Self.trimmed(text)) else { return nil }
             value = .int(number)
         case .number:
-            guard let number = Double(Self.trimmed(text)), number.isFinite else { throw .noNumber(text) }
+            guard let number = Double(Self.trimmed(text)), number.isFinite else { return nil }
             value = .double(number)
         }
         // Looked at when this was made: the inputs can be merged.
-        return merged(first, second, with: value) ?? first
+        return merged(field.first, field.second, with: value)
     }
 
     /// The first input with `value` wherever the two differ; nil if they differ elsewhere.

@@ -16,24 +16,17 @@ package struct PanelReader {
 
     /// The panel that a view is, or has under the key `panel`; nil if there is none.
     package static func panel(in view: MessagePackValue, _ limits: PanelLimits = PanelLimits()) -> AnyPanel? {
-        let isPanel = { (value: MessagePackValue) in
-            if case .int = value["panel"] { return true }
-            return false
+        func version(of value: MessagePackValue) -> Int64? {
+            if case .int(let version) = value["panel"] { version } else { nil }
         }
-        let found = isPanel(view) ? view : view["panel"]
-        guard let found, isPanel(found), case .int(let version) = found["panel"] else { return nil }
+        let found = version(of: view) == nil ? view["panel"] : view
+        guard let found, let version = version(of: found) else { return nil }
         guard version == PanelFormat.version else {
             let text = "a panel of version \(version); this renderer draws version \(PanelFormat.version)"
             return AnyPanel("", [.text(text, .bad)])
         }
-        var reader = PanelReader(limits)
+        var reader = PanelReader(limits: limits, nodesLeft: limits.nodes, scalarsLeft: limits.scalars)
         return AnyPanel(reader.text(found["title"]), reader.nodes(found["of"], depth: 0))
-    }
-
-    private init(_ limits: PanelLimits) {
-        self.limits = limits
-        nodesLeft = limits.nodes
-        scalarsLeft = limits.scalars
     }
 
     private mutating func nodes(_ value: MessagePackValue?, depth: Int) -> [AnyPanelNode] {

@@ -66,10 +66,10 @@ extension PanelMachine {
         case .delete: entry.deleteForward()
         case .left: entry.move(by: -1)
         case .right: entry.move(by: 1)
-        case .home: entry.moveToStart()
-        case .end: entry.moveToEnd()
+        case .home: entry.move(by: -entry.cursor)
+        case .end: entry.move(by: entry.characters.count)
         case .escape where entry.isEmpty: focus = nil
-        case .escape: entry.clear()
+        case .escape: entry = FieldEntry()
         default: return []
         }
         entries[identity] = entry.isEmpty ? nil : entry
@@ -87,15 +87,11 @@ extension PanelMachine {
         case .field(let field):
             guard let template = FieldTemplate(field) else { return [] }
             let text = entries[control.identity]?.text ?? ""
-            do throws(FieldTemplate.Problem) {
-                return send(try template.filled(with: text), Sent(label: field.label, entry: (control.identity, text)))
-            } catch {
-                switch error {
-                case .noInteger(let text): status = Status("\(field.label): “\(text)” is no whole number", .bad)
-                case .noNumber(let text): status = Status("\(field.label): “\(text)” is no number", .bad)
-                }
+            guard let input = template.filled(with: text) else {
+                status = Status("\(field.label): “\(text)” is no \(field.kind == .integer ? "whole number" : "number")", .bad)
                 return []
             }
+            return send(input, Sent(label: field.label, entry: (control.identity, text)))
         }
     }
 

@@ -170,12 +170,10 @@ package struct PanelMachine: Sendable {
 
 /// A line about what happened last.
 struct Status: Equatable {
-    var text = ""
-    var style = CellStyle.status
+    let text: String
+    let style: CellStyle
 
-    init() {}
-
-    init(_ text: String, _ style: CellStyle) {
+    init(_ text: String = "", _ style: CellStyle = .status) {
         self.text = text
         self.style = style
     }

@@ -15,16 +15,9 @@ extension Unicode.Scalar {
     /// with gaps closed where nothing is assigned.
     var isWide: Bool {
         guard value >= 0x1100 else { return false }
-        if properties.isEmojiPresentation { return true }
-        var (low, high) = (0, Self.wide.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if Self.wide[middle].upperBound < value { low = middle + 1 } else { high = middle }
-        }
-        return low < Self.wide.count && Self.wide[low].contains(value)
+        return properties.isEmojiPresentation || Self.wide.contains { $0.contains(value) }
     }
 
-    /// In order, and without overlaps.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115f,  // Hangul Jamo that begin a syllable
         0x2329...0x232a,
