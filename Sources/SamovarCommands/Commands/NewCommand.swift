@@ -43,12 +43,7 @@ struct NewCommand: ParsableCommand {
     var from: String?
 
     func run() throws {
-        let name: ScaffoldName
-        do throws(ScaffoldName.Unfit) {
-            name = try ScaffoldName(self.name)
-        } catch {
-            throw CommandFailure(.usage, error.description)
-        }
+        let name = try ScaffoldName(self.name)
         let choices = ScaffoldChoices(
             split: split, distributed: distributed, inputEvents: inputEvents, outputEvents: outputEvents, panel: panel)
         let files = PackageTemplate(name: name, choices: choices, source: try source()).files

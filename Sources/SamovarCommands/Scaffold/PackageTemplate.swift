@@ -11,33 +11,32 @@ struct PackageTemplate {
             ScaffoldFile(path: "README.md", text: readme),
             ScaffoldFile(path: ".gitignore", text: ".build\n.samovar\n"),
             ScaffoldFile(path: "config/local.yaml", text: settings),
-            ScaffoldFile(
-                path: "Sources/\(name.module)/\(name.type).swift", text: ProgramTemplate(name: name, choices: choices).text),
-            ScaffoldFile(path: "Sources/\(name.module)/\(name.app).swift", text: AppTemplate(name: name, choices: choices).text),
-            ScaffoldFile(
-                path: "Tests/\(name.type)Tests/\(name.type)Tests.swift", text: TestTemplate(name: name, choices: choices).text),
+            ScaffoldFile(path: "Sources/\(name.module)/\(name.type).swift", text: program),
+            ScaffoldFile(path: "Sources/\(name.module)/\(name.app).swift", text: app),
+            ScaffoldFile(path: "Tests/\(name.type)Tests/\(name.type)Tests.swift", text: tests),
         ]
     }
 
     private var manifest: String {
-        code(
-            "// swift-tools-version: 6.2",
-            "import PackageDescription",
-            "",
-            "let samovar: Target.Dependency = .product(name: \"Samovar\", package: \"samovar\")",
-            "let testing: Target.Dependency = .product(name: \"SamovarTesting\", package: \"samovar\")",
-            "",
-            "let package = Package(",
-            "    name: \"\(name.package)\",",
-            "    platforms: [.macOS(.v15)],",
-            "    products: [.executable(name: \"\(name.package)\", targets: [\"\(name.module)\"])],",
-            "    dependencies: [\(dependency)],",
-            "    targets: [",
-            "        .executableTarget(name: \"\(name.module)\", dependencies: [samovar]),",
-            "        .testTarget(name: \"\(name.type)Tests\", dependencies: [\"\(name.module)\", samovar, testing]),",
-            "    ]",
-            ")",
-            "")
+        """
+        // swift-tools-version: 6.2
+        import PackageDescription
+
+        let samovar: Target.Dependency = .product(name: "Samovar", package: "samovar")
+        let testing: Target.Dependency = .product(name: "SamovarTesting", package: "samovar")
+
+        let package = Package(
+            name: "\(name.package)",
+            platforms: [.macOS(.v15)],
+            products: [.executable(name: "\(name.package)", targets: ["\(name.module)"])],
+            dependencies: [\(dependency)],
+            targets: [
+                .executableTarget(name: "\(name.module)", dependencies: [samovar]),
+                .testTarget(name: "\(name.type)Tests", dependencies: ["\(name.module)", samovar, testing]),
+            ]
+        )
+
+        """
     }
 
     private var dependency: String {
@@ -47,58 +46,58 @@ struct PackageTemplate {
         }
     }
 
-    private var workers: Int { choices.distributed ? 2 : 0 }
-
     private var settings: String {
-        code(
-            "# Settings of a store and its workers on one machine: \(name.package) up --config config/local.yaml",
-            "# A flag wins over a SAMOVAR_* variable, a variable over this file. An unknown key is an error.",
-            "",
-            "# Worker processes of `up`.",
-            "workers: \(workers)",
-            "",
-            "# The folder of the journal. Default: .samovar/\(name.package)",
-            "# data: data",
-            "",
-            "log:",
-            "  # trace, debug, info, notice, warning, error or critical.",
-            "  level: info",
-            "")
+        """
+        # Settings of a store and its workers on one machine: \(name.package) up --config config/local.yaml
+        # A flag wins over a SAMOVAR_* variable, a variable over this file. An unknown key is an error.
+
+        # Worker processes of `up`.
+        workers: \(choices.distributed ? 2 : 0)
+
+        # The folder of the journal. Default: .samovar/\(name.package)
+        # data: data
+
+        log:
+          # trace, debug, info, notice, warning, error or critical.
+          level: info
+
+        """
     }
 
     private var readme: String {
-        code(
-            "# \(name.package)",
-            "",
-            "A program that Samovar runs as processes: a store that owns the state, and workers.",
-            "It needs Swift 6.3, libzmq and SQLite (`apt-get install libzmq3-dev libsqlite3-dev pkg-config`).",
-            "",
-            "```sh",
-            "swift test",
-            "swift run \(name.package) up --config config/local.yaml",
-            "```",
-            "",
-            "and, in another terminal:",
-            "",
-            "```sh",
-            "swift run \(name.package) send '{\"add\":{\"by\":2}}'",
-            choices.distributed.then("swift run \(name.package) send double --wait settled     # a worker takes a second for it"),
-            choices.inputEvents.then("swift run \(name.package) send start                    # the count grows by itself"),
-            choices.panel
-                ? "swift run \(name.package) monitor      # draws the panel: Tab and arrows move, Enter presses, q leaves"
-                : "swift run \(name.package) monitor",
-            "swift run -c release \(name.package) load             # how many inputs it takes, and how fast, in a store of its own",
-            "```",
-            "",
-            "| file | has |",
-            "|---|---|",
-            "| `Sources/\(name.module)/\(name.type).swift` | state, messages and `update`: all that the program is |",
-            "| `Sources/\(name.module)/\(name.app).swift` | the executable and its worker |",
-            "| `Tests/\(name.type)Tests` | tests of the program without processes |",
-            "| `config/local.yaml` | settings |",
-            "",
-            "The journal is in `.samovar/\(name.package)`; `up --fresh` archives it and begins anew.",
-            "")
+        choices.lines(
+            of: """
+                    # \(name.package)
+
+                    A program that Samovar runs as processes: a store that owns the state, and workers.
+                    It needs Swift 6.3, libzmq and SQLite (`apt-get install libzmq3-dev libsqlite3-dev pkg-config`).
+
+                    ```sh
+                    swift test
+                    swift run \(name.package) up --config config/local.yaml
+                    ```
+
+                    and, in another terminal:
+
+                    ```sh
+                    swift run \(name.package) send '{"add":{"by":2}}'
+                d   swift run \(name.package) send double --wait settled     # a worker takes a second for it
+                i   swift run \(name.package) send start                    # the count grows by itself
+                P   swift run \(name.package) monitor
+                p   swift run \(name.package) monitor      # draws the panel: Tab and arrows move, Enter presses, q leaves
+                    swift run -c release \(name.package) load             # how many inputs it takes, and how fast, in a store of its own
+                    ```
+
+                    | file | has |
+                    |---|---|
+                    | `Sources/\(name.module)/\(name.type).swift` | state, messages and `update`: all that the program is |
+                    | `Sources/\(name.module)/\(name.app).swift` | the executable and its worker |
+                    | `Tests/\(name.type)Tests` | tests of the program without processes |
+                    | `config/local.yaml` | settings |
+
+                    The journal is in `.samovar/\(name.package)`; `up --fresh` archives it and begins anew.
+
+                """)
     }
 }
 

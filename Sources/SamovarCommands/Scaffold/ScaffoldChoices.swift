@@ -1,20 +1,14 @@
-/// What the written program shall have. Any of them goes with any other.
+/// What the written program shall have, as the flags of `new` say it. Any of them goes with any other.
 struct ScaffoldChoices: Equatable, Hashable, Sendable {
-    /// What outsiders send is another type than what changes the state, and may be refused; the view is another type than the state.
     var split = false
-    /// An effect, and a worker that executes it.
     var distributed = false
-    /// Events from outside that the state subscribes to.
     var inputEvents = false
-    /// Events for other programs.
     var outputEvents = false
-    /// The view is a panel, a user interface as data.
     var panel = false
 }
 
 /// Where the written package gets Samovar from.
 enum SamovarSource: Equatable, Sendable {
-    /// A checkout on this machine.
     case path(String)
     case repository(url: String, from: String)
 }
@@ -25,12 +19,13 @@ struct ScaffoldFile: Equatable, Sendable {
     let text: String
 }
 
-/// Lines of code, some of which are there only if something was chosen.
-func code(_ parts: String?...) -> String {
-    parts.compactMap { $0 }.joined(separator: "\n")
-}
-
-extension Bool {
-    /// The text, or nothing at all.
-    func then(_ text: String) -> String? { self ? text : nil }
+extension ScaffoldChoices {
+    /// The lines of a template that go with what was chosen. Four columns before a line say with what it goes: the first letter of a
+    /// choice, or its capital letter for what was not chosen. All of them must fit.
+    func lines(of template: String) -> String {
+        let choices = [("s", split), ("d", distributed), ("i", inputEvents), ("o", outputEvents), ("p", panel)]
+        let marks = Set(choices.map { letter, isChosen in Character(isChosen ? letter : letter.uppercased()) } + [" "])
+        let lines = template.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.filter { $0.prefix(4).allSatisfy(marks.contains) }.map { $0.dropFirst(4) }.joined(separator: "\n")
+    }
 }

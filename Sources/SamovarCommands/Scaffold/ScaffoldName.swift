@@ -11,26 +11,23 @@ struct ScaffoldName: Equatable, Sendable {
 
     static let maximumLength = 50
 
-    struct Unfit: Error, Equatable, CustomStringConvertible {
-        let description: String
-    }
-
-    /// - Throws: `Unfit` for a name that cannot be one of a folder, an executable and a Swift type at once.
-    init(_ name: String) throws(Unfit) {
+    /// - Throws: for a name that cannot be one of a folder, an executable and a Swift type at once.
+    init(_ name: String) throws(CommandFailure) {
         let shown = "\"\(shortened(name, to: 80))\""
         let words = name.split(separator: "-", omittingEmptySubsequences: false)
         let isWord = { (word: Substring) in !word.isEmpty && word.utf8.allSatisfy { $0.isWordPart && $0 != UInt8(ascii: "_") } }
         guard let first = name.utf8.first, first.isWordStart, first != UInt8(ascii: "_"), words.allSatisfy(isWord) else {
-            throw Unfit(
-                description: "\(shown) is no name for a program: use letters A to Z, digits and single hyphens, a letter first, "
-                    + "as in tea-timer")
+            throw CommandFailure(
+                .usage,
+                "\(shown) is no name for a program: use letters A to Z, digits and single hyphens, a letter first, as in tea-timer")
         }
         guard name.utf8.count <= Self.maximumLength else {
-            throw Unfit(description: "\(shown) is too long for a name: it may have \(Self.maximumLength) letters")
+            throw CommandFailure(.usage, "\(shown) is too long for a name: it may have \(Self.maximumLength) letters")
         }
         let type = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
         guard !Self.taken.contains(type) else {
-            throw Unfit(description: "\(shown) would make the type \(type), which means something else already: take another name")
+            throw CommandFailure(
+                .usage, "\(shown) would make the type \(type), which means something else already: take another name")
         }
         package = name
         self.type = type
@@ -41,8 +38,7 @@ struct ScaffoldName: Equatable, Sendable {
         "Any", "Bool", "Command", "Connector", "Duration", "Effect", "Error", "Failure", "Input", "Instance", "Int", "Job", "Label",
         "Message", "Never", "Next", "NoSeed", "OpenProgram", "Output", "Panel", "PanelNode", "Permanent", "Portable", "Program",
         "Protocol", "Receipt", "Refusal", "Retry", "Samovar", "SamovarApp", "SamovarCommands", "SamovarCore", "SamovarHost",
-        "Schema",
-        "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing", "Timestamp", "Turn", "Type", "ViewState",
-        "Views", "Void", "Worker",
+        "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing", "Timestamp", "Turn", "Type",
+        "ViewState", "Views", "Void", "Worker",
     ]
 }

@@ -36,7 +36,6 @@ enum ScaffoldWriting {
         return nil
     }
 
-    /// Whether a folder is a checkout of Samovar.
     static func isCheckout(_ folder: String) -> Bool {
         // What cannot be read is none.
         let manifest = try? String(contentsOfFile: folder + "/Package.swift", encoding: .utf8)

@@ -57,19 +57,18 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
 
     @Test(arguments: ["", "-", "a--b", "a-", "1a", "a b", "a/b", "../a", "é", "_a", "a_b", "a\n", "\u{1b}[2J"])
     func `What is no name is refused with an example of one`(name: String) {
-        let error = #expect(throws: ScaffoldName.Unfit.self) { try ScaffoldName(name) }
+        let error = #expect(throws: CommandFailure.self) { try ScaffoldName(name) }
         #expect(
             error?.description.hasSuffix("use letters A to Z, digits and single hyphens, a letter first, as in tea-timer") == true)
         #expect(error?.description == error.map { escapeForTerminal($0.description) })
     }
 
     @Test func `A name that means something else or is too long is refused`() {
+        let error = #expect(throws: CommandFailure.self) { try ScaffoldName("program") }
         #expect(
-            throws: ScaffoldName.Unfit(
-                description: "\"program\" would make the type Program, which means something else already: take another name")
-        ) {
-            try ScaffoldName("program")
-        }
-        #expect(throws: ScaffoldName.Unfit.self) { try ScaffoldName(String(repeating: "a", count: 51)) }
+            error?.description
+                == "\"program\" would make the type Program, which means something else already: take another name")
+        #expect(error?.code == .usage)
+        #expect(throws: CommandFailure.self) { try ScaffoldName(String(repeating: "a", count: 51)) }
     }
 }
