@@ -154,7 +154,7 @@ struct CoordinatorMachineTests {
         #expect(
             gathering.heard(.join(version: 99, name: "x", machine: "m"), from: a, now: at(0))
                 == [.say(.dismissed("this is another version of Samovar than the coordinator's"), to: a)])
-        #expect(gathering.agents == [])
+        #expect(gathering.agents.isEmpty)
     }
 
     @Test func `An interruption collects what there is, and a second one does not wait`() {

@@ -111,20 +111,18 @@ struct CoordinatorLoop: ~Copyable {
             try poller.wait(timeoutMilliseconds: clock.milliseconds(until: machine.deadline))
             let now = clock.now()
             if poller.isReadable(doorbell) {
-                for command in coordinator.mailbox.takeAll() { try take(command, now) }
+                for command in coordinator.mailbox.takeAll() {
+                    switch command {
+                    case .interrupt: try perform(machine.interrupted(now: now))
+                    case .ended(let name, let reason): try perform(machine.ended(name, reason, now: now))
+                    }
+                }
             }
             try receive(now)
             try perform(machine.ticked(now: now))
         }
         _ = coordinator.mailbox.close()
         return LoadCoordinator.Result(agents: machine.agents, timeline: machine.timeline, problems: machine.problems)
-    }
-
-    private mutating func take(_ command: LoadCoordinator.Command, _ now: Timestamp) throws {
-        switch command {
-        case .interrupt: try perform(machine.interrupted(now: now))
-        case .ended(let name, let reason): try perform(machine.ended(name, reason, now: now))
-        }
     }
 
     private mutating func receive(_ now: Timestamp) throws {

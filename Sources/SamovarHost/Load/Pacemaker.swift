@@ -13,11 +13,7 @@ final class Pacemaker: Sendable {
         wakeup = try Wakeup()
     }
 
-    /// Begins to wake on a thread of its own, until `stop`.
-    ///
-    /// - Parameters:
-    ///   - start: of the first wake-up.
-    ///   - interval: shorter ones than 50 µs are that long: the loop needs longer for one round.
+    /// Begins to wake on a thread of its own, until `stop`. Shorter intervals than 50 µs are that long: a round of the loop takes longer.
     func run(from start: ContinuousClock.Instant, every interval: Duration) {
         let interval = max(interval, .microseconds(50))
         let thread = Thread { [self] in

@@ -1,14 +1,5 @@
+import Foundation
 public import SamovarLoad
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Foundation
-import Musl
-#else
-import Foundation
-import Glibc
-#endif
 
 /// What a process of this machine takes of it.
 public enum ProcessMeter {

@@ -17,9 +17,7 @@ public struct Admission: Equatable, Sendable {
         self.total = total
     }
 
-    /// To be called in each round, until all are connected.
-    ///
-    /// - Parameter connected: how many the store has welcomed.
+    /// To be called in each round with how many the store has welcomed, until these are all.
     public mutating func advance(connected: Int) {
         count = max(count, min(total, count + Self.inRound, connected + Self.greeting))
     }

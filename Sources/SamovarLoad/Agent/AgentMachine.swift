@@ -109,17 +109,14 @@ extension AgentMachine {
 
     /// Time has passed.
     ///
-    /// - Parameters:
-    ///   - isIdle: whether everything that was sent has ended.
-    ///   - answered: inputs with an outcome. As long as there are ever more of them, a slow store is waited for.
-    ///   - connected: clients and subscribers that the store has welcomed.
+    /// - Parameter answered: inputs with an outcome. As long as there are ever more of them, a slow store is waited for.
     public mutating func ticked(isIdle: Bool, answered: Int, connected: Int = 0, now: Timestamp) -> [Action] {
         switch state {
         case .ended: return []
         case .joining(let until), .ready(_, let until), .reporting(let until):
             if now >= until { return fail("the coordinator has said nothing for \(Self.patience.components.seconds) s") }
-            return word(now).map { _ in [.say(.alive)] } ?? []
-        case .connecting: return word(now).map { _ in [.say(.connecting(count: connected))] } ?? []
+            return isTimeToSpeak(now) ? [.say(.alive)] : []
+        case .connecting: return isTimeToSpeak(now) ? [.say(.connecting(count: connected))] : []
         case .running(let share, let start):
             var actions = progress(start, now)
             if now >= start + .microseconds(share.plan.duration) { actions += end(share, start, now) }
@@ -157,14 +154,14 @@ extension AgentMachine {
     }
 
     private mutating func progress(_ start: Timestamp, _ now: Timestamp) -> [Action] {
-        word(now).map { _ in [.tellProgress(elapsed: (now - start).microseconds)] } ?? []
+        isTimeToSpeak(now) ? [.tellProgress(elapsed: (now - start).microseconds)] : []
     }
 
     /// Once in a second, and not more often after a pause.
-    private mutating func word(_ now: Timestamp) -> Void? {
-        guard now >= nextWord else { return nil }
+    private mutating func isTimeToSpeak(_ now: Timestamp) -> Bool {
+        guard now >= nextWord else { return false }
         while nextWord <= now { nextWord = nextWord + Self.interval }
-        return ()
+        return true
     }
 
     private mutating func fail(_ reason: String) -> [Action] {

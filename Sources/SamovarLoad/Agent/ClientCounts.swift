@@ -22,15 +22,10 @@ public struct ClientCounts: Codable, Equatable, Sendable {
     public var unanswered: Int { sent - answered - unknown }
 
     public static func + (a: ClientCounts, b: ClientCounts) -> ClientCounts {
-        var sum = a
-        sum.due += b.due
-        sum.sent += b.sent
-        sum.applied += b.applied
-        sum.refused += b.refused
-        sum.rejected += b.rejected
-        sum.unknown += b.unknown
-        sum.outOfOrder += b.outOfOrder
-        sum.dead += b.dead
-        return sum
+        all.reduce(into: a) { $0[keyPath: $1] += b[keyPath: $1] }
+    }
+
+    static var all: [WritableKeyPath<ClientCounts, Int>] {
+        [\.due, \.sent, \.applied, \.refused, \.rejected, \.unknown, \.outOfOrder, \.dead]
     }
 }

@@ -109,9 +109,7 @@ extension LoadClient {
         state = .sending(from: start)
     }
 
-    /// No further input becomes due.
-    ///
-    /// - Parameter late: until then, inputs that were due are sent.
+    /// No further input becomes due; those that were are sent until `late`.
     public mutating func end(at now: Timestamp, late: Timestamp) {
         guard case .sending(let start) = state else { return }
         state = .draining(from: start, count: due(by: now), late: late)

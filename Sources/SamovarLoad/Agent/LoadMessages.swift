@@ -123,9 +123,7 @@ public struct AgentResult: Codable, Equatable, Sendable {
 }
 
 public enum AgentMessage: Codable, Equatable, Sendable {
-    /// - Parameters:
-    ///   - name: for people, such as `agent 1` or that of its machine.
-    ///   - machine: processors and system, for the report.
+    /// With its name and its processors and system, for people.
     case join(version: Int, name: String, machine: String)
     /// So many clients and subscribers are connected, and not all yet.
     case connecting(count: Int)

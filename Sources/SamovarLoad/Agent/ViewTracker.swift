@@ -5,19 +5,9 @@ public import SamovarCore
 ///
 /// A view stands for all turns up to its own, so an input waits for the first view of its turn or a later one. That may come before its
 /// receipt, so the newest views are remembered for a while.
-public struct ViewTracker: Equatable, Sendable {
-    private struct Seen: Equatable {
-        let turn: Int
-        let at: Timestamp
-    }
-
-    private struct Wanted: Equatable {
-        let turn: Int
-        let due: Timestamp
-    }
-
-    private var seen: Deque<Seen> = []
-    private var wanted: [Wanted] = []
+public struct ViewTracker: Sendable {
+    private var seen: Deque<(turn: Int, at: Timestamp)> = []
+    private var wanted: [(turn: Int, due: Timestamp)] = []
     /// Inputs that nobody can tell of: too many were waiting.
     public private(set) var unmeasured = 0
 
@@ -29,12 +19,10 @@ public struct ViewTracker: Equatable, Sendable {
     /// Inputs whose view has not come.
     public var waiting: Int { wanted.count }
 
-    /// The store has told of an input.
-    ///
-    /// - Returns: the microseconds from `due` to its view, if that was seen already.
+    /// The store has told of an input. Returns the microseconds from `due` to its view, if that was seen already.
     public mutating func applied(turn: Int, due: Timestamp) -> Int64? {
         guard let newest = seen.last, newest.turn >= turn else {
-            if wanted.count < Self.limit { wanted.append(Wanted(turn: turn, due: due)) } else { unmeasured += 1 }
+            if wanted.count < Self.limit { wanted.append((turn, due)) } else { unmeasured += 1 }
             return nil
         }
         var low = 0
@@ -46,13 +34,11 @@ public struct ViewTracker: Equatable, Sendable {
         return (seen[low].at - due).microseconds
     }
 
-    /// A view has come.
-    ///
-    /// - Returns: the microseconds from when they were due, of all inputs that it shows for the first time.
+    /// A view has come. Returns the microseconds from when they were due, of all inputs that it shows for the first time.
     public mutating func viewed(turn: Int, now: Timestamp) -> [Int64] {
         guard turn > seen.last?.turn ?? -1 else { return [] }
         if seen.count == Self.memory { seen.removeFirst() }
-        seen.append(Seen(turn: turn, at: now))
+        seen.append((turn, now))
         let shown = wanted.filter { $0.turn <= turn }
         guard !shown.isEmpty else { return [] }
         wanted.removeAll { $0.turn <= turn }

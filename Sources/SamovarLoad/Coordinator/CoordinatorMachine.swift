@@ -43,7 +43,7 @@ public struct CoordinatorMachine: ~Copyable {
     }
 
     /// What is known of one agent.
-    public struct Agent: Equatable, Sendable {
+    public struct Agent: Sendable {
         public let name: String
         public let machine: String
         public internal(set) var progress: [AgentProgress] = []
@@ -57,11 +57,6 @@ public struct CoordinatorMachine: ~Copyable {
         var connected = 0
         var heard: Timestamp
         var isOver: Bool { result != nil || problem != nil }
-
-        public static func == (a: Agent, b: Agent) -> Bool {
-            a.name == b.name && a.progress == b.progress && a.result == b.result && a.problem == b.problem
-                && a.ledgers.mapValues(\.bytes) == b.ledgers.mapValues(\.bytes)
-        }
     }
 
     private(set) var state: State
@@ -85,9 +80,7 @@ public struct CoordinatorMachine: ~Copyable {
     /// From the word to start until the start, so that it has reached everybody.
     static let lead = Duration.milliseconds(300)
 
-    /// - Parameters:
-    ///   - expected: how many agents take part.
-    ///   - patience: how long to wait for them.
+    /// - Parameter patience: how long to wait for the agents.
     public init(_ plan: LoadPlan, expected: Int, kills: KillPlan?, patience: Duration, now: Timestamp) {
         self.plan = plan
         self.expected = expected
@@ -97,7 +90,6 @@ public struct CoordinatorMachine: ~Copyable {
 
     /// In the order in which they joined.
     public var agents: [Agent] { order.compactMap { byPeer[$0] } }
-    public var hasEnded: Bool { state == .ended }
 
     /// When `ticked` is to be called at the latest.
     public var deadline: Timestamp {
@@ -123,12 +115,10 @@ extension CoordinatorMachine {
         if case .join(let version, let name, let machine) = message { return join(peer, version, name, machine, now) }
         guard var agent = byPeer[peer], !agent.isOver else { return [] }
         agent.heard = now
-        guard message.isPlausible else {
-            byPeer[peer]?.problem = "it told numbers that cannot be"
-            return missing(agent.name, now)
-        }
+        guard message.isPlausible else { return missing(peer, "it told numbers that cannot be", now) }
         switch message {
         case .join, .alive: break
+        case .failed(let reason): return missing(peer, reason, now)
         case .connecting(let count):
             if case .preparing = state, count > agent.connected { state = .preparing(until: now + Self.preparation) }
             agent.connected = max(agent.connected, count)
@@ -142,15 +132,13 @@ extension CoordinatorMachine {
         case .ledger(let session, let sent, let piece):
             agent.ledgers[session, default: (sent, [])].bytes += piece
         case .result(let result): agent.result = result
-        case .failed(let reason): agent.problem = reason
         }
         byPeer[peer] = agent
         switch message {
         case .ready: return startIfReady(now)
         case .progress: return show(now)
         case .result: return [.say(.thanks, to: peer)] + finishIfOver()
-        case .failed: return missing(agent.name, now)
-        case .join, .alive, .connecting, .ledger: return []
+        case .join, .alive, .connecting, .ledger, .failed: return []
         }
     }
 
@@ -162,8 +150,7 @@ extension CoordinatorMachine {
             return finish()
         }
         guard byPeer[peer]?.isOver == false else { return [] }
-        byPeer[peer]?.problem = reason
-        return missing(name, now)
+        return missing(peer, reason, now)
     }
 
     /// Somebody wants it to end.
@@ -265,15 +252,14 @@ extension CoordinatorMachine {
         var actions: [Action] = []
         for peer in order {
             guard let agent = byPeer[peer], !agent.isOver, now >= agent.heard + Self.silence else { continue }
-            byPeer[peer]?.problem = "nothing was heard of it for \(Self.silence.components.seconds) s"
-            actions += missing(agent.name, now)
+            actions += missing(peer, "nothing was heard of it for \(Self.silence.components.seconds) s", now)
         }
         return actions
     }
 
-    private mutating func missing(_ name: String, _ now: Timestamp) -> [Action] {
-        let problem = agents.first { $0.name == name }?.problem ?? ""
-        let note = Action.note("\(name) is missing: \(problem)")
+    private mutating func missing(_ peer: Peer, _ reason: String, _ now: Timestamp) -> [Action] {
+        byPeer[peer]?.problem = reason
+        let note = Action.note("\(byPeer[peer]?.name ?? "") is missing: \(reason)")
         switch state {
         case .gathering, .preparing: return [note] + finish()
         case .running(let start): return [note] + stop(start, now)

@@ -26,9 +26,7 @@ extension AgentProgress {
 }
 
 extension ClientCounts {
-    fileprivate var isPlausible: Bool {
-        [due, sent, applied, refused, rejected, unknown, outOfOrder, dead].allSatisfy(isPlausibleCount)
-    }
+    fileprivate var isPlausible: Bool { Self.all.allSatisfy { isPlausibleCount(self[keyPath: $0]) } }
 }
 
 extension WireBytes {

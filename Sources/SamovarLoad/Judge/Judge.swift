@@ -43,12 +43,7 @@ public struct Judge: Sendable {
 
     public init() {}
 
-    /// A session that takes part.
-    ///
-    /// - Parameters:
-    ///   - sent: how many inputs it sent.
-    ///   - ledger: what it was told of them.
-    /// - Throws: `SessionLedger.Malformed`.
+    /// A session that takes part, with how many inputs it sent, and what it was told of them.
     public mutating func add(_ id: SessionID, sent: Int, ledger: [UInt8]) throws {
         // Each entry has two bytes at least, and no client has more inputs without one than its window; so a number that was made up
         // takes no memory.

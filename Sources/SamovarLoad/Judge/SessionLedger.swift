@@ -63,8 +63,6 @@ public struct SessionLedger: Equatable, Sendable {
     }
 
     /// Hands over the entries in the order in which the client was told.
-    ///
-    /// - Throws: `Malformed`, or what `body` throws.
     public static func read(_ bytes: [UInt8], _ body: (Entry) throws -> Void) throws {
         var rest = bytes[...]
         var sequence = 0

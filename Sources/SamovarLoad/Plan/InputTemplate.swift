@@ -58,7 +58,14 @@ public struct InputTemplate: Equatable, Sendable {
     /// The input in MessagePack.
     public func input(n: Int, client: Int, sequence: Int) -> [UInt8] {
         if let constant { return constant }
-        return Self.bytes(of: Self.fill(value, n: n, client: client, sequence: sequence))
+        let filled = Self.filled(value) { hole in
+            switch hole {
+            case .n: n
+            case .client: client
+            case .sequence: sequence
+            }
+        }
+        return Self.bytes(of: filled)
     }
 
     private static func bytes(of value: MessagePackValue) -> [UInt8] {
@@ -76,27 +83,13 @@ public struct InputTemplate: Equatable, Sendable {
         }
     }
 
-    private static func fill(_ value: MessagePackValue, n: Int, client: Int, sequence: Int) -> MessagePackValue {
-        func number(_ hole: Hole) -> Int {
-            switch hole {
-            case .n: n
-            case .client: client
-            case .sequence: sequence
-            }
-        }
+    private static func filled(_ value: MessagePackValue, _ number: (Hole) -> Int) -> MessagePackValue {
         switch value {
         case .string(let text):
             if let hole = Hole.allCases.first(where: { text == $0.mark }) { return .int(Int64(number(hole))) }
             return .string(Hole.allCases.reduce(text) { $0.replacing($1.text, with: "\(number($1))") })
-        case .array(let values):
-            return .array(values.map { fill($0, n: n, client: client, sequence: sequence) })
-        case .map(let pairs):
-            return .map(
-                pairs.map {
-                    MessagePackPair(
-                        fill($0.key, n: n, client: client, sequence: sequence),
-                        fill($0.value, n: n, client: client, sequence: sequence))
-                })
+        case .array(let values): return .array(values.map { filled($0, number) })
+        case .map(let pairs): return .map(pairs.map { MessagePackPair(filled($0.key, number), filled($0.value, number)) })
         default: return value
         }
     }

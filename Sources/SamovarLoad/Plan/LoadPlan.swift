@@ -71,11 +71,4 @@ public struct LoadShare: Codable, Equatable, Sendable {
     public var firstClient: Int
     public var clients: Int
     public var subscribers: Int
-
-    public init(plan: LoadPlan, firstClient: Int, clients: Int, subscribers: Int) {
-        self.plan = plan
-        self.firstClient = firstClient
-        self.clients = clients
-        self.subscribers = subscribers
-    }
 }

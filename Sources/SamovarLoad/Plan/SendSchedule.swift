@@ -18,11 +18,6 @@ public struct SendSchedule: Equatable, Sendable {
         count = all > client ? (all - client - 1) / clients + 1 : 0
     }
 
-    /// The number, among the inputs of all clients, of this client's input `index`, from 0.
-    public func number(_ index: Int) -> Int { index * clients + client }
-
-    /// Microseconds after the start. Clients take turns, so that they do not send in bursts.
-    public func due(_ index: Int) -> Int64 {
-        Int64(Double(number(index)) * 1_000_000 / rate)
-    }
+    /// Microseconds after the start, of this client's input `index`, from 0. Clients take turns, so that they do not send in bursts.
+    public func due(_ index: Int) -> Int64 { Int64(Double(index * clients + client) * 1_000_000 / rate) }
 }
