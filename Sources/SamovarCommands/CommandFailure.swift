@@ -1,14 +1,7 @@
 import ArgumentParser
+import Foundation
 import SamovarHost
 import SamovarProtocol
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Why a command ends without success: a sentence for a person, and an exit code of sysexits for a script.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -30,20 +23,26 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    init(_ error: StoreError) {
-        let code: Code =
-            switch error.code {
-            case .configuration: .configuration
-            case .busy: .tryLater
-            case .damaged: .badData
-            case .inputOutput: .inputOutput
-            case .program: .internal
-            case .again: .unavailable
-            }
-        if let divergence = error.divergence {
-            self = .divergence(divergence, error.description)
-        } else {
-            self.init(code, error.description)
+    /// Nil for errors that the argument parser explains, and has exit codes for.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as StoreError:
+            let code: Code =
+                switch error.code {
+                case .configuration: .configuration
+                case .busy: .tryLater
+                case .damaged: .badData
+                case .inputOutput: .inputOutput
+                case .program: .internal
+                case .again: .unavailable
+                }
+            self = error.divergence.map { .divergence($0, error.description) } ?? CommandFailure(code, error.description)
+        case AdminError.noStore: self.init(.unavailable, "\(error); is it running? start one with `up`")
+        case AdminError.refused(let reason): self.init(.badData, reason)
+        case is OutboxError: self.init(.inputOutput, "\(error)")
+        case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
+        default: return nil
         }
     }
 }
@@ -65,32 +64,10 @@ func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
         } else {
             try command.run()
         }
-    } catch let failure as CommandFailure {
-        end(failure)
-    } catch let error as StoreError {
-        end(CommandFailure(error))
-    } catch let error as AdminError {
-        switch error {
-        case .noStore: end(CommandFailure(.unavailable, "\(error); is it running? start one with `up`"))
-        case .refused(let reason): end(CommandFailure(.badData, reason))
-        }
-    } catch let error as OutboxError {
-        end(CommandFailure(.inputOutput, "\(error)"))
-    } catch let error as EndpointError {
-        end(CommandFailure(.configuration, "\(error)"))
-    } catch let error as PeerError {
-        end(CommandFailure(.configuration, "\(error)"))
-    } catch let error as WorkerError {
-        end(CommandFailure(.configuration, "\(error)"))
-    } catch let error as SettingsError {
-        end(CommandFailure(.configuration, "\(error)"))
     } catch {
-        root.exit(withError: error)
+        guard let failure = CommandFailure(error) else { root.exit(withError: error) }
+        printError("error: \(failure)")
+        exit(failure.code.rawValue)
     }
     exit(0)
-}
-
-private func end(_ failure: CommandFailure) -> Never {
-    printError("error: \(failure)")
-    exit(failure.code.rawValue)
 }

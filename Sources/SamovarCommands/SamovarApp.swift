@@ -69,14 +69,11 @@ extension SamovarApp {
     public static func line(of view: Program.ViewState) -> String { ViewText.line(of: value(of: view)) }
 
     /// The values of the view, one below the other.
-    public static func screen(of view: Program.ViewState) -> String {
-        ViewText.lines(of: value(of: view)).joined(separator: "\n")
-    }
+    public static func screen(of view: Program.ViewState) -> String { ViewText.screen(of: value(of: view)) }
 
     private static func value(of view: Program.ViewState) -> MessagePackValue {
         do {
-            var reader = MessagePackReader(try MessagePackEncoder().encode(view))
-            return try reader.readValue()
+            return try MessagePackValue(encoded: try MessagePackEncoder().encode(view))
         } catch {
             return .string("the view cannot be encoded: \(error)")
         }
@@ -101,8 +98,8 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                   \(executableName) status              in another terminal: how it is doing
                 """,
             subcommands: [
-                UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppViews<App>>.self,
-                SendCommand<AppTypes<App>>.self, ViewCommand<AppViews<App>>.self, InspectCommand<AppTypes<App>>.self,
+                UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppTypes<App>>.self,
+                SendCommand<AppTypes<App>>.self, ViewCommand<AppTypes<App>>.self, InspectCommand<AppTypes<App>>.self,
                 StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, VerifyCommand<App>.self, JournalCommand<AppTypes<App>>.self, SchemaCommand<App>.self,
                 LoadCommand<AppTypes<App>>.self,

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 
 /// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line.
 enum StandardStream: Int32 {
@@ -12,34 +6,31 @@ enum StandardStream: Int32 {
     case error = 2
 
     func write(_ text: String) {
-        var text = text
-        let failure = text.withUTF8 { writeAll(UnsafeRawBufferPointer($0)) }
+        let failure = writeAll(Array(text.utf8), to: rawValue)
         // Where nobody reads what went wrong, there is nowhere left to say it.
         guard let failure, self == .output else { return }
         if failure == EPIPE { endOfBrokenPipe() }
         printError("error: cannot write to standard output: \(String(cString: strerror(failure)))")
         exit(CommandFailure.Code.inputOutput.rawValue)
     }
+}
 
-    /// Nil, or the reason of the system.
-    private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Int32? {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest)
-            #if canImport(Darwin)
-            let count = Darwin.write(rawValue, part.baseAddress, part.count)
-            #elseif canImport(Musl)
-            let count = Musl.write(rawValue, part.baseAddress, part.count)
-            #else
-            let count = Glibc.write(rawValue, part.baseAddress, part.count)
-            #endif
-            if count >= 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return errno
-            }
-        }
-        return nil
+/// Nil, or the reason of the system.
+func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { bytes in retrying { write(file, bytes.baseAddress, bytes.count) } }
+        guard count > 0 else { return errno }
+        rest = rest.dropFirst(count)
+    }
+    return nil
+}
+
+/// Calls again when a signal came in between.
+func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
     }
 }
 

@@ -4,14 +4,13 @@ import SamovarCore
 
 /// What a command knows of the program: everything in its own executable, nothing in the generic tool.
 protocol ProgramTypes: Sendable {
-    /// Nil takes any store as it is.
+    /// Nil takes any store as it is: this executable can be started neither as a store nor as a worker.
     static var schema: Schema? { get }
     /// The data folder if none is named; nil if one must be.
     static var defaultDataFolder: String? { get }
-}
-
-/// How a command shows views to people.
-protocol ViewFormat: ProgramTypes {
+    /// What `load` sends if it is told nothing else, in MessagePack.
+    static func sampleInputs() throws -> [[UInt8]]
+    /// How views are shown to people.
     static func line(of view: [UInt8]) throws -> String
     static func screen(of view: [UInt8]) throws -> String
 }
@@ -19,11 +18,7 @@ protocol ViewFormat: ProgramTypes {
 enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var schema: Schema? { App.Program.schema }
     static var defaultDataFolder: String? { ".samovar/\(executableName)" }
-}
-
-enum AppViews<App: SamovarApp>: ViewFormat {
-    static var schema: Schema? { App.Program.schema }
-    static var defaultDataFolder: String? { ".samovar/\(executableName)" }
+    static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
 
     static func line(of view: [UInt8]) throws -> String {
         App.line(of: try MessagePackDecoder().decode(App.Program.ViewState.self, from: view))
@@ -34,13 +29,12 @@ enum AppViews<App: SamovarApp>: ViewFormat {
     }
 }
 
-enum AnyProgram: ViewFormat {
+enum AnyProgram: ProgramTypes {
     static var schema: Schema? { nil }
     static var defaultDataFolder: String? { nil }
+    static func sampleInputs() throws -> [[UInt8]] { [] }
     static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
-    static func screen(of view: [UInt8]) throws -> String {
-        ViewText.lines(of: try MessagePackValue(encoded: view)).joined(separator: "\n")
-    }
+    static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
 }
 
 extension MessagePackValue {

@@ -41,7 +41,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if dead, case .map(let pairs) = answer {
             answer = .map(pairs.filter { $0.key == "dead" || $0.key == "deadCount" })
         }
-        printData(json ? JSONTranscoder.text(of: answer) : ViewText.lines(of: answer).joined(separator: "\n"))
+        printData(json ? JSONTranscoder.text(of: answer) : ViewText.screen(of: answer))
     }
 
     /// The store does so many at once as fit a batch of its journal.

@@ -5,11 +5,8 @@ import Synchronization
 ///
 /// It reads ahead of their receipts by so much and no more, whatever is piped into it.
 final class LineReader: Sendable {
-    struct Line: Sendable {
-        let text: String
-        /// Its number in standard input, from 1; nil for a given one.
-        let number: Int?
-    }
+    /// With the number in standard input, from 1; nil for a given one.
+    typealias Line = (text: String, number: Int?)
 
     /// Lines that are not blank.
     let lines: AsyncStream<Line>
@@ -27,7 +24,7 @@ final class LineReader: Sendable {
         (lines, continuation) = AsyncStream.makeStream()
         for _ in 0..<Self.capacity { room.signal() }
         if let given {
-            for line in given { continuation.yield(Line(text: line, number: nil)) }
+            for line in given { continuation.yield((line, nil)) }
             continuation.finish()
         } else {
             let thread = Thread { [self] in read() }
@@ -44,7 +41,7 @@ final class LineReader: Sendable {
             let cost = min(1 + line.utf8.count / Self.bytesOfCost, Self.capacity)
             for _ in 0..<cost { room.wait() }
             costs.withLock { $0.append(cost) }
-            continuation.yield(Line(text: line, number: number))
+            continuation.yield((line, number))
         }
         continuation.finish()
     }

@@ -30,7 +30,6 @@ struct StoreOptions: ParsableArguments {
 }
 
 extension ProcessSettings {
-    /// The data folder, or a failure that says how to name one.
     func dataFolder<Types: ProgramTypes>(for types: Types.Type) throws(CommandFailure) -> String {
         guard let folder = data ?? Types.defaultDataFolder else {
             throw CommandFailure(.configuration, "which store? name its data folder with --data or its sockets with --endpoint")
@@ -43,7 +42,6 @@ extension ProcessSettings {
         return .of(dataFolder: try dataFolder(for: types))
     }
 
-    /// Logs go to standard error.
     func logger(_ label: String) -> Logger {
         var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import SamovarCore
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
@@ -27,14 +28,16 @@ private struct ImpatientExit: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             // The first signal begins the drain, during which this service still runs: it was started first, and ends last.
-            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) where Self.count.increment() > 1 {
+            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) where Self.isSecond() {
                 printError("a second \(signal): ending at once")
                 _exit(130)
             }
         }
     }
 
-    private static let count = SignalCount()
+    private static let count = Atomic<Int>(0)
+
+    private static func isSecond() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue > 1 }
 }
 
 /// The lifeline is standard input: while the supervisor lives, it is open. Its end, however the supervisor died, means drain, and

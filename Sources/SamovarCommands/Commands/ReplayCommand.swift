@@ -29,10 +29,10 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
         }
         if state {
             let value = try MessagePackValue(encoded: replayed.state)
-            printData(format == .json ? JSONTranscoder.text(of: value) : ViewText.lines(of: value).joined(separator: "\n"))
+            printData(format == .json ? JSONTranscoder.text(of: value) : ViewText.screen(of: value))
         } else {
             let view = StoreClient.View(timeline: replayed.timeline, turn: replayed.turn, bytes: replayed.view)
-            printData(format == .json ? try viewJSON(view) : try AppViews<App>.screen(of: view.bytes))
+            printData(format == .json ? try viewJSON(view) : try AppTypes<App>.screen(of: view.bytes))
         }
     }
 }

@@ -40,7 +40,6 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         help: "A file that keeps inputs until their receipts are printed, over any crash. Without an input, sends what is in it.")
     var outbox: String?
 
-    /// For a receipt.
     private var patience: Seconds { timeout ?? Seconds(.seconds(30)) }
 
     func validate() throws {
@@ -127,7 +126,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         do {
             let receipt = try await within(limit.duration) { () async throws -> Receipt in
                 switch pending {
-                case .unreadable(let reason, let line): return Receipt(rejected: reason, line: line)
+                case .unreadable(let reason, let line): return .rejected(reason, line: line)
                 case .submitted(let submitted, let line):
                     return try await self.receipt(of: submitted.result(), line: line, client) { text, json in
                         known.withLock { $0 = (text, json) }
@@ -161,16 +160,12 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         /// The input's number in its session, if the store has answered.
         var sequence: Int?
 
-        init(json: MessagePackValue? = nil, failure: CommandFailure? = nil) {
-            self.json = json
-            self.failure = failure
-        }
-
         /// It was not applied, and never will be.
-        init(rejected reason: String, line: Int?) {
+        static func rejected(_ reason: String, line: Int?) -> Receipt {
             let place: [MessagePackPair] = line.map { [MessagePackPair("line", .int(Int64($0)))] } ?? []
-            json = .map([MessagePackPair("status", "rejected")] + place + [MessagePackPair("reason", .string(reason))])
-            failure = CommandFailure(.badData, reason)
+            return Receipt(
+                json: .map([MessagePackPair("status", "rejected")] + place + [MessagePackPair("reason", .string(reason))]),
+                failure: CommandFailure(.badData, reason))
         }
     }
 
@@ -179,36 +174,30 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     private func receipt(
         of result: StoreClient.Result, line: Int?, _ client: StoreClient, onProgress: @escaping Progress
     ) async throws -> Receipt {
+        let outcome: Outcome
         switch result {
-        case .rejected(let reason): return Receipt(rejected: reason, line: line)
+        case .rejected(let reason): return .rejected(reason, line: line)
         case .unknown(let reason):
             return Receipt(
                 json: ["status": "unknown", "reason": .string(reason)],
                 failure: CommandFailure(.unavailable, "nobody can tell whether the input was applied: \(reason)"))
-        case .answered(let outcome):
-            var receipt = try await receipt(of: outcome, line: line, client, onProgress)
-            receipt.sequence = outcome.sequence
-            return receipt
+        case .answered(let answered): outcome = answered
         }
-    }
-
-    private func receipt(
-        of outcome: Outcome, line: Int?, _ client: StoreClient, _ onProgress: @escaping Progress
-    ) async throws -> Receipt {
+        var receipt: Receipt
         switch outcome.verdict {
-        case .rejected(let reason): return Receipt(rejected: reason, line: line)
+        case .rejected(let reason): receipt = .rejected(reason, line: line)
         case .refused(let refusal):
             let reason = try MessagePackValue(encoded: refusal)
-            return Receipt(
+            receipt = Receipt(
                 json: ["status": "refused", "turn": .int(Int64(outcome.turn)), "refusal": reason],
                 failure: CommandFailure(.badData, "refused: \(JSONTranscoder.text(of: reason))"))
-        case .applied: return await settle(outcome.turn, client, onProgress)
+        case .applied: receipt = await settle(outcome.turn, client, onProgress)
         }
+        receipt.sequence = outcome.sequence
+        return receipt
     }
 
-    private func settle(
-        _ turn: Int, _ client: StoreClient, _ onProgress: @escaping Progress
-    ) async -> Receipt {
+    private func settle(_ turn: Int, _ client: StoreClient, _ onProgress: @escaping Progress) async -> Receipt {
         let applied: MessagePackValue = ["status": "applied", "turn": .int(Int64(turn))]
         guard wait == .settled else { return Receipt(json: applied) }
         onProgress("turn \(turn) is applied, but its effects have not ended", applied)

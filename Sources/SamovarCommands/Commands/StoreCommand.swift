@@ -147,7 +147,7 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
             throw CommandFailure(.configuration, "--read-ahead \(readAhead) is not between 0 and 65536")
         }
         let program = App.worker
-        let given = try (queue.isEmpty ? settings.queues : queue).map(QueueArgument.init)
+        let given = try (queue.isEmpty ? settings.queues : queue).map(queueArgument)
         let queues = given.isEmpty ? (program.queues.isEmpty ? [.default] : program.queues) : given.map(\.queue)
         let limits = given.reduce(into: program.limits) { $0[$1.queue] = $1.limit ?? $0[$1.queue] }
         let configuration = WorkerConfiguration(
@@ -160,20 +160,10 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
 }
 
 /// A queue on the command line: its name, or `NAME=4` for at most 4 of its jobs at once.
-struct QueueArgument {
-    let queue: Queue
-    let limit: Int?
-
-    init(_ text: String) throws(CommandFailure) {
-        guard let sign = text.lastIndex(of: "=") else {
-            queue = Queue(text)
-            limit = nil
-            return
-        }
-        guard let number = Int(text[text.index(after: sign)...]), (1...65_536).contains(number), sign > text.startIndex else {
-            throw CommandFailure(.configuration, "--queue \(text): write NAME, or NAME=4 for at most 4 of its jobs at once")
-        }
-        queue = Queue(String(text[..<sign]))
-        limit = number
+private func queueArgument(_ text: String) throws(CommandFailure) -> (queue: Queue, limit: Int?) {
+    guard let sign = text.lastIndex(of: "=") else { return (Queue(text), nil) }
+    guard let number = Int(text[text.index(after: sign)...]), (1...65_536).contains(number), sign > text.startIndex else {
+        throw CommandFailure(.configuration, "--queue \(text): write NAME, or NAME=4 for at most 4 of its jobs at once")
     }
+    return (Queue(String(text[..<sign])), number)
 }

@@ -118,7 +118,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         var worker = ["worker"] + common
         if let slots { worker += ["--slots", "\(slots)"] }
         return Supervisor.Plan(
-            executable: try ownExecutable(), storeArguments: store, workerArguments: worker, workers: workers)
+            executable: try .own, storeArguments: store, workerArguments: worker, workers: workers)
     }
 
     /// Shows views until nothing is left to do; returns the dead effects then.
@@ -132,15 +132,15 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
                 newest = view
                 let now = ContinuousClock.now
                 if LiveScreen.isTerminal {
-                    screen.draw(try AppViews<App>.screen(of: view.bytes))
+                    screen.draw(try AppTypes<App>.screen(of: view.bytes))
                 } else if now - printed >= .seconds(1) {
                     printed = now
-                    printData(try AppViews<App>.line(of: view.bytes))
+                    printData(try AppTypes<App>.line(of: view.bytes))
                 }
             case .idle where untilIdle:
                 guard let dead = try await deadEffects(endpoint) else { continue }
                 if let newest {
-                    let text = try AppViews<App>.screen(of: newest.bytes)
+                    let text = try AppTypes<App>.screen(of: newest.bytes)
                     if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
                 }
                 return dead
@@ -165,7 +165,6 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 }
 
-/// The path of this executable, to start it again as a child.
 func ownExecutable() throws(CommandFailure) -> String {
     #if os(Linux)
     if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }

@@ -16,7 +16,7 @@ func viewJSON(_ view: StoreClient.View) throws -> String {
     ])
 }
 
-struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
+struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "monitor", abstract: "Watches the view and prints each one; draws a panel, whose buttons can be pressed.",
@@ -36,7 +36,7 @@ struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
-        try await withClient(options, for: Views.self, patience: once ? nil : .forever) { [self] client in
+        try await withClient(options, for: Types.self, patience: once ? nil : .forever) { [self] client in
             if once {
                 guard let view = await client.view() else { return }
                 return try show(view)
@@ -64,17 +64,17 @@ struct MonitorCommand<Views: ViewFormat>: AsyncParsableCommand {
         case .json: printData(try viewJSON(view))
         case .text:
             if let screen, LiveScreen.isTerminal {
-                screen.draw(try Views.screen(of: view.bytes))
+                screen.draw(try Types.screen(of: view.bytes))
             } else if screen != nil {
-                printData(try Views.line(of: view.bytes))
+                printData(try Types.line(of: view.bytes))
             } else {
-                printData(try Views.screen(of: view.bytes))
+                printData(try Types.screen(of: view.bytes))
             }
         }
     }
 }
 
-struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
+struct ViewCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "view", abstract: "Prints the current view.",
@@ -97,7 +97,7 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await withClient(options, for: Views.self, patience: timeout) { [self] client in
+        try await withClient(options, for: Types.self, patience: timeout) { [self] client in
             let turn = atLeast
             let limit = timeout ?? Seconds(.seconds(30))
             let reason = Mutex("the store has not reached turn \(turn)")
@@ -109,7 +109,7 @@ struct ViewCommand<Views: ViewFormat>: AsyncParsableCommand {
                 client.close()
             }
             guard let view else { return }
-            printData(format == .json ? try viewJSON(view) : try Views.screen(of: view.bytes))
+            printData(format == .json ? try viewJSON(view) : try Types.screen(of: view.bytes))
         }
     }
 }

@@ -2,12 +2,9 @@ import Logging
 import SamovarCore
 import SamovarHost
 
-/// Runs `body` with a client of the store, and ends the client after it.
+/// Runs `body` with a client of the store, and ends the client after it. One with an outbox takes inputs also while no store answers.
 ///
-/// - Parameters:
-///   - patience: how long a store that does not answer is waited for, if the person has said so.
-///   - outbox: the file of a durable client, which takes inputs also while no store answers.
-/// - Throws: `CommandFailure` if no store answers in that time, or if it refuses this client.
+/// - Parameter patience: how long a store that does not answer is waited for, if the person has said so.
 func withClient<Types: ProgramTypes, Result: Sendable>(
     _ options: StoreOptions, for types: Types.Type, patience: Seconds? = nil, outbox: String? = nil,
     _ body: @escaping @Sendable (StoreClient) async throws -> Result

@@ -1,29 +1,10 @@
 import ArgumentParser
 import Foundation
-import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarLoad
 
-/// What `load` knows of a program.
-protocol LoadTypes: ProgramTypes {
-    /// Whether this executable can be started as a store and as workers.
-    static var canStart: Bool { get }
-    /// In MessagePack.
-    static func sampleInputs() throws -> [[UInt8]]
-}
-
-extension AppTypes: LoadTypes {
-    static var canStart: Bool { true }
-    static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
-}
-
-extension AnyProgram: LoadTypes {
-    static var canStart: Bool { false }
-    static func sampleInputs() throws -> [[UInt8]] { [] }
-}
-
-struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
+struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "load",
@@ -149,7 +130,7 @@ struct LoadCommand<Types: LoadTypes>: AsyncParsableCommand {
     func run() async throws {
         let settings = try options.settings(insecureTcp ? ["insecureTcp": "true"] : [:])
         if agent { return try await takePart(settings) }
-        let isOwn = Types.canStart && settings.data == nil && settings.endpoint == nil
+        let isOwn = Types.schema != nil && settings.data == nil && settings.endpoint == nil
         guard isOwn || kill == nil else {
             throw CommandFailure(
                 .usage, "--kill is for processes that load has started itself; leave out --data and --endpoint")

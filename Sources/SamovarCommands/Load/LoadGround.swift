@@ -56,9 +56,7 @@ struct LoadGround: Sendable {
         }
     }
 
-    /// Judges by the journal if it can be read, else by the receipts.
-    ///
-    /// - Parameter turn: the newest one before the test; nil if the store was never asked.
+    /// Judges by the journal after a turn if that is known and the journal can be read, else by the receipts.
     func judge(_ judge: Judge, after turn: Int?) async -> (LoadReport.Judgement, bytes: Int?) {
         do {
             guard let turn else { throw LoadError("the store is on another machine") }
@@ -71,13 +69,9 @@ struct LoadGround: Sendable {
         }
     }
 
-    /// A running store writes a copy itself; the same question again is answered with how far it is.
     private func copyOfJournal() async throws -> String {
         let folder = scratch + "/copy"
-        let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
-        while try await AdminClient(at: endpoint).ask("export", arguments)["done"] != .bool(true) {
-            try await Task.sleep(for: .milliseconds(100))
-        }
+        _ = try await AdminClient(at: endpoint).export(to: folder)
         guard FileManager.default.fileExists(atPath: folder) else {
             throw LoadError("the store is on another machine")
         }

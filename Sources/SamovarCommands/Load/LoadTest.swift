@@ -8,14 +8,8 @@ import Subprocess
 import Synchronization
 import UnixSignals
 
-#if canImport(System)
-import System
-#else
-import SystemPackage
-#endif
-
 /// One load test from beginning to end: a store, agents, a coordinator, the clock of who used how much, and the judge.
-struct LoadTest<Types: LoadTypes>: Sendable {
+struct LoadTest<Types: ProgramTypes>: Sendable {
     private let command: LoadCommand<Types>
     private let settings: ProcessSettings
     private let isOwn: Bool
@@ -68,7 +62,7 @@ struct LoadTest<Types: LoadTypes>: Sendable {
         var common = ["--lifeline", "--data", data, "--log-level", settings.logLevel ?? "error"]
         if let config = command.options.config { common += ["--config", config] }
         return Supervisor.Plan(
-            executable: try ownExecutable(),
+            executable: try .own,
             storeArguments: ["store"] + common + (command.seed.map { ["--seed", $0] } ?? []),
             workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workers)
     }
@@ -197,8 +191,8 @@ struct LoadTest<Types: LoadTypes>: Sendable {
         var arguments = ["load", "--agent", "--join", "ipc://\(ground.scratch)/agents", "--name", name]
         if let level = settings.logLevel { arguments += ["--log-level", level] }
         let result = try await Subprocess.run(
-            .path(FilePath(try ownExecutable())), arguments: Arguments(arguments), environment: .inherit.updating(Self.noStore),
-            platformOptions: options, input: .none, output: .discarded, error: .currentStandardError)
+            .own, arguments: Arguments(arguments), environment: .inherit.updating(Self.noStore), platformOptions: options,
+            input: .none, output: .discarded, error: .currentStandardError)
         coordinator.agentEnded(name, "its process ended (\(result.terminationStatus.words))")
     }
 

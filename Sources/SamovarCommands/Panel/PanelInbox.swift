@@ -36,11 +36,8 @@ final class PanelInbox: Sendable {
 
     func take() -> Changes {
         changes.withLock { changes in
-            let taken = changes
-            changes.view = nil
-            changes.isStale = nil
-            changes.answers = []
-            return taken
+            defer { changes = Changes(hasEnded: changes.hasEnded) }
+            return changes
         }
     }
 

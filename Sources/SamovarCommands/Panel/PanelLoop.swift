@@ -6,32 +6,17 @@ import SamovarTerminal
 
 /// The loop between a terminal and a panel's machine. It runs on a thread of its own: reading keys and writing to a slow terminal block.
 struct PanelLoop: ~Copyable {
-    private let terminal: RawTerminal
-    private let signals: TerminalSignals
-    private let inbox: PanelInbox
-    private let send: @Sendable (Int, MessagePackValue) -> Void
-    private var machine: PanelMachine
+    let terminal: RawTerminal
+    let signals: TerminalSignals
+    let inbox: PanelInbox
+    let send: @Sendable (Int, MessagePackValue) -> Void
+    // https://no-color.org
+    var machine = PanelMachine(
+        size: Self.size, theme: Theme(hasColours: ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty))
     private let started = ContinuousClock.now
 
-    /// A terminal that tells no size is taken for one of the usual size.
-    private static let usualSize = (columns: 80, rows: 24)
     /// How long a lone ESC may wait for the rest of a key, in milliseconds.
     private static let escapePause: Int32 = 50
-
-    init(
-        _ terminal: consuming RawTerminal, _ signals: consuming TerminalSignals, _ inbox: PanelInbox,
-        send: @escaping @Sendable (Int, MessagePackValue) -> Void
-    ) {
-        let size = terminal.size ?? Self.usualSize
-        self.terminal = terminal
-        self.signals = signals
-        self.inbox = inbox
-        self.send = send
-        // https://no-color.org
-        let hasColours = ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
-        machine = PanelMachine(
-            size: GridSize(columns: size.columns, rows: size.rows), theme: Theme(hasColours: hasColours))
-    }
 
     /// Returns when the person leaves, the terminal is gone, or the inbox says so.
     mutating func run() throws {
@@ -77,22 +62,23 @@ struct PanelLoop: ~Copyable {
     private mutating func hearSignals() throws -> Bool {
         for number in signals.take() {
             switch number {
-            case SIGWINCH: if !perform(machine.resized(to: size)) { return false }
+            case SIGWINCH: if !perform(machine.resized(to: Self.size)) { return false }
             case SIGTSTP:
                 terminal.leave()
                 // To this thread: sent to the process, another thread might take it, and this one take the terminal again before it stops.
                 raise(SIGSTOP)
                 // The process goes on here; the terminal may have another size by then.
                 try terminal.enter()
-                if !perform(machine.resized(to: size)) { return false }
+                if !perform(machine.resized(to: Self.size)) { return false }
             default: return false
             }
         }
         return true
     }
 
-    private var size: GridSize {
-        let size = terminal.size ?? Self.usualSize
+    /// A terminal that tells no size is taken for one of the usual size.
+    private static var size: GridSize {
+        let size = RawTerminal.size ?? (80, 24)
         return GridSize(columns: size.columns, rows: size.rows)
     }
 

@@ -28,7 +28,8 @@ struct PanelScreen: Sendable {
                 try await onThread("samovar-panel") {
                     // First, so that no signal comes between the terminal's change and the way back.
                     let signals = try TerminalSignals()
-                    var loop = PanelLoop(try RawTerminal(), signals, inbox) { order.yield(Order(number: $0, input: $1)) }
+                    var loop = PanelLoop(
+                        terminal: try RawTerminal(), signals: signals, inbox: inbox, send: { order.yield(($0, $1)) })
                     try loop.run()
                 }
             } onCancel: {
@@ -37,10 +38,7 @@ struct PanelScreen: Sendable {
         }
     }
 
-    private struct Order: Sendable {
-        let number: Int
-        let input: MessagePackValue
-    }
+    private typealias Order = (number: Int, input: MessagePackValue)
 
     private func send(_ orders: AsyncStream<Order>, _ inbox: PanelInbox) async {
         await withDiscardingTaskGroup { group in

@@ -47,7 +47,7 @@ struct RawTerminal: ~Copyable {
     }
 
     /// Nil if it does not tell, or is a terminal without a size.
-    var size: (columns: Int, rows: Int)? {
+    static var size: (columns: Int, rows: Int)? {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return nil }
         return (Int(size.ws_col), Int(size.ws_row))
@@ -61,25 +61,7 @@ struct RawTerminal: ~Copyable {
     }
 
     /// False if nobody reads any more.
-    func write(_ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { bytes in
-                retrying { Foundation.write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
-            }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
-    }
-}
-
-/// Calls again when a signal came in between.
-func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
-    while true {
-        let result = call()
-        if result != -1 || errno != EINTR { return result }
-    }
+    func write(_ bytes: [UInt8]) -> Bool { writeAll(bytes, to: STDOUT_FILENO) == nil }
 }
 
 /// Sets what a signal does. A call that it interrupts returns, so that loops see it.

@@ -5,7 +5,6 @@ import Synchronization
 struct TerminalSignals: ~Copyable, Sendable {
     let readEnd: Int32
 
-    /// What the loop hears of.
     static let watched: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP]
 
     init() throws(RawTerminal.Failure) {

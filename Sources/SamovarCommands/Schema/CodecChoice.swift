@@ -78,7 +78,7 @@ struct CodecChoice {
         if type is AnyClass { return "it is a class" }
         switch definition {
         case .unknown: return "no value of it can be made up"
-        case .names, .alias: return CodecSample(session).isRawValue(name) ? nil : "it encodes itself as another value"
+        case .names, .alias: return CodecSample(session: session).isRawValue(name) ? nil : "it encodes itself as another value"
         case .fields(let fields): return objection(toFields: fields, of: name)
         case .cases(let cases): return objection(toCases: cases, of: name)
         }
@@ -90,7 +90,7 @@ struct CodecChoice {
         guard mirror.displayStyle == .struct, Set(mirror.children.compactMap(\.label)) == Set(fields.keys) else {
             return "it does not encode its properties under their names"
         }
-        return objection(toKeys: fields) ?? objection(toDepthOf: name, 1) ?? CodecSample(session).objection(to: name)
+        return objection(toKeys: fields) ?? objection(toDepthOf: name, 1) ?? CodecSample(session: session).objection(to: name)
     }
 
     private mutating func objection(toCases cases: [String: [String: Shape.Place]], of name: String) -> String? {
@@ -99,7 +99,7 @@ struct CodecChoice {
             guard values.count <= Self.mostValues else { return "\(key) has more than \(Self.mostValues) values" }
             if let objection = objection(toKeys: values) { return objection }
         }
-        return objection(toDepthOf: name, 2) ?? CodecSample(session).objection(to: name)
+        return objection(toDepthOf: name, 2) ?? CodecSample(session: session).objection(to: name)
     }
 
     private mutating func objection(toKeys fields: [String: Shape.Place]) -> String? {

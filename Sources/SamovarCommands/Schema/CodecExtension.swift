@@ -2,15 +2,9 @@ import MessagePack
 
 /// The source of the conformance of one type.
 struct CodecExtension {
-    private let session: ShapeSession
-    private let choice: CodecChoice
-    private let name: String
-
-    init(_ name: String, _ session: ShapeSession, _ choice: CodecChoice) {
-        self.name = name
-        self.session = session
-        self.choice = choice
-    }
+    let name: String
+    let session: ShapeSession
+    let choice: CodecChoice
 
     var text: String {
         let type = choice.short(name)
@@ -85,9 +79,8 @@ struct CodecExtension {
             lines.append(
                 "        let \(variable): \(type)\(suffix) = try reader.\(read(field.place))(\(literal(field.key)), &left)")
         }
-        let arguments = places.enumerated().map { index, key in
-            isUnlabelled(key, index) ? "v\(index)" : "\(key): v\(index)"
-        }
+        // The compiler gives a value without a label a key such as `_0`.
+        let arguments = places.enumerated().map { index, key in key == "_\(index)" ? "v\(index)" : "\(key): v\(index)" }
         lines.append("        try reader.endFields(left)")
         lines.append("        self = .\(escaped(name))(\(arguments.joined(separator: ", ")))")
         return lines
@@ -95,9 +88,6 @@ struct CodecExtension {
 
     /// The keys of the values of a case as they are declared.
     private func declared(_ name: String) -> [String] { session.requests(of: self.name, case: name).map(\.key) }
-
-    /// The compiler gives a value without a label a key of this form.
-    private func isUnlabelled(_ key: String, _ index: Int) -> Bool { key == "_\(index)" }
 
     // MARK: Pieces
 
@@ -136,9 +126,8 @@ struct CodecExtension {
     private static let keywords: Set<String> = [
         "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do", "else", "enum",
         "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in", "init", "inout",
-        "internal", "is",
-        "let", "nil", "operator", "precedencegroup", "private", "protocol", "public", "repeat", "rethrows", "return", "self",
-        "static",
-        "struct", "subscript", "super", "switch", "throw", "throws", "true", "try", "typealias", "var", "where", "while",
+        "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public", "repeat", "rethrows",
+        "return", "self", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try", "typealias", "var",
+        "where", "while",
     ]
 }

@@ -2,9 +2,7 @@ import MessagePack
 
 /// Values of a type that a coding other than the compiler's would probably refuse or change.
 struct CodecSample {
-    private let session: ShapeSession
-
-    init(_ session: ShapeSession) { self.session = session }
+    let session: ShapeSession
 
     /// Whether a type is encoded as its raw value, for which there is code.
     func isRawValue(_ name: String) -> Bool {
@@ -45,7 +43,7 @@ struct CodecSample {
     /// Whether a sample comes back as it was, under the name of its case.
     private func isKept<T: Codable>(_ value: MessagePackValue, _ type: T.Type) -> Bool {
         do {
-            let decoded = try decode(value, as: type)
+            let decoded = try MessagePackDecoder().decode(type, from: value.encoded)
             if let name = Self.nameOfCase(decoded), case .map(let pairs) = value, pairs.first?.key != .string(name) { return false }
             return try encoded(decoded) == Self.comparable(value)
         } catch {
@@ -60,7 +58,7 @@ struct CodecSample {
         let pairs = fields.map { MessagePackPair(.string($0.key), value($0.value, $0.key == key ? 1 : 0)) }
         do {
             let whole = `case`.map { .map([MessagePackPair(.string($0), .map(pairs))]) } ?? MessagePackValue.map(pairs)
-            var mirror = Mirror(reflecting: try decode(whole, as: type))
+            var mirror = Mirror(reflecting: try MessagePackDecoder().decode(type, from: whole.encoded))
             if `case` != nil, let values = mirror.children.first?.value { mirror = Mirror(reflecting: values) }
             // An associated value without a label is `.0` to a mirror and `_0` to a coder.
             let property = mirror.children.first { $0.label.map { $0.hasPrefix(".") ? "_\($0.dropFirst())" : $0 } == key }
@@ -71,15 +69,8 @@ struct CodecSample {
         }
     }
 
-    private func decode<T: Decodable>(_ value: MessagePackValue, as type: T.Type) throws -> T {
-        var writer = MessagePackWriter()
-        writer.write(value)
-        return try MessagePackDecoder().decode(type, from: writer.bytes)
-    }
-
     private func encoded(_ value: some Encodable) throws -> MessagePackValue {
-        var reader = MessagePackReader(try MessagePackEncoder().encode(value))
-        return Self.comparable(try reader.read())
+        Self.comparable(try MessagePackValue(encoded: try MessagePackEncoder().encode(value)))
     }
 
     /// The case of an enum as it is declared, if it can be told.

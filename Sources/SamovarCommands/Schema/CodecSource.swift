@@ -7,7 +7,6 @@ import SamovarCore
 /// cases are what it encodes, under their own names, and if it takes samples of them as they are: another coding than the compiler's
 /// would show in one of these. What such a coding does for other values cannot be seen, so a type can be left out by name.
 struct CodecSource {
-    /// The Swift source.
     let text: String
     /// The types that it is for.
     let types: [String]
@@ -34,8 +33,8 @@ struct CodecSource {
         unknown = leaving.filter { !known.contains($0) }
         types = written.map { choice.short($0) }
         let command = ["schema --codec"] + leaving.map { "--leave \($0)" }
-        let parts = [Self.head(command.joined(separator: " "))] + written.map { CodecExtension($0, session, choice).text }
-        text = parts.joined(separator: "\n\n")
+        let extensions = written.map { CodecExtension(name: $0, session: session, choice: choice).text }
+        text = ([Self.head(command.joined(separator: " "))] + extensions).joined(separator: "\n\n")
     }
 
     private static func head(_ command: String) -> String {

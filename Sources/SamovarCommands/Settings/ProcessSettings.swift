@@ -1,11 +1,6 @@
+import Foundation
 import Logging
 import SamovarProtocol
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 /// The settings of a process. Each comes from a flag, else a `SAMOVAR_*` variable, else the file of `--config`, else it is
 /// nil or the default.
@@ -13,19 +8,15 @@ import Foundation
 /// The key `store.viewIntervalMilliseconds` of the file is the variable `SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS`.
 /// `config/local.yaml` explains each of them.
 struct ProcessSettings: Equatable, Sendable {
-    /// The data folder.
     var data: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     var endpoint: String?
-    /// Listen on TCP although there are no keys.
     var insecureTcp = false
     var logLevel: String?
-    /// Jobs at once in a worker.
     var slots: Int?
     var readAhead: Int?
     /// The queues that a worker serves; empty for the default one.
     var queues: [String] = []
-    /// Worker processes of `up`.
     var workers: Int?
     /// The newest turns that the journal keeps at least; nil keeps all.
     var retain: Int?
@@ -35,9 +26,7 @@ struct ProcessSettings: Equatable, Sendable {
     /// What a person should know and what is no error, such as a misspelt variable.
     var warnings: [String] = []
 
-    /// - Parameters:
-    ///   - flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
-    ///   - configFile: the path of a YAML file; none is looked for.
+    /// - Parameter flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
     /// - Throws: `SettingsError` for a value that does not fit, wherever it stands, and for an unknown key in the file.
     static func read(
         flags: [String: String], configFile: String?,
@@ -72,41 +61,34 @@ struct ProcessSettings: Equatable, Sendable {
 
 extension StoreSettings {
     mutating func read(from reader: inout SettingsReader) throws(SettingsError) {
-        func set(_ property: WritableKeyPath<StoreSettings, Int>, _ name: String, _ range: ClosedRange<Int>, times unit: Int = 1)
-            throws(SettingsError)
-        {
-            guard let number = try reader.integer("store." + name, in: range) else { return }
-            self[keyPath: property] = number * unit
-        }
-        func set(
-            _ property: WritableKeyPath<StoreSettings, Duration>, _ name: String, _ range: ClosedRange<Int>, unit: Duration
+        func set<Value>(
+            _ property: WritableKeyPath<StoreSettings, Value>, _ name: String, _ range: ClosedRange<Int>, _ value: (Int) -> Value
         ) throws(SettingsError) {
-            guard let number = try reader.integer("store." + name, in: range) else { return }
-            self[keyPath: property] = unit * number
+            if let number = try reader.integer("store." + name, in: range) { self[keyPath: property] = value(number) }
         }
 
-        try set(\.window, "window", 1...65_536)
-        try set(\.inbox, "inbox", 1...10_000_000)
-        try set(\.inboxBytes, "inboxMebibytes", 1...65_536, times: 1 << 20)
-        try set(\.sessions, "sessions", 1...10_000_000)
-        try set(\.sessionIdle, "sessionIdleSeconds", 1...31_536_000, unit: .seconds(1))
+        try set(\.window, "window", 1...65_536) { $0 }
+        try set(\.inbox, "inbox", 1...10_000_000) { $0 }
+        try set(\.inboxBytes, "inboxMebibytes", 1...65_536) { $0 << 20 }
+        try set(\.sessions, "sessions", 1...10_000_000) { $0 }
+        try set(\.sessionIdle, "sessionIdleSeconds", 1...31_536_000) { .seconds($0) }
         // Inputs are refused from four fifths on, so fewer than five would refuse all.
-        try set(\.openEffects, "openEffects", 5...100_000_000)
-        try set(\.deadEffects, "deadEffects", 1...10_000_000)
-        try set(\.silence, "silenceSeconds", 3...3_600, unit: .seconds(1))
-        try set(\.timeoutGrace, "timeoutGraceSeconds", 0...3_600, unit: .seconds(1))
-        try set(\.suspectDeaths, "suspectDeaths", 1...100)
-        try set(\.slowCall, "slowCallSeconds", 1...86_400, unit: .seconds(1))
-        try set(\.unservedWarning, "unservedWarningSeconds", 0...3_600, unit: .seconds(1))
-        try set(\.viewInterval, "viewIntervalMilliseconds", 0...60_000, unit: .milliseconds(1))
-        try set(\.viewCostFactor, "viewCostFactor", 0...1_000)
-        try set(\.viewTopics, "viewTopics", 1...100_000)
-        try set(\.feedViews, "feedViews", 1...100_000_000)
-        try set(\.feedBytes, "feedMebibytes", 1...65_536, times: 1 << 20)
-        try set(\.feedReaders, "feedReaders", 1...10_000)
-        try set(\.snapshotBytes, "snapshotMebibytes", 1...1_048_576, times: 1 << 20)
-        try set(\.snapshotTurns, "snapshotTurns", 1...1_000_000_000)
-        try set(\.drain, "drainSeconds", 0...3_600, unit: .seconds(1))
-        try set(\.waiters, "waiters", 1...1_000_000)
+        try set(\.openEffects, "openEffects", 5...100_000_000) { $0 }
+        try set(\.deadEffects, "deadEffects", 1...10_000_000) { $0 }
+        try set(\.silence, "silenceSeconds", 3...3_600) { .seconds($0) }
+        try set(\.timeoutGrace, "timeoutGraceSeconds", 0...3_600) { .seconds($0) }
+        try set(\.suspectDeaths, "suspectDeaths", 1...100) { $0 }
+        try set(\.slowCall, "slowCallSeconds", 1...86_400) { .seconds($0) }
+        try set(\.unservedWarning, "unservedWarningSeconds", 0...3_600) { .seconds($0) }
+        try set(\.viewInterval, "viewIntervalMilliseconds", 0...60_000) { .milliseconds($0) }
+        try set(\.viewCostFactor, "viewCostFactor", 0...1_000) { $0 }
+        try set(\.viewTopics, "viewTopics", 1...100_000) { $0 }
+        try set(\.feedViews, "feedViews", 1...100_000_000) { $0 }
+        try set(\.feedBytes, "feedMebibytes", 1...65_536) { $0 << 20 }
+        try set(\.feedReaders, "feedReaders", 1...10_000) { $0 }
+        try set(\.snapshotBytes, "snapshotMebibytes", 1...1_048_576) { $0 << 20 }
+        try set(\.snapshotTurns, "snapshotTurns", 1...1_000_000_000) { $0 }
+        try set(\.drain, "drainSeconds", 0...3_600) { .seconds($0) }
+        try set(\.waiters, "waiters", 1...1_000_000) { $0 }
     }
 }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 
 /// The whole text of a small file, or an error that says what the system said.
 func readText(of path: String, atMost limit: Int) throws(SettingsError) -> String {

@@ -1,11 +1,5 @@
 // For `stdout`, a variable of C. That it is set once, before any thread, is what C promises and Swift cannot know.
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+@preconcurrency import Foundation
 
 /// Lets each line that the program prints leave the process at once, also into a pipe, which would get thousands of bytes together,
 /// and nothing of them from a process that is killed.

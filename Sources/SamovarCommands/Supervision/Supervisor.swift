@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import SamovarCore
 import SamovarHost
@@ -5,13 +6,8 @@ import Subprocess
 import Synchronization
 
 #if canImport(System)
-import Darwin
 import System
-#elseif canImport(Musl)
-import Musl
-import SystemPackage
 #else
-import Glibc
 import SystemPackage
 #endif
 
@@ -21,15 +17,15 @@ import SystemPackage
 /// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
 /// starts that did no work are spaced out.
 final class Supervisor: Sendable {
-    /// What to start.
     struct Plan: Sendable {
-        var executable: String
+        var executable: Executable
         var storeArguments: [String]
         var workerArguments: [String]
         var workers: Int
     }
 
-    enum Role: Hashable {
+    /// The store comes before the workers.
+    enum Role: Hashable, Comparable {
         case store
         case worker(Int)
 
@@ -39,18 +35,10 @@ final class Supervisor: Sendable {
             case .worker(let number): "worker \(number + 1)"
             }
         }
-
-        fileprivate var order: Int {
-            switch self {
-            case .store: 0
-            case .worker(let number): number + 1
-            }
-        }
     }
 
     private struct State {
-        var lifelines: [Role: StandardInputWriter] = [:]
-        var processes: [Role: ProcessIdentifier] = [:]
+        var running: [Role: (lifeline: StandardInputWriter, process: Int32)] = [:]
         var isEndingWorkers = false
         var isEndingStore = false
         /// Workers that have ended, newest last, for stores that start later.
@@ -61,8 +49,7 @@ final class Supervisor: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Exit codes of a store that a restart cannot mend: usage, bad data, a program or a journal that cannot go on, busy folder,
-    /// configuration.
+    /// Exit codes of a store that a restart cannot mend.
     private static let finalCodes: Set<Int32> = [64, 65, 70, 75, 78]
     private static let goneLimit = 256
     /// A child that is told to drain ends within 5 s by itself, and is ended after these.
@@ -76,9 +63,7 @@ final class Supervisor: Sendable {
         self.logger = logger
     }
 
-    /// Runs until `end` was called and all children have ended.
-    ///
-    /// - Throws: `CommandFailure` if the store cannot run.
+    /// Runs until `end` was called and all children have ended; throws if the store cannot run.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.keepRunning(.store) }
@@ -99,45 +84,37 @@ final class Supervisor: Sendable {
     func end() async {
         let workers = state.withLock { state in
             state.isEndingWorkers = true
-            return state.lifelines.filter { $0.key != .store }
+            return state.running.filter { $0.key != .store }
         }
-        await finish(Array(workers.values))
-        await waitUntil(Self.drainLimit) { !$0.processes.keys.contains { $0 != .store } }
+        await finish(workers.values.map(\.lifeline))
+        await waitUntil(Self.drainLimit) { !$0.running.keys.contains { $0 != .store } }
         killAll(except: .store)
         let store = state.withLock { state in
             state.isEndingStore = true
-            return state.lifelines[.store]
+            return state.running[.store]
         }
-        await finish(store.map { [$0] } ?? [])
-        await waitUntil(Self.drainLimit) { $0.processes.isEmpty }
+        await finish(store.map { [$0.lifeline] } ?? [])
+        await waitUntil(Self.drainLimit) { $0.running.isEmpty }
         killAll()
     }
 
-    /// Ends every child without any further ado: all is safe on disk.
-    func killAll() {
-        killAll(except: nil)
-    }
-
-    private func killAll(except kept: Role?) {
+    /// Ends every child, or all but one, without any further ado: all is safe on disk.
+    func killAll(except kept: Role? = nil) {
         let processes = state.withLock { state in
             state.isEndingWorkers = true
             if kept == nil { state.isEndingStore = true }
-            return state.processes.filter { $0.key != kept }
+            return state.running.filter { $0.key != kept }.map(\.value.process)
         }
-        for process in processes.values { _ = killGroup(process.value) }
+        for process in processes { _ = killGroup(process) }
     }
 
-    /// The children that run now.
     var children: [(role: Role, process: Int32)] {
-        state.withLock { $0.processes.map { ($0.key, $0.value.value) } }.sorted { $0.0.order < $1.0.order }
+        state.withLock { $0.running.map { ($0.key, $0.value.process) } }.sorted { $0.0 < $1.0 }
     }
 
     /// Ends one child as an accident would; it is started again. False if it does not run at present.
     func kill(_ role: Role) -> Bool {
-        state.withLock { state in
-            guard let process = state.processes[role] else { return false }
-            return killGroup(process.value)
-        }
+        state.withLock { $0.running[role].map { killGroup($0.process) } ?? false }
     }
 
     private func finish(_ lifelines: [StandardInputWriter]) async {
@@ -189,20 +166,15 @@ final class Supervisor: Sendable {
             case .store: plan.storeArguments
             case .worker: plan.workerArguments + ["--id", "\(id)"]
             }
-        defer {
-            state.withLock { state in
-                state.lifelines[role] = nil
-                state.processes[role] = nil
-            }
-        }
+        defer { state.withLock { $0.running[role] = nil } }
         let result = try await Subprocess.run(
-            .path(FilePath(plan.executable)), arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
+            plan.executable, arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
             output: .sequence, error: .currentStandardError
         ) { execution in
             let lifeline = execution.standardInputWriter
-            let isTooLate = self.register(role, lifeline, execution.processIdentifier)
+            let isTooLate = self.register(role, lifeline, execution.processIdentifier.value)
             if isTooLate { await self.finish([lifeline]) }
-            if role == .store { await self.tellGone(lifeline) }
+            if role == .store { await self.write(self.state.withLock(\.gone), to: lifeline) }
             // What a program prints is for a person: standard output of `up` is data. Its end is the end of the child.
             var printed = PrintedLines()
             for try await bytes in execution.standardOutput {
@@ -214,10 +186,9 @@ final class Supervisor: Sendable {
         return result.terminationStatus
     }
 
-    private func register(_ role: Role, _ lifeline: StandardInputWriter, _ process: ProcessIdentifier) -> Bool {
+    private func register(_ role: Role, _ lifeline: StandardInputWriter, _ process: Int32) -> Bool {
         state.withLock { state in
-            state.lifelines[role] = lifeline
-            state.processes[role] = process
+            state.running[role] = (lifeline, process)
             return role == .store ? state.isEndingStore : state.isEndingWorkers
         }
     }
@@ -231,13 +202,9 @@ final class Supervisor: Sendable {
             guard !state.isEndingWorkers else { return nil }
             state.gone.append(line)
             if state.gone.count > Self.goneLimit { state.gone.removeFirst() }
-            return state.lifelines[.store]
+            return state.running[.store]?.lifeline
         }
         if let store { await write([line], to: store) }
-    }
-
-    private func tellGone(_ store: StandardInputWriter) async {
-        await write(state.withLock(\.gone), to: store)
     }
 
     private func write(_ lines: [String], to store: StandardInputWriter) async {
@@ -253,6 +220,11 @@ final class Supervisor: Sendable {
 /// Each child leads a process group, so what it has started ends with it.
 private func killGroup(_ process: Int32) -> Bool {
     kill(-process, SIGKILL) == 0
+}
+
+extension Executable {
+    /// This one, to run it as a child.
+    static var own: Executable { get throws(CommandFailure) { .path(FilePath(try ownExecutable())) } }
 }
 
 extension TerminationStatus {

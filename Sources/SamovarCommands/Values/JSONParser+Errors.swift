@@ -13,7 +13,7 @@ extension JSONParser {
         let hint: String =
             switch word {
             case "": peek == UInt8(ascii: "'") ? "; a string needs double quotes" : ""
-            case let word where ["true", "false", "null"].contains(word.lowercased()): "; write \(word.lowercased())"
+            case let word where Self.words[word.lowercased()] != nil: "; write \(word.lowercased())"
             default: "; a string needs double quotes"
             }
         return error("expected a value, found \(found)\(hint)", at: next)

@@ -1,6 +1,6 @@
+import Foundation
 import MessagePack
 
-/// Numbers and strings.
 extension JSONParser {
     mutating func number() throws(JSONError) -> MessagePackValue {
         let start = next
@@ -73,17 +73,9 @@ extension JSONParser {
         next += 1
         let letter = peek
         next += 1
-        switch letter {
-        case UInt8(ascii: "\""): return "\""
-        case UInt8(ascii: "\\"): return "\\"
-        case UInt8(ascii: "/"): return "/"
-        case UInt8(ascii: "b"): return "\u{08}"
-        case UInt8(ascii: "f"): return "\u{0c}"
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "u"): break
-        default: throw error("an escape is one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX", at: start)
+        if let letter, let scalar = Self.escapes[letter] { return scalar }
+        guard letter == UInt8(ascii: "u") else {
+            throw error("an escape is one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX", at: start)
         }
         let first = try hexadecimal(from: start)
         if let scalar = Unicode.Scalar(first) { return scalar }
@@ -92,6 +84,12 @@ extension JSONParser {
         guard UTF16.isTrailSurrogate(second) else { throw halfOfPair(at: start) }
         return UTF16.decode(UTF16.EncodedScalar([first, second]))
     }
+
+    /// What a letter behind a backslash stands for.
+    private static let escapes: [UInt8: Unicode.Scalar] = [
+        UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/", UInt8(ascii: "b"): "\u{08}",
+        UInt8(ascii: "f"): "\u{0c}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
+    ]
 
     private func halfOfPair(at start: Int) -> JSONError {
         error("\\u\(String(decoding: bytes[start + 2..<start + 6], as: UTF8.self)) is half of a surrogate pair", at: start)
@@ -109,7 +107,4 @@ extension JSONParser {
 }
 
 /// A number as `\u` escapes want it: `001b`.
-func fourDigits(_ number: UInt16) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 4 - digits.count) + digits
-}
+func fourDigits(_ number: UInt16) -> String { String(format: "%04x", number) }

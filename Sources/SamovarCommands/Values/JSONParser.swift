@@ -37,26 +37,21 @@ struct JSONParser {
         case let byte? where byte.isDigit: return try number()
         default: break
         }
-        switch word {
-        case "true": return take("true", as: .bool(true))
-        case "false": return take("false", as: .bool(false))
-        case "null": return take("null", as: .nil)
-        default: throw unexpectedForValue()
-        }
-    }
-
-    private mutating func take(_ word: String, as value: MessagePackValue) -> MessagePackValue {
+        let word = word
+        guard let value = Self.words[word] else { throw unexpectedForValue() }
         next += word.utf8.count
         return value
     }
 
+    static let words: [String: MessagePackValue] = ["true": .bool(true), "false": .bool(false), "null": .nil]
+
     private mutating func array(depth: Int) throws(JSONError) -> [MessagePackValue] {
         try open(depth: depth)
         var elements: [MessagePackValue] = []
-        if close(with: "]") { return elements }
+        if pass("]") { return elements }
         while true {
             elements.append(try value(depth: depth + 1))
-            if close(with: "]") { return elements }
+            if pass("]") { return elements }
             guard pass(",") else { throw unexpected("\",\" or \"]\" after an element") }
         }
     }
@@ -66,7 +61,7 @@ struct JSONParser {
         var pairs: [MessagePackPair] = []
         // By their bytes, for Swift takes different spellings of one letter as equal.
         var keys: Set<[UInt8]> = []
-        if close(with: "}") { return pairs }
+        if pass("}") { return pairs }
         while true {
             let start = next
             guard peek == UInt8(ascii: "\"") else { throw unexpected("a key in double quotes") }
@@ -77,7 +72,7 @@ struct JSONParser {
             skipSpaces()
             guard pass(":") else { throw unexpected("\":\" after the key \(quoted(key))") }
             pairs.append(MessagePackPair(.string(key), try value(depth: depth + 1)))
-            if close(with: "}") { return pairs }
+            if pass("}") { return pairs }
             guard pass(",") else { throw unexpected("\",\" or \"}\" after the value of \(quoted(key))") }
             skipSpaces()
         }
@@ -100,8 +95,6 @@ struct JSONParser {
         next += 1
         skipSpaces()
     }
-
-    private mutating func close(with bracket: Unicode.Scalar) -> Bool { pass(bracket) }
 
     private mutating func skipSpaces() {
         while let byte = peek, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { next += 1 }

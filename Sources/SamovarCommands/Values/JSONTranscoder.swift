@@ -41,7 +41,7 @@ public enum JSONTranscoder {
     public static func parseArgument(
         _ text: String, limits: MessagePackLimits = inputLimits
     ) throws(JSONError) -> MessagePackValue {
-        isWord(text) && !["true", "false", "null"].contains(text) ? .string(text) : try parse(text, limits: limits)
+        isWord(text) && JSONParser.words[text] == nil ? .string(text) : try parse(text, limits: limits)
     }
 
     /// A value as JSON text, on one line or indented by two spaces. Keys keep their order.

@@ -6,15 +6,7 @@ struct JSONWriter {
     let pretty: Bool
     private(set) var text = ""
 
-    init(pretty: Bool) {
-        self.pretty = pretty
-    }
-
-    mutating func write(_ value: MessagePackValue) {
-        write(value, depth: 0)
-    }
-
-    private mutating func write(_ value: MessagePackValue, depth: Int) {
+    mutating func write(_ value: MessagePackValue, depth: Int = 0) {
         switch value {
         case .nil: text += "null"
         case .bool(let value): text += value ? "true" : "false"

@@ -1,10 +1,5 @@
-import MessagePack
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
 import Foundation
-#endif
+import MessagePack
 
 extension MessagePackValue {
     /// A value as unquoted text: what stands for it where only a string can be, as for the key of an object.

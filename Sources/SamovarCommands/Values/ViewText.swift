@@ -32,6 +32,8 @@ public enum ViewText {
         return block(value, depth: 0)
     }
 
+    static func screen(of value: MessagePackValue) -> String { lines(of: value).joined(separator: "\n") }
+
     private static func block(_ value: MessagePackValue, depth: Int) -> [String] {
         guard isBlock(value, depth: depth) else { return [leaf(value)] }
         return switch value {

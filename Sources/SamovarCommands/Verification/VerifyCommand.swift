@@ -5,12 +5,6 @@ import SamovarCore
 import SamovarHost
 import Subprocess
 
-#if canImport(System)
-import System
-#else
-import SystemPackage
-#endif
-
 struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -33,7 +27,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         if let pass { return try await runPass(pass, folder) }
         let subject = try await VerificationPass<App.Program>.subject(dataFolder: folder)
-        let executable = try ownExecutable()
+        let executable = try Executable.own
         let verification = Verification(of: subject) { plan in try await Self.report(executable, folder, plan) }
         let verdict: Verdict
         do {
@@ -60,13 +54,13 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
 
     /// In a process of its own, because a process has one hash seed. They run one after the other, since each locks the folder.
     private static func report(
-        _ executable: String, _ folder: String, _ plan: VerificationPlan
+        _ executable: Executable, _ folder: String, _ plan: VerificationPlan
     ) async throws -> VerificationReport {
         let encoded = Data(try MessagePackEncoder().encode(plan)).base64EncodedString()
         // A reproducible hash seed would make the two processes alike.
         let environment = Environment.inherit.updating(["SWIFT_DETERMINISTIC_HASHING": nil])
         let result = try await Subprocess.run(
-            .path(FilePath(executable)), arguments: ["verify", "--data", folder, "--pass", encoded], environment: environment,
+            executable, arguments: ["verify", "--data", folder, "--pass", encoded], environment: environment,
             output: .bytes(limit: .max), error: .currentStandardError)
         switch result.terminationStatus {
         case .exited(0): break

@@ -30,18 +30,20 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
         {
             return printData("Copied the turns up to \(last) to \(folder).")
         }
-        try await ask(AdminClient(at: settings.endpoint(for: Types.self)), for: folder)
-    }
-
-    /// The same question again, with the same id, is answered with how far the store is.
-    private func ask(_ store: AdminClient, for folder: String) async throws {
-        let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
-        var answer = try await store.ask("export", arguments)
-        while answer["done"] != .bool(true) {
-            try await Task.sleep(for: .milliseconds(100))
-            answer = try await store.ask("export", arguments)
-        }
+        let answer = try await AdminClient(at: settings.endpoint(for: Types.self)).export(to: folder)
         guard case .int(let turn) = answer["turn"] else { throw CommandFailure(.internal, "the store's answer is malformed") }
         printData("Copied the turns up to \(turn) to \(folder).")
+    }
+}
+
+extension AdminClient {
+    /// Has a running store copy its journal. The same question again, with the same id, is answered with how far it is.
+    func export(to folder: String) async throws -> MessagePackValue {
+        let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
+        while true {
+            let answer = try await ask("export", arguments)
+            if answer["done"] == .bool(true) { return answer }
+            try await Task.sleep(for: .milliseconds(100))
+        }
     }
 }
