@@ -4,14 +4,6 @@ import SamovarHost
 import SamovarLoad
 import Synchronization
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// What is seen while a load test runs, kept for the report and told as it happens. Used from several threads.
 final class LoadLog: Sendable {
     private struct State {
@@ -19,10 +11,8 @@ final class LoadLog: Sendable {
         var seconds: [LoadReport.Second] = []
         var last: (time: Double, counts: ClientCounts, views: Int) = (0, ClientCounts(), 0)
         var kills: [LoadReport.Kill] = []
-        var workerKills = 0
         var processes: [String: ProcessFigures] = [:]
         var coordinator = ProcessFigures("coordinator")
-        var order: [String] = []
     }
 
     private let state = Mutex(State())
@@ -52,13 +42,12 @@ final class LoadLog: Sendable {
         let time = state.withLock { state in
             let time = state.started.map { ($0.duration(to: .now)).seconds } ?? 0
             state.kills.append(LoadReport.Kill(time: time, process: process))
-            if process != "store" { state.workerKills += 1 }
             return time
         }
-        say("\(secondsText(time))  killed \(process)")
+        say("\(String(format: "%5.1f s", time))  killed \(process)")
     }
 
-    var workerKills: Int { state.withLock(\.workerKills) }
+    var workerKills: Int { kills.count { $0.process != "store" } }
     var kills: [LoadReport.Kill] { state.withLock(\.kills) }
     var seconds: [LoadReport.Second] { state.withLock(\.seconds) }
 
@@ -66,7 +55,6 @@ final class LoadLog: Sendable {
         state.withLock { state in
             guard let started = state.started else { return }
             let time = started.duration(to: .now).seconds
-            if state.processes[name] == nil { state.order.append(name) }
             state.processes[name, default: ProcessFigures(name)].add(sample, of: process, at: time)
         }
     }
@@ -74,16 +62,15 @@ final class LoadLog: Sendable {
     /// Store and workers, the agents by their own account, and this process.
     func processes(_ agents: [CoordinatorMachine.Agent]) -> [ProcessFigures] {
         let (own, coordinator) = state.withLock { state in
-            let names = state.order.sorted { $0.localizedStandardCompare($1) == .orderedAscending }
-            return (names.compactMap { state.processes[$0] }, state.coordinator)
+            (Array(state.processes.values), state.coordinator)
         }
-        // They join in any order.
-        let others = agents.sorted { $0.name.localizedStandardCompare($1.name) == .orderedAscending }.map { agent in
+        let others = agents.map { agent in
             var figures = ProcessFigures(agent.name)
             for progress in agent.progress { figures.add(progress.process, at: Double(progress.elapsed) / 1_000_000) }
             return figures
         }
-        return own + others + [coordinator]
+        let byName = { (a: ProcessFigures, b: ProcessFigures) in a.name.localizedStandardCompare(b.name) == .orderedAscending }
+        return own.sorted(by: byName) + others.sorted(by: byName) + [coordinator]
     }
 
     private func show(_ progress: LoadProgress) {
@@ -115,7 +102,8 @@ final class LoadLog: Sendable {
         let late = counts.due > counts.sent ? "  overdue \(countText(counts.due - counts.sent))" : ""
         let rate = length > 0 ? Int((Double(second.applied) / length).rounded()) : 0
         let line =
-            "\(secondsText(second.time))  applied \(countText(counts.applied)) (\(countText(rate))/s)  unanswered \(countText(second.unanswered))\(late)  "
+            "\(String(format: "%5.1f s", second.time))  applied \(countText(counts.applied)) (\(countText(rate))/s)  "
+            + "unanswered \(countText(second.unanswered))\(late)  "
             + "p50 \(latencyText(second.p50))  p99 \(latencyText(second.p99))  max \(latencyText(second.max))"
         if isTerminal {
             StandardStream.error.write("\r\u{1B}[K\(line)")

@@ -10,11 +10,11 @@ import UnixSignals
 
 /// One load test from beginning to end: a store, agents, a coordinator, the clock of who used how much, and the judge.
 struct LoadTest<Types: ProgramTypes>: Sendable {
-    private let command: LoadCommand<Types>
+    let command: LoadCommand<Types>
     private let settings: ProcessSettings
-    private let isOwn: Bool
-    private let plan: LoadPlan
-    private let ground: LoadGround
+    let isOwn: Bool
+    let plan: LoadPlan
+    let ground: LoadGround
     private let coordinator: LoadCoordinator
     private let children: [String]
 
@@ -69,29 +69,24 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
 
     // MARK: The course
 
-    private enum Part: Sendable {
-        case ended
-        case finished(LoadReport)
-    }
-
     func run() async throws -> LoadReport {
         var isSound = true
         defer { ground.removeScratch(isSound) }
-        let report = try await withThrowingTaskGroup(of: Part.self) { group in
+        let report = try await withThrowingTaskGroup(of: LoadReport?.self) { group in
             if let supervisor = ground.supervisor {
                 group.addTask {
                     try await supervisor.run()
-                    return .ended
+                    return nil
                 }
             }
             group.addTask {
                 for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { coordinator.interrupt() }
-                return .ended
+                return nil
             }
-            group.addTask { .finished(try await course()) }
+            group.addTask { try await course() }
             defer { group.cancelAll() }
             while let part = try await group.next() {
-                if case .finished(let report) = part { return report }
+                if let report = part { return report }
             }
             throw LoadError("the load test ended without a result")
         }
@@ -198,55 +193,4 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
 
     /// The coordinator says where the store is.
     private static var noStore: [Environment.Key: String?] { ["SAMOVAR_DATA": nil, "SAMOVAR_ENDPOINT": nil] }
-
-    // MARK: The report
-
-    private func report(
-        _ result: LoadCoordinator.Result, _ log: LoadLog, _ begun: Date, before: MessagePackValue?, after: MessagePackValue?
-    ) async throws -> LoadReport {
-        let turn: Int? = if case .int(let turn)? = before?["turn"] { Int(turn) } else { nil }
-        let (judgement, journalBytes) = await ground.judge(try Self.judge(of: result.agents), after: turn)
-        var problems = result.problems
-        if isOwn, case .receipts(let reason) = judgement.evidence { problems.append(reason) }
-        problems += result.agents.compactMap { agent in agent.problem.map { "\(agent.name) is missing: \($0)" } }
-        problems += result.agents.flatMap { agent in (agent.result?.problems ?? []).map { "\(agent.name): \($0)" } }
-        if let after, let timeline = after["timeline"], before?["timeline"] != timeline {
-            problems.append("the store has another journal than at the beginning")
-        }
-        return LoadReport(
-            assembling: result.agents, log.seconds, processes: log.processes(result.agents), kills: log.kills,
-            judgement: judgement, journalBytes: journalBytes,
-            frame: LoadReport.Frame(
-                program: Self.program(before) ?? Types.schema?.name ?? "an unknown program",
-                started: begun.ISO8601Format(), plan: plan, settings: command.shownSettings(isOwn: isOwn),
-                machines: machines(result.agents), problems: problems,
-                isOwn: isOwn))
-    }
-
-    /// With what all sessions were told.
-    private static func judge(of agents: [CoordinatorMachine.Agent]) throws -> Judge {
-        var judge = Judge()
-        for agent in agents {
-            for (text, ledger) in agent.ledgers {
-                guard let session = SessionID(text) else { throw LoadError("\(agent.name) named a session that is none") }
-                do {
-                    try judge.add(session, sent: ledger.sent, ledger: ledger.bytes)
-                } catch {
-                    throw LoadError("\(agent.name): \(error)")
-                }
-            }
-        }
-        return judge
-    }
-
-    private static func program(_ status: MessagePackValue?) -> String? {
-        guard case .string(let name)? = status?["program"] else { return nil }
-        return name
-    }
-
-    private func machines(_ agents: [CoordinatorMachine.Agent]) -> [String] {
-        var machines: [String] = []
-        for machine in [machineText()] + agents.map(\.machine) where !machines.contains(machine) { machines.append(machine) }
-        return machines
-    }
 }

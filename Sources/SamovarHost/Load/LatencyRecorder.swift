@@ -44,12 +44,10 @@ public struct LatencyRecorder: Sendable {
 
     /// What a report says of it.
     public var summary: LatencySummary {
-        LatencySummary(
-            count: Int(histogram.totalCount), mean: histogram.totalCount == 0 ? 0 : histogram.mean,
-            curve: histogram.totalCount == 0
-                ? []
-                : LatencySummary.percentiles.map {
-                    LatencySummary.Point(percentile: $0, microseconds: Int64(histogram.valueAtPercentile($0)))
-                })
+        guard histogram.totalCount > 0 else { return LatencySummary(count: 0, mean: 0, curve: []) }
+        let curve = LatencySummary.percentiles.map {
+            LatencySummary.Point(percentile: $0, microseconds: Int64(histogram.valueAtPercentile($0)))
+        }
+        return LatencySummary(count: Int(histogram.totalCount), mean: histogram.mean, curve: curve)
     }
 }

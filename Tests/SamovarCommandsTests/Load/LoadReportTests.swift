@@ -4,6 +4,7 @@ import SamovarLoad
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarHost
 
 #if canImport(FoundationXML)
 import FoundationXML

@@ -2,10 +2,7 @@ import Foundation
 
 /// One direction of a chart: where a value lies, and which values are written beside it.
 struct Axis {
-    struct Tick {
-        let value: Double
-        let label: String
-    }
+    typealias Tick = (value: Double, label: String)
 
     private let place: @Sendable (Double) -> Double
     let ticks: [Tick]
@@ -18,7 +15,7 @@ struct Axis {
         let step = roundStep(max(highest, 1e-9) / Double(steps))
         let end = max(step, (highest / step).rounded(.up) * step)
         let count = Int((end / step).rounded())
-        return Axis(place: { $0 / end }, ticks: (0...count).map { Tick(value: Double($0) * step, label: label(Double($0) * step)) })
+        return Axis(place: { $0 / end }, ticks: (0...count).map { (Double($0) * step, label(Double($0) * step)) })
     }
 
     /// Time from 0 to exactly `end`, with ticks at round seconds.
@@ -30,7 +27,7 @@ struct Axis {
             place: { $0 / end },
             ticks: (0...count).map { index in
                 let value = Double(index) * step
-                return Tick(value: value, label: value == value.rounded() ? "\(Int(value)) s" : String(format: "%.1f s", value))
+                return (value, value == value.rounded() ? "\(Int(value)) s" : String(format: "%.1f s", value))
             })
     }
 
@@ -43,7 +40,7 @@ struct Axis {
         for decade in Int(low)...Int(high) {
             for part in parts where decade < Int(high) || part == 1 {
                 let value = part * pow(10, Double(decade))
-                ticks.append(Tick(value: value, label: label(value)))
+                ticks.append((value, label(value)))
             }
         }
         return Axis(place: { (log10(max($0, 1e-9)) - low) / (high - low) }, ticks: ticks)
@@ -52,12 +49,12 @@ struct Axis {
     /// Percentiles, each nine as wide as the one before, as far as so many values can tell.
     static func percentiles(of count: Int) -> Axis {
         let end = max(2, log10(Double(max(count, 1))))
-        let nines: [(Double, String)] = [
+        let nines: [Tick] = [
             (0, "0"), (50, "50 %"), (90, "90 %"), (99, "99 %"), (99.9, "99.9 %"), (99.99, "99.99 %"), (99.999, "99.999 %"),
         ]
         return Axis(
             place: { $0 >= 100 ? 1 : log10(100 / (100 - $0)) / end },
-            ticks: nines.filter { log10(100 / (100 - $0.0)) <= end + 0.001 }.map { Tick(value: $0.0, label: $0.1) })
+            ticks: nines.filter { log10(100 / (100 - $0.value)) <= end + 0.001 })
     }
 
     /// 1, 2 or 5 times a power of ten.

@@ -12,10 +12,7 @@ struct Chart {
     }
 
     /// An event at a time.
-    struct Mark {
-        let x: Double
-        let name: String
-    }
+    typealias Mark = (x: Double, name: String)
 
     let title: String
     let subtitle: String

@@ -1,4 +1,5 @@
 import Foundation
+import SamovarHost
 import SamovarLoad
 
 extension LoadReport {
@@ -7,7 +8,7 @@ extension LoadReport {
 
     /// By the roles: which of the workers it was, hardly matters.
     private var marks: [Chart.Mark] {
-        kills.map { Chart.Mark(x: $0.time, name: $0.process.split(separator: " ").first.map(String.init) ?? $0.process) }
+        kills.map { ($0.time, $0.process.split(separator: " ").first.map(String.init) ?? $0.process) }
     }
 
     var charts: [Chart] {
@@ -36,7 +37,7 @@ extension LoadReport {
         return Chart(
             title: "Throughput over time", subtitle: "inputs applied per second", x: .time(to: end),
             y: .linear(to: highest) { countText(Int($0.rounded())) }, series: series, marks: marks, isWide: true
-        ) { time, rate in "\(countText(Int(rate.rounded()))) a second, at \(secondsText(time).trimmed)" }
+        ) { time, rate in "\(countText(Int(rate.rounded()))) a second, at \(secondsText(time))" }
     }
 
     private var percentileChart: Chart? {
@@ -76,7 +77,7 @@ extension LoadReport {
                 Chart.Series(name: "p50", points: points(\.p50)), Chart.Series(name: "p99", points: points(\.p99)),
                 Chart.Series(name: "max", points: points(\.max)),
             ], marks: marks
-        ) { time, latency in "\(latencyText(Int64(latency))), at \(secondsText(time).trimmed)" }
+        ) { time, latency in "\(latencyText(Int64(latency))), at \(secondsText(time))" }
     }
 
     /// As many as can be told apart by their colours, those with the most first to stay.
@@ -92,7 +93,7 @@ extension LoadReport {
             title: "Processor of each process", subtitle: "100 % is one processor", x: .time(to: end),
             y: .linear(to: max(0.1, shown.map(\.highestLoad).max() ?? 0)) { percentText($0) },
             series: shown.map { Chart.Series(name: $0.name, points: $0.points.map { ($0.time, $0.load) }) }, marks: marks
-        ) { time, load in "\(percentText(load)), at \(secondsText(time).trimmed)" }
+        ) { time, load in "\(percentText(load)), at \(secondsText(time))" }
     }
 
     private var memoryChart: Chart? {
@@ -104,6 +105,6 @@ extension LoadReport {
             series: shown.map { process in
                 Chart.Series(name: process.name, points: process.points.map { ($0.time, Double($0.residentBytes) / 1_048_576) })
             }, marks: marks
-        ) { time, memory in "\(bytesText(memory * 1_048_576)), at \(secondsText(time).trimmed)" }
+        ) { time, memory in "\(bytesText(memory * 1_048_576)), at \(secondsText(time))" }
     }
 }

@@ -1,3 +1,4 @@
+import SamovarHost
 import SamovarLoad
 
 extension LoadReport {
@@ -22,12 +23,12 @@ extension LoadReport {
         <section class="cards">
         \(cards)
         </section>
-        <section class="card">\(latencySection)</section>
+        <section class="card"><h2>Latency</h2>\(table(Self.latencyColumns, latencyRows))</section>
         <section class="charts">
         \(charts.map(\.figure).joined(separator: "\n"))
         </section>
         <section class="columns">
-        <div class="card">\(processSection)</div>
+        <div class="card"><h2>Processes</h2>\(table(Self.processColumns, processRows))</div>
         <div class="card">\(settingsSection)</div>
         </section>
         \(notesSection)
@@ -68,25 +69,6 @@ extension LoadReport {
         return "<section class=\"card bad\"><h2>What is wrong</h2>\(list(lines))</section>"
     }
 
-    private var latencySection: String {
-        let head = [""] + LatencySummary.headline.map(\.name) + ["mean", "measured"]
-        let rows = series.map { name, summary in
-            [name] + LatencySummary.headline.map { latencyText(summary.value(at: $0.percentile)) }
-                + [summary.count == 0 ? "–" : latencyText(Int64(summary.mean)), countText(summary.count)]
-        }
-        return "<h2>Latency</h2>" + table(head, rows)
-    }
-
-    private var processSection: String {
-        let rows = processes.map { process in
-            [
-                process.name, percentText(process.meanLoad), percentText(process.highestLoad),
-                bytesText(Double(process.highestMemory)),
-            ]
-        }
-        return "<h2>Processes</h2>" + table(["", "CPU mean", "CPU max", "memory max"], rows)
-    }
-
     private var settingsSection: String {
         var rows: [(String, String)] = settings.map { ($0.name, $0.value) }
         rows += [("what became of them", inputsText), ("judged", evidenceText), ("bytes per input", bytesPerInputText)]
@@ -104,11 +86,11 @@ extension LoadReport {
         "<ul>\(lines.map { "<li>\(escaped($0))</li>" }.joined())</ul>"
     }
 
-    private func table(_ head: [String], _ rows: [[String]]) -> String {
+    private func table(_ columns: [String], _ rows: [(name: String, figures: [String])]) -> String {
         func cells(_ texts: [String], _ tag: String) -> String {
             "<tr>\(texts.map { "<\(tag)>\(escaped($0))</\(tag)>" }.joined())</tr>"
         }
-        let body = rows.map { cells($0, "td") }.joined()
-        return "<div class=\"wide\"><table><thead>\(cells(head, "th"))</thead><tbody>\(body)</tbody></table></div>"
+        let body = rows.map { cells([$0] + $1, "td") }.joined()
+        return "<div class=\"wide\"><table><thead>\(cells([""] + columns, "th"))</thead><tbody>\(body)</tbody></table></div>"
     }
 }

@@ -1,6 +1,8 @@
 import SamovarLoad
 import Testing
 
+@testable import SamovarCommands
+
 struct ProcessFiguresTests {
     private func sample(_ seconds: Double, _ bytes: Int64 = 100) -> ProcessSample {
         ProcessSample(processorSeconds: seconds, residentBytes: bytes)

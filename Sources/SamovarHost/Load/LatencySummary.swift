@@ -1,26 +1,19 @@
 /// A histogram as a report shows it.
-public struct LatencySummary: Codable, Equatable, Sendable {
-    public struct Point: Codable, Equatable, Sendable {
-        public var percentile: Double
-        public var microseconds: Int64
-
-        public init(percentile: Double, microseconds: Int64) {
-            self.percentile = percentile
-            self.microseconds = microseconds
-        }
+public struct LatencySummary: Equatable, Sendable {
+    /// A place of the curve.
+    public struct Point: Equatable, Sendable {
+        /// From 0 to 100.
+        public let percentile: Double
+        /// What so many of the values do not exceed.
+        public let microseconds: Int64
     }
 
-    public var count: Int
+    /// How many values there are.
+    public let count: Int
     /// In microseconds.
-    public var mean: Double
+    public let mean: Double
     /// By `percentiles`; empty if nothing was measured.
-    public var curve: [Point]
-
-    public init(count: Int, mean: Double, curve: [Point]) {
-        self.count = count
-        self.mean = mean
-        self.curve = curve
-    }
+    public let curve: [Point]
 
     /// Where the curve is taken: ever closer to the worst case.
     public static let percentiles: [Double] = [

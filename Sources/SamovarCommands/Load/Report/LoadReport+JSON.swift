@@ -1,8 +1,10 @@
-public import MessagePack
+import MessagePack
+import SamovarHost
+import SamovarLoad
 
 extension LoadReport {
     /// The report as one value, whose text is JSON. Latencies are in microseconds.
-    public var value: MessagePackValue {
+    var value: MessagePackValue {
         [
             "program": .string(program),
             "started": .string(started),

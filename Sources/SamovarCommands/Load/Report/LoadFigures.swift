@@ -1,15 +1,7 @@
 import Foundation
 
 /// Numbers of a load test as people read them.
-func countText(_ number: Int) -> String {
-    var digits = Array(String(number.magnitude).reversed())
-    var place = 3
-    while place < digits.count {
-        digits.insert(",", at: place)
-        place += 4
-    }
-    return (number < 0 ? "-" : "") + String(digits.reversed())
-}
+func countText(_ number: Int) -> String { number.formatted(.number.locale(Locale(identifier: "en_US"))) }
 
 /// A latency with three digits and its unit.
 func latencyText(_ microseconds: Int64?) -> String {
@@ -37,10 +29,7 @@ func bytesText(_ bytes: Double) -> String {
 
 func percentText(_ fraction: Double) -> String { "\(Int((fraction * 100).rounded())) %" }
 
-func secondsText(_ seconds: Double) -> String {
-    let text = String(format: "%.1f s", seconds)
-    return String(repeating: " ", count: max(0, 7 - text.count)) + text
-}
+func secondsText(_ seconds: Double) -> String { String(format: "%.1f s", seconds) }
 
 private func digits(_ number: Double) -> String {
     String(format: number >= 100 ? "%.0f" : number >= 10 ? "%.1f" : "%.2f", number)

@@ -1,23 +1,19 @@
+import SamovarHost
 import SamovarLoad
 
 extension LoadReport {
     /// The result as a table.
     var text: String {
         var lines = ["Load test of \(program): \(headline)", ""]
-        lines += latencyTable
+        lines.append(row("", Self.latencyColumns, 10))
+        lines += latencyRows.map { row($0, $1, 10) }
         lines.append("")
-        lines.append(row("throughput", "\(countText(Int(throughput.rounded()))) applied/s over \(secondsText(duration).trimmed)"))
+        lines.append(row("throughput", "\(countText(Int(throughput.rounded()))) applied/s over \(secondsText(duration))"))
         lines.append(row("inputs", inputsText))
         lines.append(row("judged", verdictText))
         lines.append(row("bytes per input", bytesPerInputText))
         if !kills.isEmpty { lines.append(row("killed", killsText)) }
-        lines += ["", pad("process", 16) + ["CPU mean", "CPU max", "memory max"].map { padLeft($0, 12) }.joined()]
-        for process in processes {
-            lines.append(
-                pad(process.name, 16)
-                    + [percentText(process.meanLoad), percentText(process.highestLoad), bytesText(Double(process.highestMemory))]
-                    .map { padLeft($0, 12) }.joined())
-        }
+        lines += ["", row("process", Self.processColumns, 12)] + processRows.map { row($0, $1, 12) }
         lines +=
             ([""] + problems.map { "problem: \($0)" } + judgement.findings.examples.map { "finding: \($0)" }
                 + notes.map { "note: \($0)" })
@@ -77,32 +73,33 @@ extension LoadReport {
         isSound ? "" : problems.first ?? "the history is not sound: \(verdictText)"
     }
 
-    private var latencyTable: [String] {
-        let names = LatencySummary.headline.map(\.name) + ["mean", "measured"]
-        let head = pad("", 16) + names.map { padLeft($0, 10) }.joined()
-        return [head]
-            + series.map { name, summary in
-                let figures = LatencySummary.headline.map { latencyText(summary.value(at: $0.percentile)) }
-                let mean = summary.count == 0 ? "–" : latencyText(Int64(summary.mean))
-                return pad(name, 16) + (figures + [mean, countText(summary.count)]).map { padLeft($0, 10) }.joined()
-            }
+    static let latencyColumns = LatencySummary.headline.map(\.name) + ["mean", "measured"]
+
+    var latencyRows: [(name: String, figures: [String])] {
+        series.map { name, summary in
+            let figures = LatencySummary.headline.map { latencyText(summary.value(at: $0.percentile)) }
+            return (name, figures + [summary.count == 0 ? "–" : latencyText(Int64(summary.mean)), countText(summary.count)])
+        }
+    }
+
+    static let processColumns = ["CPU mean", "CPU max", "memory max"]
+
+    var processRows: [(name: String, figures: [String])] {
+        processes.map { process in
+            let memory = bytesText(Double(process.highestMemory))
+            return (process.name, [percentText(process.meanLoad), percentText(process.highestLoad), memory])
+        }
     }
 
     var series: [(name: String, summary: LatencySummary)] {
         [("send → applied", latencies.applied), ("send → settled", latencies.settled), ("send → view", latencies.view)]
     }
 
-    private func row(_ name: String, _ text: String) -> String { pad(name, 16) + text }
-
-    private func pad(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.count))
+    private func row(_ name: String, _ text: String) -> String {
+        name + String(repeating: " ", count: max(1, 16 - name.count)) + text
     }
 
-    private func padLeft(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(1, width - text.count)) + text
+    private func row(_ name: String, _ figures: [String], _ width: Int) -> String {
+        row(name, figures.map { String(repeating: " ", count: max(1, width - $0.count)) + $0 }.joined())
     }
-}
-
-extension String {
-    var trimmed: String { String(drop { $0 == " " }) }
 }
