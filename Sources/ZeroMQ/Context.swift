@@ -115,7 +115,7 @@ public final class Context: Sendable {
     }
 
     private static func terminate(_ pointer: UnsafeMutableRawPointer) throws(ZeroMQError) {
-        guard retryingInterrupts({ zmq_ctx_term(pointer) }) == 0 else { throw .last("close context") }
+        try checked("close context") { zmq_ctx_term(pointer) }
     }
 
     func openSocket(_ kind: Socket.Kind) throws(ZeroMQError) -> UnsafeMutableRawPointer {

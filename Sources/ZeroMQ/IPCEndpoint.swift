@@ -18,24 +18,24 @@ func ipcPath(of endpoint: String) -> Substring? {
 func checkIPC(_ path: Substring, operation: String, endpoint: String) throws(ZeroMQError) {
     // The last byte is for the terminating zero.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-    guard path.utf8.count <= limit else {
-        throw ZeroMQError(
-            .invalidEndpoint, operation: operation, endpoint: endpoint,
-            reason: "the path has \(path.utf8.count) bytes, the limit is \(limit)")
+    let reason: String
+    if path.utf8.count > limit {
+        reason = "the path has \(path.utf8.count) bytes, the limit is \(limit)"
+    } else if path.hasPrefix("@") {
+        reason = "abstract names have no permissions"
+    } else {
+        return
     }
-    guard !path.hasPrefix("@") else {
-        throw ZeroMQError(
-            .invalidEndpoint, operation: operation, endpoint: endpoint, reason: "abstract names have no permissions")
-    }
+    throw ZeroMQError(.invalidEndpoint, operation: operation, endpoint: endpoint, reason: reason)
 }
 
 /// Runs `bind` so that only the same user can reach the socket file from its first moment.
-func bindIPC(_ path: Substring, endpoint: String, bind: () -> Int32) throws(ZeroMQError) -> Int32 {
+func bindIPC(_ path: Substring, endpoint: String, _ bind: () throws(ZeroMQError) -> Void) throws(ZeroMQError) {
     try checkIPC(path, operation: "bind", endpoint: endpoint)
-    return fileModeMask.withLock { _ in
+    try fileModeMask.withLock { _ throws(ZeroMQError) in
         let previous = umask(0o077)
         defer { umask(previous) }
-        return bind()
+        try bind()
     }
 }
 

@@ -1,13 +1,5 @@
 import CZeroMQ
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// One received frame, in the memory of libzmq until its value ends.
 public struct Message: ~Copyable {
     // libzmq moves messages by copying these bytes, and so may Swift.

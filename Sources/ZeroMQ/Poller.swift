@@ -1,13 +1,5 @@
 import CZeroMQ
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Waits until one of a few sockets and file descriptors can be read or written.
 ///
 /// ```swift
@@ -94,12 +86,14 @@ public struct Poller: ~Copyable {
         entries[slot.index] = Entry(source: .socket(socket.handle), interest: events)
     }
 
-    mutating func add(_ handle: SocketHandle) -> Slot {
-        add(Entry(source: .socket(handle), interest: .readable))
+    /// Adds a monitor, which becomes readable.
+    public mutating func add(_ monitor: borrowing ConnectionMonitor) -> Slot {
+        add(Entry(source: .socket(monitor.events), interest: .readable))
     }
 
-    mutating func replace(_ slot: Slot, with handle: SocketHandle) {
-        entries[slot.index] = Entry(source: .socket(handle), interest: .readable)
+    /// Puts the monitor of another socket in the place of one that was dropped.
+    public mutating func replace(_ slot: Slot, with monitor: borrowing ConnectionMonitor) {
+        entries[slot.index] = Entry(source: .socket(monitor.events), interest: .readable)
     }
 
     /// Changes what is waited for, for example `.writable` only while something is to be sent.
@@ -166,12 +160,8 @@ public struct Poller: ~Copyable {
 
     /// Rounded up, so that the wait does not end before the deadline and spin.
     private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int {
-        let (seconds, attoseconds) = (deadline - .now).components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let wait = ((deadline - .now) / .milliseconds(1)).rounded(.up)
         // libzmq hands the time to poll(2) as 32 bits; a wait of weeks may end early.
-        guard seconds < Int64(Int32.max) / 1000 - 1 else { return Int(Int32.max) }
-        let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
-        let (milliseconds, rest) = attoseconds.quotientAndRemainder(dividingBy: attosecondsPerMillisecond)
-        return Int(seconds * 1000 + milliseconds + (rest > 0 ? 1 : 0))
+        return Int(min(max(0, wait), Double(Int32.max)))
     }
 }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CZeroMQ
 
 extension Socket {
     /// Takes the next message without waiting, `nil` if there is none.

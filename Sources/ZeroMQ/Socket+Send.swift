@@ -1,13 +1,5 @@
 import CZeroMQ
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// What became of a message given to ``Socket/send(_:)``.
 public enum SendResult: Sendable {
     /// libzmq has the whole message. Whether it arrives only an answer can tell.

@@ -18,8 +18,6 @@ extension Socket {
             throw ZeroMQError(.invalidTopic, operation: "subscribe", reason: "the topic does not end in 0x00")
         }
         let socket = handle.pointer
-        guard retryingInterrupts({ zmq_setsockopt(socket, ZMQ_SUBSCRIBE, topic, topic.count) }) == 0 else {
-            throw .last("subscribe")
-        }
+        try checked("subscribe") { zmq_setsockopt(socket, ZMQ_SUBSCRIBE, topic, topic.count) }
     }
 }

@@ -42,7 +42,7 @@ public struct Socket: ~Copyable {
     public init(_ context: Context, _ kind: Kind, options: SocketOptions) throws(ZeroMQError) {
         self.kind = kind
         self.options = options
-        handle = try SocketHandle(context, kind, settings: options.settings(for: kind))
+        handle = try SocketHandle(context, kind, options: options)
     }
 
     deinit { handle.close() }
@@ -61,13 +61,10 @@ public struct Socket: ~Copyable {
     public mutating func bind(_ endpoint: String) throws(ZeroMQError) {
         try allowIPv6(at: endpoint)
         let socket = handle.pointer
-        let status =
-            if let path = ipcPath(of: endpoint) {
-                try bindIPC(path, endpoint: endpoint) { retryingInterrupts { zmq_bind(socket, endpoint) } }
-            } else {
-                retryingInterrupts { zmq_bind(socket, endpoint) }
-            }
-        guard status == 0 else { throw .last("bind", endpoint: endpoint) }
+        func bind() throws(ZeroMQError) {
+            try checked("bind", endpoint: endpoint) { zmq_bind(socket, endpoint) }
+        }
+        if let path = ipcPath(of: endpoint) { try bindIPC(path, endpoint: endpoint, bind) } else { try bind() }
     }
 
     /// Stops accepting connections at `endpoint`, spelled as ``lastEndpoint`` did after the bind.
@@ -75,9 +72,7 @@ public struct Socket: ~Copyable {
     /// - Throws: ``ZeroMQError`` if the socket is not bound there.
     public mutating func unbind(_ endpoint: String) throws(ZeroMQError) {
         let socket = handle.pointer
-        guard retryingInterrupts({ zmq_unbind(socket, endpoint) }) == 0 else {
-            throw .last("unbind", endpoint: endpoint)
-        }
+        try checked("unbind", endpoint: endpoint) { zmq_unbind(socket, endpoint) }
     }
 
     /// Starts to connect to `endpoint`; the connection is there when the socket becomes writable.
@@ -90,30 +85,24 @@ public struct Socket: ~Copyable {
         if let path = ipcPath(of: endpoint) { try checkIPC(path, operation: "connect", endpoint: endpoint) }
         try allowIPv6(at: endpoint)
         let socket = handle.pointer
-        guard retryingInterrupts({ zmq_connect(socket, endpoint) }) == 0 else {
-            throw .last("connect", endpoint: endpoint)
-        }
+        try checked("connect", endpoint: endpoint) { zmq_connect(socket, endpoint) }
     }
 
     /// libzmq takes no address of IPv6 unless it is told to.
     private func allowIPv6(at endpoint: String) throws(ZeroMQError) {
         guard endpoint.hasPrefix("tcp://[") else { return }
-        try SocketSetting(name: "ZMQ_IPV6", option: ZMQ_IPV6, value: .int32(1)).apply(to: handle.pointer)
+        try SocketSetting(name: "ZMQ_IPV6", option: ZMQ_IPV6, value: Int32(1)).apply(to: handle.pointer)
     }
 
     /// The endpoint of the last bind or connect, with the port that the system chose; empty before.
     public var lastEndpoint: String {
         get throws(ZeroMQError) {
             var size = 1024
-            var buffer = [CChar](repeating: 0, count: size)
+            var buffer = [UInt8](repeating: 0, count: size)
             let socket = handle.pointer
-            guard retryingInterrupts({ zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, &buffer, &size) }) == 0 else {
-                throw .last("read ZMQ_LAST_ENDPOINT")
-            }
-            return buffer.withUnsafeBufferPointer { buffer in
-                // libzmq counts the terminating zero.
-                String(decoding: UnsafeRawBufferPointer(buffer).prefix(max(0, size - 1)), as: UTF8.self)
-            }
+            try checked("read ZMQ_LAST_ENDPOINT") { zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, &buffer, &size) }
+            // libzmq counts the terminating zero.
+            return String(decoding: buffer.prefix(max(0, size - 1)), as: UTF8.self)
         }
     }
 }

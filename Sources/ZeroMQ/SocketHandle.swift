@@ -7,11 +7,11 @@ final class SocketHandle {
     private(set) var isClosed = false
     private let context: Context
 
-    init(_ context: Context, _ kind: Socket.Kind, settings: [SocketSetting]) throws(ZeroMQError) {
+    init(_ context: Context, _ kind: Socket.Kind, options: SocketOptions? = nil) throws(ZeroMQError) {
         self.context = context
         pointer = try context.openSocket(kind)
         do throws(ZeroMQError) {
-            for setting in settings { try setting.apply(to: pointer) }
+            try options?.apply(to: pointer, of: kind)
         } catch {
             close()
             throw error

@@ -1,13 +1,5 @@
 import CZeroMQ
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Why a call to libzmq, or one of the rules of this module, failed.
 ///
 /// ```swift

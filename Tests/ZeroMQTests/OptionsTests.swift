@@ -34,10 +34,10 @@ import Testing
         let handle = socket.handle
 
         func expect(_ option: Int32, _ value: Int32, sourceLocation: SourceLocation = #_sourceLocation) throws {
-            let setting = SocketSetting(name: "\(option)", option: option, value: .int32(value))
+            let setting = SocketSetting(name: "\(option)", option: option, value: value)
             #expect(try setting.read(from: handle.pointer) == setting.value, sourceLocation: sourceLocation)
         }
-        let size = SocketSetting(name: "size", option: ZMQ_MAXMSGSIZE, value: .int64(preset.frameBytes))
+        let size = SocketSetting(name: "size", option: ZMQ_MAXMSGSIZE, value: preset.frameBytes)
         #expect(try size.read(from: handle.pointer) == size.value)
         try expect(ZMQ_LINGER, preset.linger)
         try expect(ZMQ_SNDHWM, preset.sends)
@@ -71,7 +71,7 @@ import Testing
         let context = try Context()
         let socket = try Socket(context, .dealer, options: .client)
         // libzmq rounds this option to tenths of a second.
-        let setting = SocketSetting(name: "ZMQ_HEARTBEAT_TTL", option: ZMQ_HEARTBEAT_TTL, value: .int32(1234))
+        let setting = SocketSetting(name: "ZMQ_HEARTBEAT_TTL", option: ZMQ_HEARTBEAT_TTL, value: Int32(1234))
         let error = #expect(throws: ZeroMQError.self) { try setting.apply(to: socket.handle.pointer) }
         #expect(error?.code == .optionMismatch)
         #expect(error?.description == "set ZMQ_HEARTBEAT_TTL: it is 1200 instead of 1234")
