@@ -82,9 +82,9 @@ public enum CrashPoint: String, CaseIterable, Sendable {
 
 #if DEBUG
 extension CrashPoint {
-    private struct Plan: ~Copyable, Sendable {
+    private struct Plan {
         let point: CrashPoint
-        let passages: Atomic<Int>
+        let passage: Int
         let mark: String?
         let isStop: Bool
 
@@ -93,35 +93,31 @@ extension CrashPoint {
                 let point = CrashPoint(rawValue: String(name))
             else { return nil }
             self.point = point
-            passages = Atomic(words.count > 1 ? Int(words[1]) ?? 1 : 1)
+            passage = words.count > 1 ? Int(words[1]) ?? 1 : 1
             mark = variable("SAMOVAR_CRASH_MARK")
             isStop = variable("SAMOVAR_CRASH_BY") == "stop"
         }
     }
 
     private static let plan = Plan()
+    private static let passages = Atomic(0)
 
     @usableFromInline
     static func isDue(_ point: CrashPoint) -> Bool {
-        switch plan {
-        case .none: return false
-        case .some(let plan):
-            guard plan.point == point, plan.passages.subtract(1, ordering: .relaxed).newValue == 0 else { return false }
-            guard let mark = plan.mark else { return true }
-            let descriptor = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            if descriptor >= 0 { close(descriptor) }
-            return descriptor >= 0
-        }
+        guard let plan, plan.point == point, passages.add(1, ordering: .relaxed).newValue == plan.passage else { return false }
+        guard let mark = plan.mark else { return true }
+        let descriptor = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { close(descriptor) }
+        return descriptor >= 0
     }
 
     @usableFromInline
     static func die() {
-        switch plan {
-        case .some(let plan) where plan.isStop:
+        if plan?.isStop == true {
             kill(getpid(), SIGSTOP)
             return
-        default: kill(getpid(), SIGKILL)
         }
+        kill(getpid(), SIGKILL)
         // The signal may take another thread first; nothing may happen here meanwhile.
         while true { pause() }
     }
