@@ -11,11 +11,9 @@ extension DataFolder {
     /// The page of the host, in which the journal has some words.
     static let marker = "marker"
 
-    /// In the order in which they are archived. The database goes first and the identity last, so that a folder whose
-    /// archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
+    /// In the order in which they are archived, before the identity. The database goes first and the identity last, so that a folder
+    /// whose archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
     static let content = [database, database + "-wal", database + "-shm", head, snapshots]
-    /// The marker goes after all, because it tells that a store has served here.
-    fileprivate static let journalFiles = content + [identity, marker]
 }
 
 extension DataFolder {
@@ -29,11 +27,21 @@ extension DataFolder {
     @discardableResult
     public func archive() throws(JournalError) -> String? {
         try requireOpen()
-        let names = Self.journalFiles.filter { FileSystem.exists(file($0)) }
+        // The marker goes after all, because it tells that a store has served here.
+        return try archive(Self.content + [Self.identity, Self.marker])
+    }
+
+    /// Moves those of some files that are there.
+    ///
+    /// - Parameter prepare: called with the folder of the archive before the first of them.
+    func archive(
+        _ names: [String], prepare: (String) throws(JournalError) -> Void = { _ throws(JournalError) in }
+    ) throws(JournalError) -> String? {
+        let names = names.filter { FileSystem.exists(file($0)) }
         if names.isEmpty { return nil }
         beginWriting()
-
         let destination = try makeArchiveFolder()
+        try prepare(destination)
         for name in names {
             try FileSystem.move(file(name), to: "\(destination)/\(name)")
             // Each move is durable before the next: their order is what makes a power failure harmless.
@@ -43,7 +51,7 @@ extension DataFolder {
         return destination
     }
 
-    func makeArchiveFolder() throws(JournalError) -> String {
+    private func makeArchiveFolder() throws(JournalError) -> String {
         try FileSystem.makeFolder(file("archive"))
         let time = FileSystem.timestamp()
         var destination = file("archive/\(time)")

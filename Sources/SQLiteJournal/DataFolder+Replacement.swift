@@ -28,7 +28,12 @@ extension DataFolder {
         beginWriting()
         var archive: String?
         // As long as the new database has not moved, what is in the folder is old.
-        if FileSystem.exists("\(replacement)/\(Self.database)") { archive = try archiveContent() }
+        if FileSystem.exists("\(replacement)/\(Self.database)") {
+            archive = try self.archive(Self.content) { folder throws(JournalError) in
+                guard let identity = try FileSystem.contents(of: file(Self.identity)) else { return }
+                try FileSystem.replace("\(folder)/\(Self.identity)", with: identity)
+            }
+        }
         for name in Self.content + [Self.identity] where FileSystem.exists("\(replacement)/\(name)") {
             try FileSystem.move("\(replacement)/\(name)", to: file(name))
             try FileSystem.synchronizeFolder(path)
@@ -37,20 +42,5 @@ extension DataFolder {
         try FileSystem.remove("\(replacement)/lock")
         try FileSystem.removeFolder(replacement)
         return archive
-    }
-
-    private func archiveContent() throws(JournalError) -> String? {
-        let names = Self.content.filter { FileSystem.exists(file($0)) }
-        if names.isEmpty { return nil }
-        let destination = try makeArchiveFolder()
-        if let identity = try FileSystem.contents(of: file(Self.identity)) {
-            try FileSystem.replace("\(destination)/\(Self.identity)", with: identity)
-        }
-        for name in names {
-            try FileSystem.move(file(name), to: "\(destination)/\(name)")
-            try FileSystem.synchronizeFolder(destination)
-            try FileSystem.synchronizeFolder(path)
-        }
-        return destination
     }
 }
