@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Journal
 import SamovarCore
@@ -27,18 +28,24 @@ struct BatchChain: Equatable, Sendable {
         return nil
     }
 
-    var bytes: [UInt8] { FixedBytes.of(last) + digest }
+    /// Writes the batch that follows here, and returns the place behind it.
+    func append(_ batch: Batch, to db: Database) throws -> BatchChain {
+        try batch.requireFollowing(last)
+        let end = BatchChain(last: batch.last, digest: Digest.of(batch, after: digest))
+        try db.cachedStatement(sql: "INSERT INTO batches (first, last, data, digest) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [batch.first, batch.last, Data(batch.bytes), Data(end.digest)])
+        return end
+    }
 
+    var bytes: [UInt8] { Int64(last).bytes + digest }
+}
+
+extension BatchChain {
     /// Nil if these bytes are no place.
     init?(_ bytes: [UInt8]) {
         var reader = FixedReader(bytes)
         guard let last = reader.number(), last >= 0, let digest = reader.bytes(Digest.origin.count) else { return nil }
         self.init(last: last, digest: digest)
-    }
-
-    init(last: Int = 0, digest: [UInt8] = Digest.origin) {
-        self.last = last
-        self.digest = digest
     }
 }
 
@@ -99,35 +106,27 @@ extension SQLiteConnection {
     ///
     /// - Returns: a sentence that names the first hole.
     func hole(inNewest limit: Int) throws(JournalError) -> String? {
-        let anchor = try anchor()
-        var numbers = try perform("the batches cannot be read") { db in
-            let rows = try Row.fetchCursor(
-                db, sql: "SELECT first, last FROM batches ORDER BY first DESC LIMIT ?", arguments: [limit])
-            var numbers: [Batch] = []
-            while let row = try rows.next() {
-                numbers.append(Batch(first: try row.integer(at: 0), last: try row.integer(at: 1), bytes: []))
+        var chain = try anchor()
+        let newest = try numbers("DESC LIMIT ?", limit)
+        if let oldest = newest.last, newest.count == limit {
+            for begin in try numbers("LIMIT ?", 1) {
+                if let problem = chain.problem(ofNext: begin) { return try sentence(problem, begin) }
             }
-            return numbers
+            chain.last = oldest.first - 1
         }
-        numbers.reverse()
-        if let oldest = numbers.first, numbers.count == limit {
-            let begin = try perform("the batches cannot be read") { db in
-                try Row.fetchOne(db, sql: "SELECT first, last FROM batches ORDER BY first LIMIT 1")
-                    .map { Batch(first: try $0.integer(at: 0), last: try $0.integer(at: 1), bytes: []) }
-            }
-            if let begin, let problem = anchor.problem(ofNext: begin) { return try sentence(problem, begin) }
-            return try hole(in: numbers, after: BatchChain(last: oldest.first - 1))
-        }
-        return try hole(in: numbers, after: anchor)
-    }
-
-    private func hole(in numbers: [Batch], after begin: BatchChain) throws(JournalError) -> String? {
-        var chain = begin
-        for batch in numbers {
+        for batch in newest.reversed() {
             if let problem = chain.problem(ofNext: batch) { return try sentence(problem, batch) }
             chain.last = batch.last
         }
         return nil
+    }
+
+    /// Some batches without what they hold.
+    private func numbers(_ order: String, _ limit: Int) throws(JournalError) -> [Batch] {
+        try perform("the batches cannot be read") { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT first, last FROM batches ORDER BY first \(order)", arguments: [limit])
+            return try rows.map { Batch(first: try $0.integer(at: 0), last: try $0.integer(at: 1), bytes: []) }
+        }
     }
 
     /// Names a batch by its number among those that are kept, and by its turns.

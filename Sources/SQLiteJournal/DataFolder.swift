@@ -1,13 +1,6 @@
+import Foundation
 public import Journal
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// A folder with a journal in it, locked for this process.
 ///
@@ -72,7 +65,7 @@ public final class DataFolder: Sendable {
             former = try FileSystem.contents(of: descriptor, at: file)
             try FileSystem.overwrite(descriptor, at: file, with: "\(getpid())\n")
         } catch {
-            _ = Self.closeFile(descriptor)
+            closeFile(descriptor)
             throw error
         }
         self.path = path
@@ -91,7 +84,7 @@ public final class DataFolder: Sendable {
             guard lock.descriptor >= 0 else { return }
             // The number of a process that has ended is of no use, so that a failure to put an older one back is none.
             if let former = lock.former { try? FileSystem.overwrite(lock.descriptor, at: file(Self.lockFile), with: former) }
-            _ = Self.closeFile(lock.descriptor)
+            closeFile(lock.descriptor)
             lock.descriptor = -1
         }
     }
@@ -128,15 +121,7 @@ public final class DataFolder: Sendable {
             }
         }
     }
-
-    /// The system's `close`, which the method hides.
-    private static func closeFile(_ descriptor: CInt) -> CInt {
-        #if canImport(Glibc)
-        Glibc.close(descriptor)
-        #elseif canImport(Musl)
-        Musl.close(descriptor)
-        #else
-        Darwin.close(descriptor)
-        #endif
-    }
 }
+
+/// The system's `close`, which the method hides.
+private func closeFile(_ descriptor: CInt) { close(descriptor) }

@@ -9,52 +9,22 @@ enum Digest {
     static let origin = [UInt8](repeating: 0, count: SHA256.byteCount)
 
     static func of(_ batch: Batch, after previous: [UInt8]) -> [UInt8] {
-        var hasher = SHA256()
-        hasher.update(previous)
-        hasher.update(batch.first)
-        hasher.update(batch.last)
-        hasher.update(batch.bytes)
-        return Array(hasher.finalize())
+        of([previous, Int64(batch.first).bytes, Int64(batch.last).bytes, batch.bytes])
     }
 
     /// A snapshot belongs to one journal, so that one of another cannot stand in for it.
     static func of(_ snapshot: Snapshot, in journal: UniqueID) -> [UInt8] {
-        var hasher = SHA256()
-        hasher.update(journal)
-        hasher.update(snapshot.turn)
-        hasher.update(snapshot.bytes)
-        return Array(hasher.finalize())
-    }
-
-    static func of(_ bytes: [UInt8]) -> [UInt8] {
-        var hasher = SHA256()
-        hasher.update(bytes)
-        return Array(hasher.finalize())
+        of([journal.bytes, Int64(snapshot.turn).bytes, snapshot.bytes])
     }
 
     /// - Parameter facts: in the order of their names.
     static func of(_ facts: [(name: String, value: [UInt8])]) -> [UInt8] {
+        of(facts.flatMap { name, value in [Int64(name.utf8.count).bytes, Array(name.utf8), Int64(value.count).bytes, value] })
+    }
+
+    static func of(_ parts: [[UInt8]]) -> [UInt8] {
         var hasher = SHA256()
-        for (name, value) in facts {
-            hasher.update(name.utf8.count)
-            hasher.update(Array(name.utf8))
-            hasher.update(value.count)
-            hasher.update(value)
-        }
+        for part in parts { part.withUnsafeBytes { hasher.update(bufferPointer: $0) } }
         return Array(hasher.finalize())
-    }
-}
-
-extension SHA256 {
-    fileprivate mutating func update(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { update(bufferPointer: $0) }
-    }
-
-    fileprivate mutating func update(_ number: Int) {
-        withUnsafeBytes(of: Int64(number).bigEndian) { update(bufferPointer: $0) }
-    }
-
-    fileprivate mutating func update(_ id: UniqueID) {
-        update(id.bytes)
     }
 }

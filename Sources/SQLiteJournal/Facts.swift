@@ -1,12 +1,7 @@
+import Foundation
 import GRDB
 import Journal
 import SamovarCore
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 /// The few named values of a journal. One more of them is a digest over the others, so that a damaged identity or secret is
 /// found, and not believed.
@@ -46,16 +41,13 @@ enum Facts {
 
 /// Reading columns of a file that may be damaged: a value of the wrong type is an error, where GRDB's subscripts trap.
 extension Row {
-    func integer(at index: Int) throws -> Int {
-        guard let value = Int.fromDatabaseValue(self[index] as DatabaseValue) else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a number is expected")
-        }
-        return value
-    }
+    func integer(at index: Int) throws -> Int { try value(at: index, "a number is expected") }
 
-    func text(at index: Int) throws -> String {
-        guard let value = String.fromDatabaseValue(self[index] as DatabaseValue) else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a text is expected")
+    func text(at index: Int) throws -> String { try value(at: index, "a text is expected") }
+
+    private func value<Value: DatabaseValueConvertible>(at index: Int, _ failure: String) throws -> Value {
+        guard let value = Value.fromDatabaseValue(self[index] as DatabaseValue) else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: failure)
         }
         return value
     }

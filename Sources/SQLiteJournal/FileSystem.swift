@@ -1,13 +1,6 @@
 import CrashPoints
+import Foundation
 import Journal
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The few calls of the operating system that a data folder needs, with errors a person can read.
 enum FileSystem {
@@ -73,12 +66,22 @@ enum FileSystem {
 
     /// Makes the names in a folder durable: a new or renamed file survives a power failure only after this.
     static func synchronizeFolder(_ path: String) throws(JournalError) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw JournalError(errno: errno, "The folder \(path) cannot be opened.") }
+        try synchronize(path, "The folder \(path)", O_DIRECTORY)
+    }
+
+    static func synchronizeFile(_ path: String) throws(JournalError) {
+        try synchronize(path, path, 0)
+    }
+
+    private static func synchronize(_ path: String, _ name: String, _ flags: CInt) throws(JournalError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | flags)
+        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(name) cannot be opened.") }
         defer { close(descriptor) }
-        guard writeThrough(descriptor) == 0 else {
-            throw JournalError(errno: errno, "The folder \(path) cannot be made durable.")
-        }
+        try makeDurable(descriptor, name)
+    }
+
+    static func makeDurable(_ descriptor: CInt, _ name: String) throws(JournalError) {
+        guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(name) cannot be made durable.") }
     }
 
     static func move(_ source: String, to destination: String) throws(JournalError) {
@@ -87,9 +90,9 @@ enum FileSystem {
         }
     }
 
-    /// The first `limit` bytes of a file, or `nil` if there is no such file.
-    static func contents(of path: String, limit: Int = 4096) throws(JournalError) -> String? {
-        try bytes(of: path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+    /// The text of a short file, or `nil` if there is no such file.
+    static func contents(of path: String) throws(JournalError) -> String? {
+        try bytes(of: path, limit: 4096).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The first `limit` bytes of a file, or all of it, or `nil` if there is no such file.
@@ -102,24 +105,21 @@ enum FileSystem {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
-        var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size)))
-        var filled = 0
-        while filled < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress.map { $0 + filled }, buffer.count - filled, off_t(filled))
-            }
-            guard count >= 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
-            if count == 0 { break }
-            filled += count
-        }
-        return Array(bytes.prefix(filled))
+        return try Self.bytes(from: 0, count: min(limit, Int(status.st_size)), of: descriptor, at: path)
     }
 
     /// Some bytes of an open file; fewer at its end.
     static func bytes(from place: Int, count: Int, of descriptor: CInt, at path: String) throws(JournalError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        let filled = pread(descriptor, &bytes, count, off_t(place))
-        guard filled >= 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
+        var filled = 0
+        while filled < count {
+            let step = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(place + filled))
+            }
+            guard step >= 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
+            if step == 0 { break }
+            filled += step
+        }
         return filled == count ? bytes : Array(bytes.prefix(filled))
     }
 
@@ -171,11 +171,8 @@ enum FileSystem {
         return String(cString: real)
     }
 
-    static func contents(of descriptor: CInt, at path: String, limit: Int = 4096) throws(JournalError) -> String {
-        var bytes = [UInt8](repeating: 0, count: limit)
-        let count = pread(descriptor, &bytes, limit, 0)
-        guard count >= 0 else { throw JournalError(errno: errno, "\(path) cannot be read.") }
-        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    static func contents(of descriptor: CInt, at path: String) throws(JournalError) -> String {
+        String(decoding: try bytes(from: 0, count: 4096, of: descriptor, at: path), as: UTF8.self)
     }
 
     /// Replaces a file as a whole and durably: a reader finds the old text or the new one, never a part.
@@ -185,7 +182,7 @@ enum FileSystem {
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
         defer { close(descriptor) }
         try overwrite(descriptor, at: draft, with: text)
-        guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(draft) cannot be made durable.") }
+        try makeDurable(descriptor, draft)
         try move(draft, to: path)
         try synchronizeFolder(parent(of: path))
     }
@@ -225,15 +222,11 @@ enum FileSystem {
         while done < bytes.count {
             try proceed()
             let size = min(pieceSize, bytes.count - done)
-            let count = bytes.withUnsafeBytes { buffer in systemWrite(descriptor, buffer.baseAddress.map { $0 + done }, size) }
+            let count = bytes.withUnsafeBytes { buffer in write(descriptor, buffer.baseAddress.map { $0 + done }, size) }
             guard count > 0 else { throw JournalError(errno: errno, "\(path) cannot be written.") }
-            guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
+            try makeDurable(descriptor, path)
             done += count
         }
-    }
-
-    private static func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-        write(descriptor, bytes, count)
     }
 
     /// What is gone already is no error.
@@ -244,13 +237,6 @@ enum FileSystem {
     /// Only an empty one can be removed; what is gone already is no error.
     static func removeFolder(_ path: String) throws(JournalError) {
         guard rmdir(path) == 0 || errno == ENOENT else { throw JournalError(errno: errno, "\(path) cannot be removed.") }
-    }
-
-    static func synchronizeFile(_ path: String) throws(JournalError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(path) cannot be opened.") }
-        defer { close(descriptor) }
-        guard writeThrough(descriptor) == 0 else { throw JournalError(errno: errno, "\(path) cannot be made durable.") }
     }
 
     /// The names in a folder; none if there is no such folder.
@@ -286,12 +272,7 @@ enum FileSystem {
 
     /// The present time as `20260131T235959Z`, a name that sorts by time.
     static func timestamp() -> String {
-        var seconds = time(nil)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        var text = [CChar](repeating: 0, count: 32)
-        let count = strftime(&text, text.count, "%Y%m%dT%H%M%SZ", &parts)
-        return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        Date.now.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
     }
 }
 

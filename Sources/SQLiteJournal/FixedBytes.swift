@@ -1,17 +1,20 @@
-import SamovarCore
+package import SamovarCore
 
 /// Fields of fixed width, big-endian, as the files beside the database have them.
-extension UniqueID {
-    var bytes: [UInt8] { FixedBytes.of(high) + FixedBytes.of(low) }
+extension FixedWidthInteger {
+    var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }
 
-enum FixedBytes {
-    static func of(_ word: UInt64) -> [UInt8] {
-        withUnsafeBytes(of: word.bigEndian) { Array($0) }
-    }
+extension UniqueID {
+    package var bytes: [UInt8] { high.bytes + low.bytes }
+    /// 32 hexadecimal digits.
+    var text: String { description.filter { $0 != "-" } }
 
-    static func of(_ number: Int) -> [UInt8] {
-        of(UInt64(bitPattern: Int64(number)))
+    /// Nil unless there are 16 bytes.
+    package init?(bytes: [UInt8]) {
+        var reader = FixedReader(bytes)
+        guard bytes.count == 16, let id = reader.id() else { return nil }
+        self = id
     }
 }
 

@@ -15,22 +15,18 @@ struct HighWaterMark: Equatable, Sendable {
 
     /// With a checksum at the end, because a write may be torn.
     var bytes: [UInt8] {
-        let content = Self.mark + journal.bytes + FixedBytes.of(turn) + digest
-        return content + Digest.of(content)
+        let content = Self.mark + journal.bytes + Int64(turn).bytes + digest
+        return content + Digest.of([content])
     }
+}
 
-    init(journal: UniqueID, turn: Int, digest: [UInt8]) {
-        self.journal = journal
-        self.turn = turn
-        self.digest = digest
-    }
-
+extension HighWaterMark {
     /// Nil if these are not the bytes of a witness.
     init?(_ bytes: [UInt8]) {
         var reader = FixedReader(bytes)
         guard reader.bytes(Self.mark.count) == Self.mark, let journal = reader.id(), let turn = reader.number(),
             let digest = reader.bytes(Self.digestSize), let checksum = reader.bytes(Self.digestSize), turn > 0,
-            Digest.of(Array(bytes.prefix(Self.size - Self.digestSize))) == checksum
+            Digest.of([Array(bytes.prefix(Self.size - Self.digestSize))]) == checksum
         else { return nil }
         self.init(journal: journal, turn: turn, digest: digest)
     }

@@ -1,14 +1,8 @@
 import CrashPoints
+import Foundation
 import GRDB
 public import Journal
 import SamovarCore
-import Synchronization
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 /// Builds the data folder of a journal from parts of another one: a backup, or what a salvage could keep.
 ///
@@ -45,12 +39,10 @@ public final class JournalBuilder {
         building = path + ".building"
         try Self.clear(building)
         try FileSystem.makeFolder(building)
-        let name = identity == .same ? source.identityText : JournalOpening.randomIdentity()
-        guard let id = UniqueID(name) else { throw JournalError(.damaged, "\(name) is no identity of a journal.") }
+        let id = identity == .same ? source.identity : JournalOpening.randomIdentity()
         self.identity = id
-        let connection = try SQLiteConnection(
-            path: "\(building)/\(DataFolder.database)", mode: .draft, emptyFile: .begin(identity: name))
-        self.connection = connection
+        connection = try SQLiteConnection(
+            path: "\(building)/\(DataFolder.database)", mode: .draft, emptyFile: .begin(identity: id))
         self.path = path
         snapshots = SnapshotFolder(path: "\(building)/\(DataFolder.snapshots)", journal: id)
         end = try turn.map { turn throws(JournalError) in try source.connection.place(behind: turn) } ?? source.anchor
@@ -60,26 +52,14 @@ public final class JournalBuilder {
     public var last: Int { end.last }
 
     public func record(_ value: [UInt8], as name: String) throws(JournalError) {
-        try connection.perform("the fact \(name) cannot be written") { db in
-            try db.inTransaction(.immediate) {
-                try Facts.write(value, as: name, to: db)
-                return .commit
-            }
-        }
+        try connection.record(value, as: name)
     }
 
     public func append(_ batches: [Batch]) throws(JournalError) {
         var end = end
-        for batch in batches { try batch.requireFollowing(end.last); end.last = batch.last }
-        end = self.end
         try connection.perform("the batches after turn \(end.last.grouped) cannot be written") { db in
             try db.inTransaction(.immediate) {
-                let statement = try db.cachedStatement(
-                    sql: "INSERT INTO batches (first, last, data, digest) VALUES (?, ?, ?, ?)")
-                for batch in batches {
-                    end = BatchChain(last: batch.last, digest: Digest.of(batch, after: end.digest))
-                    try statement.execute(arguments: [batch.first, batch.last, Data(batch.bytes), Data(end.digest)])
-                }
+                for batch in batches { end = try end.append(batch, to: db) }
                 return .commit
             }
         }
@@ -100,8 +80,7 @@ public final class JournalBuilder {
         let head = try HeadFile(at: "\(building)/\(DataFolder.head)")
         try head.write(end, of: identity)
         try head.synchronize()
-        let text = identity.description.filter { $0 != "-" }
-        try FileSystem.replace("\(building)/\(DataFolder.identity)", with: text)
+        try FileSystem.replace("\(building)/\(DataFolder.identity)", with: identity.text)
         CrashPoint.pass(.copyBeforeName)
         try FileSystem.move(building, to: path)
         CrashPoint.pass(.copyAfterName)
@@ -127,9 +106,4 @@ public final class JournalBuilder {
         }
         try FileSystem.removeFolder(building)
     }
-}
-
-extension SQLiteJournal {
-    var anchor: BatchChain { state.withLock(\.anchor) }
-    var identityText: String { identity.description.filter { $0 != "-" } }
 }

@@ -1,13 +1,6 @@
+import Foundation
 import Journal
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// A damaged journal as it can still be read: the database, and beside it the sound frames of its log, in a folder of their own
 /// that is removed at the end.
@@ -23,7 +16,7 @@ final class MendedLog: Sendable {
     }
 
     private let folder: String
-    private let isRemoved = Mutex(false)
+    private let isRemoved = Atomic(false)
     /// What is wrong with the log.
     let finding: JournalError
 
@@ -43,11 +36,7 @@ final class MendedLog: Sendable {
 
     /// Once: afterwards the folder is another's.
     func remove() throws(JournalError) {
-        let wasRemoved = isRemoved.withLock { isRemoved in
-            defer { isRemoved = true }
-            return isRemoved
-        }
-        if !wasRemoved { try clear() }
+        if !isRemoved.exchange(true, ordering: .sequentiallyConsistent) { try clear() }
     }
 
     private func clear() throws(JournalError) {
@@ -72,7 +61,7 @@ extension WriteAheadLog {
     fileprivate func writeSoundFrames(to copy: String) throws(JournalError) {
         try FileSystem.rewrite(path, to: copy) { (source, write) throws(JournalError) in
             let words: [UInt32] = [isBigEndian ? 0x377f_0683 : 0x377f_0682, 3_007_000, UInt32(pageSize), 0]
-            var header = words.flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } } + salts
+            var header = words.flatMap(\.bytes) + salts
             var sum = LogSum().adding(header[...], isBigEndian: isBigEndian)
             header += sum.bytes
             try write(header, 0)

@@ -1,33 +1,15 @@
+import Foundation
 import Journal
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// Which file systems there are, as Linux tells a process. Elsewhere it is empty, and nobody can tell.
 struct MountTable {
     /// Lines of `/proc/self/mountinfo`: identity, parent, `major:minor`, root, place, options …, `-`, type …
-    private let text: String
-
-    init(_ text: String) {
-        self.text = text
-    }
+    let text: String
 
     /// That of this process; an unreadable one is empty, because all that hangs on it is what `status` says.
     static func current() -> MountTable {
-        let descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return MountTable("") }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 4_096)
-        while bytes.count < 1 << 20, case let count = read(descriptor, &piece, piece.count), count > 0 {
-            bytes += piece.prefix(count)
-        }
-        return MountTable(String(decoding: bytes, as: UTF8.self))
+        let bytes = try? FileHandle(forReadingAtPath: "/proc/self/mountinfo")?.read(upToCount: 1 << 20)
+        return MountTable(text: String(decoding: bytes ?? Data(), as: UTF8.self))
     }
 
     /// Whether what is kept at this path ends with the machine.

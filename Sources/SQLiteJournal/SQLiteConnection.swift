@@ -1,16 +1,10 @@
 import CSQLite
+import Foundation
 import GRDB
 import GRDBSQLite
 import Journal
+import SamovarCore
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The one connection to the file of a journal.
 ///
@@ -28,7 +22,7 @@ struct SQLiteConnection: Sendable {
     /// What to do with a file that has nothing in it.
     enum EmptyFile {
         /// Lay it out as a new journal.
-        case begin(identity: String)
+        case begin(identity: UniqueID)
         case refuse(JournalError)
     }
 

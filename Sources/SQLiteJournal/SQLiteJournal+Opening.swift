@@ -62,8 +62,7 @@ struct JournalOpening {
         missingIdentity = known == nil ? own.text : nil
         if let mended { findings.append(mended.finding) }
         if let known, own.text != known {
-            try report(
-                .damaged, "\(path) is not the journal that \(DataFolder.identity) in \(folder.path) names.")
+            try report("\(path) is not the journal that \(DataFolder.identity) in \(folder.path) names.")
         }
         try check()
     }
@@ -72,30 +71,26 @@ struct JournalOpening {
         _ folder: DataFolder, _ access: SQLiteJournal.Access, _ emptyFile: SQLiteConnection.EmptyFile
     ) throws(JournalError) -> (SQLiteConnection, MendedLog?) {
         let path = folder.file(DataFolder.database)
-        guard access == .examination else {
-            return (try SQLiteConnection(path: path, mode: access == .readWrite ? .durable : .readOnly, emptyFile: emptyFile), nil)
+        func open(_ mended: MendedLog? = nil) throws(JournalError) -> SQLiteConnection {
+            try SQLiteConnection(
+                path: path, file: mended?.database, mode: access == .readWrite ? .durable : .readOnly, emptyFile: emptyFile)
         }
         let database = FileSystem.resolved(path)
-        guard let log = try WriteAheadLog(of: database) else {
-            return (try SQLiteConnection(path: path, mode: .readOnly, emptyFile: emptyFile), nil)
-        }
+        guard access == .examination, let log = try WriteAheadLog(of: database) else { return (try open(), nil) }
         // As SQLite reads it, with the sound frames behind the damage, without the log, if that is not the database's: which of them
         // tells most is told by the digests. One after the other, because each locks the file.
-        var best = soundEnd { () throws(JournalError) in try SQLiteConnection(path: path, mode: .readOnly, emptyFile: emptyFile) }
+        var best = soundEnd { () throws(JournalError) in try open() }
         var chosen: MendedLog.Frames?
         if try best < folder.witnessedTurn() || log.commitsBehindDamage > 0 || log.isOlder(than: database) {
             for frames in [MendedLog.Frames.sound, .none] {
                 let mended = try MendedLog(log, frames, of: database, in: folder)
-                let end = soundEnd { () throws(JournalError) in
-                    try SQLiteConnection(path: path, file: mended.database, mode: .readOnly, emptyFile: emptyFile)
-                }
+                let end = soundEnd { () throws(JournalError) in try open(mended) }
                 try mended.remove()
                 if end > best { (best, chosen) = (end, frames) }
             }
         }
-        guard let chosen else { return (try SQLiteConnection(path: path, mode: .readOnly, emptyFile: emptyFile), nil) }
-        let mended = try MendedLog(log, chosen, of: database, in: folder)
-        return (try SQLiteConnection(path: path, file: mended.database, mode: .readOnly, emptyFile: emptyFile), mended)
+        let mended = try chosen.map { frames throws(JournalError) in try MendedLog(log, frames, of: database, in: folder) }
+        return (try open(mended), mended)
     }
 
     /// The last turn up to which all batches are sound; -1 if nothing can be read.
@@ -133,9 +128,8 @@ struct JournalOpening {
                 .missing, exists ? "\(path) is empty: no journal was begun in it." : "There is no journal in \(folder.path)."))
     }
 
-    /// 128 random bits, as 32 hexadecimal digits.
-    static func randomIdentity() -> String {
-        UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description.filter { $0 != "-" }
+    static func randomIdentity() -> UniqueID {
+        UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 
     /// Where the batches that are kept begin.
@@ -150,12 +144,13 @@ struct JournalOpening {
 
     // MARK: Checks
 
-    private mutating func report(_ code: JournalError.Code, _ text: String) throws(JournalError) {
-        try report(JournalError(code, text))
+    private mutating func report(_ damage: String) throws(JournalError) {
+        try note(JournalError(.damaged, damage))
     }
 
-    private mutating func report(_ error: JournalError) throws(JournalError) {
-        guard access == .examination else { throw error }
+    /// Of a journal that is only examined, damage is a finding.
+    private mutating func note(_ error: JournalError) throws(JournalError) {
+        guard access == .examination, error.code == .damaged else { throw error }
         findings.append(error)
     }
 
@@ -163,8 +158,7 @@ struct JournalOpening {
         do throws(JournalError) {
             end = try connection.end()
         } catch {
-            guard access == .examination, error.code == .damaged else { throw error }
-            findings.append(error)
+            try note(error)
             return try checkWitnesses()
         }
         try checkFacts()
@@ -173,7 +167,6 @@ struct JournalOpening {
         if let newest = try folder.snapshots(of: identity).turns().first, newest > end.last {
             witnessed = max(witnessed, newest)
             try report(
-                .damaged,
                 "\(connection.path) ends at turn \(end.last.grouped), but has a snapshot of turn \(newest.grouped): the turns between are lost."
             )
         }
@@ -194,7 +187,6 @@ struct JournalOpening {
         }
         guard size / pages.size > pages.count else { return }
         try report(
-            .damaged,
             """
             \(log) is older than \(connection.path), which has more pages than the log knows of: \
             a newer log is lost, or parts of two copies are mixed.
@@ -215,8 +207,7 @@ struct JournalOpening {
             }
         } catch {
             hasSoundFacts = false
-            guard access == .examination, error.code == .damaged else { throw error }
-            findings.append(error)
+            try note(error)
         }
     }
 
@@ -224,8 +215,7 @@ struct JournalOpening {
         do throws(JournalError) {
             if let hole = try connection.hole(inNewest: Self.numberedBatches) { throw JournalError(.damaged, hole) }
         } catch {
-            guard access == .examination, error.code == .damaged else { throw error }
-            findings.append(error)
+            try note(error)
         }
     }
 
@@ -237,23 +227,16 @@ struct JournalOpening {
             headProblem = "\(file) is missing: a lost end of the journal would not have been noticed"
         case .unreadable:
             headProblem = "\(file) is damaged: a lost end of the journal would not have been noticed"
-        case .witness(let witness, let isTorn): try check(witness, isTorn: isTorn, file)
+        case .witness(let witness, _, let isTorn): try check(witness, isTorn: isTorn, file)
         }
     }
 
     private mutating func check(_ witness: HighWaterMark, isTorn: Bool, _ file: String) throws(JournalError) {
         guard witness.journal == identity else {
-            return try report(.damaged, "\(file) belongs to another journal than \(connection.path): parts of two are mixed.")
+            return try report("\(file) belongs to another journal than \(connection.path): parts of two are mixed.")
         }
         witnessed = max(witnessed, witness.turn)
-        guard witness.turn <= end.last else {
-            return try report(
-                .damaged,
-                """
-                \(connection.path) ends at turn \(end.last.grouped), but \(file) says that turn \(witness.turn.grouped) was on disk: \
-                the turns between are lost, or this is an older copy.
-                """)
-        }
+        guard witness.turn <= end.last else { return try reportLoss(upTo: witness.turn, by: file) }
         if isTorn {
             headProblem = "a part of \(file) is damaged: a lost end of the journal may not have been noticed"
         } else {
@@ -263,7 +246,6 @@ struct JournalOpening {
         let digest = witness.turn == end.last ? end.digest : try connection.digest(ofBatchEndingAt: witness.turn)
         guard let digest, digest != witness.digest else { return }
         try report(
-            .damaged,
             "\(connection.path) has another turn \(witness.turn.grouped) than the one that \(file) names: this is another copy.")
     }
 }
@@ -275,8 +257,11 @@ extension JournalOpening {
         if turn == end.last { isWitnessed = true }
         guard turn > end.last, turn > witnessed else { return }
         witnessed = turn
+        try reportLoss(upTo: turn, by: file)
+    }
+
+    private mutating func reportLoss(upTo turn: Int, by file: String) throws(JournalError) {
         try report(
-            .damaged,
             """
             \(connection.path) ends at turn \(end.last.grouped), but \(file) says that turn \(turn.grouped) was on disk: \
             the turns between are lost, or this is an older copy.
@@ -289,10 +274,9 @@ extension JournalOpening {
         guard !isWitnessed, end.last > 0, mended == nil else { return }
         let database = FileSystem.resolved(connection.path)
         let log = try WriteAheadLog(of: database)
-        if let log, log.commitsBehindDamage > 1 { return try report(log.problem) }
+        if let log, log.commitsBehindDamage > 1 { return try note(log.problem) }
         if log?.pages == nil, let headTurn, headTurn < end.last {
             try report(
-                .damaged,
                 """
                 \(folder.file(DataFolder.head)) is older than \(connection.path), which ends at turn \(end.last.grouped) and has no log: \
                 whether later turns are lost cannot be told. Put the newer file back; if you know that nothing is lost, remove the older one.
@@ -329,7 +313,7 @@ extension DataFolder {
     func witnessedTurn() throws(JournalError) -> Int {
         var turn = 0
         if case .end(_, let marked) = try MarkedEnd.reading(file(Self.marker)) { turn = marked }
-        if case .witness(let witness, _) = try HeadFile.reading(file(Self.head)) { turn = max(turn, witness.turn) }
+        if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) { turn = max(turn, witness.turn) }
         return turn
     }
 
@@ -338,7 +322,7 @@ extension DataFolder {
         if case .end(_, let turn) = try MarkedEnd.reading(file(Self.marker)) {
             return "\(Self.marker) says that turn \(turn.grouped) was on disk"
         }
-        if case .witness(let witness, _) = try HeadFile.reading(file(Self.head)) {
+        if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) {
             return "\(Self.head) says that turn \(witness.turn.grouped) was on disk"
         }
         if let turn = try SnapshotFolder(path: file(Self.snapshots), journal: .zero).turns().first {
@@ -358,10 +342,7 @@ extension DataFolder {
 
 extension SQLiteConnection {
     fileprivate func identity() throws(JournalError) -> (text: String, id: UniqueID) {
-        guard let bytes = try fact(DataFolder.identity) else {
-            throw JournalError(.damaged, "\(path) has lost its identity.")
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = String(decoding: try fact(DataFolder.identity) ?? [], as: UTF8.self)
         guard let id = UniqueID(text) else { throw JournalError(.damaged, "\(path) has lost its identity.") }
         return (text, id)
     }

@@ -79,4 +79,13 @@ extension SQLiteConnection {
     func fact(_ name: String) throws(JournalError) -> [UInt8]? {
         try perform("the fact \(name) cannot be read") { db in try Facts.value(of: name, in: db) }
     }
+
+    func record(_ value: [UInt8], as name: String) throws(JournalError) {
+        try perform("the fact \(name) cannot be written") { db in
+            try db.inTransaction(.immediate) {
+                try Facts.write(value, as: name, to: db)
+                return .commit
+            }
+        }
+    }
 }

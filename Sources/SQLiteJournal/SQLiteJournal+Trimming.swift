@@ -13,16 +13,14 @@ extension SQLiteJournal {
             try requireSnapshot(behind: turn)
             state.withLock { $0.verifiedSnapshot = max($0.verifiedSnapshot, turn) }
         }
-        var hasMore = false
-        try writing { state throws(JournalError) in
-            let (anchor, more) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
+        return try writing { state throws(JournalError) in
+            let (anchor, hasMore) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
                 try Self.trimStep(db, through: turn)
             }
             CrashPoint.pass(.storeAfterTrim)
             if let anchor { state.anchor = anchor }
-            hasMore = more
+            return hasMore
         }
-        return hasMore
     }
 
     /// The file does not shrink, because that would cost as much as writing it again: its pages are used again.
@@ -33,13 +31,10 @@ extension SQLiteJournal {
         var size = 0
         var newest: (first: Int, last: Int)?
         var count = 0
-        var isFull = false
-        while !isFull, let row = try rows.next() {
-            let last = try row.integer(at: 1)
-            newest = (try row.integer(at: 0), last)
+        while size < trimSize, count < trimBatches, let row = try rows.next() {
+            newest = (try row.integer(at: 0), try row.integer(at: 1))
             size += try row.integer(at: 2)
             count += 1
-            isFull = size >= trimSize || count == trimBatches
         }
         guard let newest else { return (nil, false) }
         var anchor = BatchChain()
@@ -51,6 +46,6 @@ extension SQLiteJournal {
             try Facts.write(anchor.bytes, as: Facts.anchor, to: db)
             return .commit
         }
-        return (anchor, isFull)
+        return (anchor, size >= trimSize || count == trimBatches)
     }
 }

@@ -1,14 +1,9 @@
 import CrashPoints
+import Foundation
 import GRDB
 public import Journal
 import SamovarCore
 import Synchronization
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 /// A journal in an SQLite file, the default of a store.
 ///
@@ -113,18 +108,14 @@ public final class SQLiteJournal: Journal, Sendable {
         try self.init(in: folder, access: access)
     }
 
-    public var first: Int { state.withLock(\.anchor.last) + 1 }
+    var anchor: BatchChain { state.withLock(\.anchor) }
+    public var first: Int { anchor.last + 1 }
     public var last: Int { state.withLock(\.end.last) }
 
     public func append(_ batch: Batch) throws(JournalError) {
         try writing { state throws(JournalError) in
-            try batch.requireFollowing(state.end.last)
-            let digest = Digest.of(batch, after: state.end.digest)
-            try connection.perform("\(batch.turns) cannot be written") { db in
-                try db.cachedStatement(sql: "INSERT INTO batches (first, last, data, digest) VALUES (?, ?, ?, ?)")
-                    .execute(arguments: [batch.first, batch.last, Data(batch.bytes), Data(digest)])
-            }
-            state.end = BatchChain(last: batch.last, digest: digest)
+            let end = state.end
+            state.end = try connection.perform("\(batch.turns) cannot be written") { db in try end.append(batch, to: db) }
             try state.head?.write(state.end, of: identity)
             state.mark?.write(batch.last)
             try checkpointIfLarge(&state, added: batch.bytes.count)
@@ -153,12 +144,7 @@ public final class SQLiteJournal: Journal, Sendable {
 
     public func record(_ value: [UInt8], as name: String) throws(JournalError) {
         try writing { state throws(JournalError) in
-            try connection.perform("the fact \(name) cannot be written") { db in
-                try db.inTransaction(.immediate) {
-                    try Facts.write(value, as: name, to: db)
-                    return .commit
-                }
-            }
+            try connection.record(value, as: name)
             try checkpointIfLarge(&state, added: value.count)
         }
     }
@@ -284,7 +270,7 @@ extension SQLiteJournal {
     }
 
     /// Runs `body` if the journal may be written, and remembers an error after which it may not.
-    func writing(_ body: (inout State) throws(JournalError) -> Void) throws(JournalError) {
+    func writing<Result: Sendable>(_ body: (inout State) throws(JournalError) -> Result) throws(JournalError) -> Result {
         try state.withLock { state throws(JournalError) in
             try requireOpen(state)
             guard access == .readWrite else {
@@ -293,7 +279,7 @@ extension SQLiteJournal {
             if let failure = state.failure { throw failure }
             do throws(JournalError) {
                 try begin(&state)
-                try body(&state)
+                return try body(&state)
             } catch {
                 if error.forbidsWriting { state.failure = error }
                 throw error

@@ -1,5 +1,6 @@
 import GRDB
 import Journal
+import SamovarCore
 
 /// The layout of the file and its version.
 enum Schema {
@@ -36,7 +37,7 @@ enum Schema {
     /// Lays out an empty file: all of it or nothing, because a crash may come at any instant.
     ///
     /// - Parameter isDraft: no journal before ``finishDraft(_:)``.
-    static func create(_ db: Database, identity: String, isDraft: Bool) throws {
+    static func create(_ db: Database, identity: UniqueID, isDraft: Bool) throws {
         try db.inTransaction(.immediate) {
             try db.execute(
                 sql: """
@@ -47,7 +48,7 @@ enum Schema {
                     PRAGMA application_id = \(isDraft ? draftID : applicationID);
                     PRAGMA user_version = \(version);
                     """)
-            try Facts.write(Array(identity.utf8), as: DataFolder.identity, to: db)
+            try Facts.write(Array(identity.text.utf8), as: DataFolder.identity, to: db)
             return .commit
         }
     }

@@ -21,7 +21,7 @@ struct SnapshotFolder: Sendable {
 
     func save(_ snapshot: Snapshot, proceed: () throws(JournalError) -> Void) throws(JournalError) {
         try FileSystem.makeFolder(path)
-        let header = Self.mark + journal.bytes + FixedBytes.of(snapshot.turn) + Digest.of(snapshot, in: journal)
+        let header = Self.mark + journal.bytes + Int64(snapshot.turn).bytes + Digest.of(snapshot, in: journal)
         try FileSystem.replace(file(of: snapshot.turn), with: [header, snapshot.bytes], proceed: proceed)
     }
 

@@ -1,12 +1,5 @@
+import Foundation
 import Journal
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The frames of SQLite's write-ahead log, those that SQLite does not read included.
 ///
@@ -132,7 +125,7 @@ struct LogSum: Equatable {
         high = bytes.word(place + 4)
     }
 
-    var bytes: [UInt8] { [low, high].flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } } }
+    var bytes: [UInt8] { low.bytes + high.bytes }
 
     /// - Parameter bytes: a multiple of 8.
     func adding(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) -> LogSum {

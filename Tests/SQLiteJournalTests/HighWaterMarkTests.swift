@@ -108,7 +108,7 @@ import Testing
 }
 
 extension HeadFile.Reading {
-    fileprivate var witness: HighWaterMark? { if case .witness(let witness, _) = self { witness } else { nil } }
+    fileprivate var witness: HighWaterMark? { if case .witness(let witness, _, _) = self { witness } else { nil } }
 }
 
 extension Scratch {

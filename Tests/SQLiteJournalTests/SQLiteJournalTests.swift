@@ -85,19 +85,20 @@ import Testing
 
     @Test func `A table of mounts tells the type of a device, and nothing of one that it does not have`() {
         let table = MountTable(
-            """
-            22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/root rw
-            23 22 0:20 /a /mnt/with\\040blank rw - tmpfs tmpfs rw,size=1024k
-            24 22 8:4096 / /far rw,nosuid master:3 propagate_from:2 - ramfs none rw
-            a line of another kind
-            25 22 7:1 / /short rw -
-            """)
+            text:
+                """
+                22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/root rw
+                23 22 0:20 /a /mnt/with\\040blank rw - tmpfs tmpfs rw,size=1024k
+                24 22 8:4096 / /far rw,nosuid master:3 propagate_from:2 - ramfs none rw
+                a line of another kind
+                25 22 7:1 / /short rw -
+                """)
         #expect(table.type(ofDevice: 254 << 8 | 1) == "ext4")
         #expect(table.type(ofDevice: 20) == "tmpfs")
         // The upper bits of a minor number stand above the major one.
         #expect(table.type(ofDevice: 8 << 8 | 4_096 << 12) == "ramfs")
         #expect(table.type(ofDevice: 7 << 8 | 1) == nil && table.type(ofDevice: 99) == nil)
-        #expect(MountTable("").type(ofDevice: 20) == nil)
+        #expect(MountTable(text: "").type(ofDevice: 20) == nil)
     }
 
     @Test(.enabled(if: !MountTable.current().isInMemory("/") && MountTable.current().isInMemory("/dev/shm")))
