@@ -14,70 +14,53 @@ enum JournalCopy {
     static func export(
         _ source: SQLiteJournal, through turn: Int, to folder: String, progress: (Int) throws(JournalError) -> Void
     ) throws {
-        let draft = try JournalBuilder(at: folder, from: source, as: .same)
-        do {
-            for (name, value) in try source.facts() { try draft.record(value, as: name) }
-            try copy(source, through: turn, into: draft, progress: progress)
-            try copySnapshots(of: source, into: draft)
-            try draft.finish()
-        } catch {
-            try draft.discard()
-            throw error
-        }
+        try build(at: folder, from: source, as: .same, through: turn, progress: progress)
     }
 
-    /// Builds the replacement of a folder's journal: the whole batches up to a turn and a part of the next, as a timeline of its
-    /// own. The secret stays, for `turn.random` must give in a replay what it gave.
-    static func newTimeline(
-        of source: SQLiteJournal, through turn: Int, and part: Batch?, in folder: DataFolder
-    ) throws -> Timeline {
-        let timeline = Timeline(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-        let draft = try JournalBuilder(at: folder.replacement, from: source, as: .new)
-        do {
-            let old = try JournalSalvage.timeline(of: source)
-            for (name, value) in try source.facts() { try draft.record(value, as: name) }
-            try draft.record(timeline.factBytes, as: OpenedJournal.Fact.timeline)
-            try draft.record(Array("turn \(part?.last ?? turn) of timeline \(old)".utf8), as: OpenedJournal.Fact.ancestor)
-            try copy(source, through: turn, into: draft) { _ in }
-            if let part { try draft.append([part]) }
-            try copySnapshots(of: source, into: draft)
-            try draft.finish()
-        } catch {
-            try draft.discard()
-            throw error
-        }
-        return timeline
-    }
-
-    /// Builds the replacement of a folder's journal from a snapshot and what follows it, as if the turns before had been trimmed.
+    /// Builds the replacement of a folder's journal: the whole batches up to a turn and a part of the next. The secret stays, for
+    /// `turn.random` must give in a replay what it gave.
     ///
-    /// - Parameter isWhole: whether nothing is lost at its end. Then it is the same journal, and the same timeline: all that peers
-    ///   remember of it holds.
-    static func rest(
-        of source: SQLiteJournal, _ rest: JournalExamination.Rest, isWhole: Bool, in folder: DataFolder
+    /// - Parameters:
+    ///   - begin: a snapshot that stands for the turns up to this one, as if they had been trimmed.
+    ///   - isWhole: whether nothing is lost at its end. Then it is the same journal, and the same timeline: all that peers
+    ///     remember of it holds.
+    static func replacement(
+        of source: SQLiteJournal, behind begin: Int? = nil, through turn: Int, and part: Batch? = nil, isWhole: Bool = false,
+        in folder: DataFolder
     ) throws -> Timeline {
         let old = try JournalSalvage.timeline(of: source)
-        let timeline = isWhole ? old : Timeline(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-        let draft = try JournalBuilder(at: folder.replacement, from: source, as: isWhole ? .same : .new, behind: rest.snapshot)
+        let timeline = isWhole ? old : .random()
+        let ancestor = "turn \(part?.last ?? turn) of timeline \(old)"
+        try build(
+            at: folder.replacement, from: source, as: isWhole ? .same : .new,
+            facts: isWhole
+                ? [] : [(OpenedJournal.Fact.timeline, timeline.bytes), (OpenedJournal.Fact.ancestor, Array(ancestor.utf8))],
+            behind: begin, through: turn, and: part)
+        return timeline
+    }
+
+    /// - Parameter facts: recorded in place of those of the source.
+    private static func build(
+        at folder: String, from source: SQLiteJournal, as identity: JournalBuilder.Identity,
+        facts: [(name: String, value: [UInt8])] = [], behind begin: Int? = nil, through turn: Int, and part: Batch? = nil,
+        progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in }
+    ) throws {
+        let draft = try JournalBuilder(at: folder, from: source, as: identity, behind: begin)
         do {
-            for (name, value) in try source.facts() { try draft.record(value, as: name) }
-            if !isWhole {
-                try draft.record(timeline.factBytes, as: OpenedJournal.Fact.timeline)
-                try draft.record(Array("turn \(rest.last) of timeline \(old)".utf8), as: OpenedJournal.Fact.ancestor)
-            }
-            try copy(source, behind: rest.snapshot, through: rest.last, into: draft) { _ in }
-            try copySnapshots(of: source, from: rest.snapshot, into: draft)
+            for (name, value) in try source.facts() + facts { try draft.record(value, as: name) }
+            try copy(source, behind: begin, through: turn, into: draft, progress: progress)
+            if let part { try draft.append([part]) }
+            try copySnapshots(of: source, from: begin ?? 0, into: draft)
             try draft.finish()
         } catch {
             try draft.discard()
             throw error
         }
-        return timeline
     }
 
     /// Copies the whole batches up to a turn.
-    static func copy(
-        _ source: SQLiteJournal, behind begin: Int? = nil, through turn: Int, into draft: JournalBuilder,
+    private static func copy(
+        _ source: SQLiteJournal, behind begin: Int?, through turn: Int, into draft: JournalBuilder,
         progress: (Int) throws(JournalError) -> Void
     ) throws {
         struct Enough: Error {}
@@ -103,7 +86,7 @@ enum JournalCopy {
     }
 
     /// Damaged ones stay behind: a snapshot is a cache.
-    static func copySnapshots(of source: SQLiteJournal, from begin: Int = 0, into draft: JournalBuilder) throws {
+    private static func copySnapshots(of source: SQLiteJournal, from begin: Int, into draft: JournalBuilder) throws {
         for turn in try source.snapshots() where turn >= begin && turn <= draft.last {
             do throws(JournalError) {
                 try draft.save(try source.snapshot(at: turn))

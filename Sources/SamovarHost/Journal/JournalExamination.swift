@@ -60,22 +60,21 @@ public struct JournalExamination: Sendable {
     /// which its batches go on.
     public var salvageable: Int? {
         if let rest { return rest.last }
-        guard sound > 0, !hasLostFacts else { return nil }
-        guard first > 1 else { return sound }
-        return snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= sound } ? sound : nil
+        return sound > 0 && !hasLostFacts && hasSnapshot(upTo: sound) ? sound : nil
+    }
+
+    /// Whether there is a sound one for a trimmed journal to begin with; any other needs none.
+    func hasSnapshot(upTo turn: Int) -> Bool {
+        first == 1 || snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= turn }
     }
 
     /// Reads the whole journal of a folder on which no store runs, and changes nothing.
     ///
     /// - Throws: `StoreError` if there is nothing to read, or the disk fails. Damage is no error but a finding.
     public static func run(dataFolder: String) async throws -> JournalExamination {
-        try await onThread("samovar-journal") {
-            do {
-                let journal = try SQLiteJournal(at: dataFolder, access: .examination, waiting: sayOnStandardError)
-                return try JournalExamination(of: journal)
-            } catch let error as JournalError {
-                throw StoreError(error)
-            }
+        try await onJournalThread {
+            let journal = try SQLiteJournal(at: dataFolder, access: .examination, waiting: sayOnStandardError)
+            return try JournalExamination(of: journal)
         }
     }
 
@@ -121,7 +120,7 @@ public struct JournalExamination: Sendable {
 
     private mutating func readFacts(_ journal: SQLiteJournal) throws {
         do throws(JournalError) {
-            timeline = try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(fact: $0) }
+            timeline = try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(bytes: $0) }
             program = try journal.fact(OpenedJournal.Fact.program).map { String(decoding: $0, as: UTF8.self) }
             _ = try journal.fact(OpenedJournal.Fact.secret)
             ancestor = try journal.fact(OpenedJournal.Fact.ancestor).map { String(decoding: $0, as: UTF8.self) }
@@ -133,27 +132,19 @@ public struct JournalExamination: Sendable {
     }
 
     private mutating func readBatches(_ journal: SQLiteJournal, _ body: (Batch) throws -> Void) throws {
-        do {
-            let problem = try journal.examine { batch in
-                batches += 1
-                bytes += batch.bytes.count
-                do {
-                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
-                } catch let error as ReplayError {
-                    let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
-                    throw Unreadable(text: "batch \(batches) (\(turns)): \(error).")
-                }
-                try body(batch)
-                sound = batch.last
+        let problem = try journal.examine { batch in
+            batches += 1
+            bytes += batch.bytes.count
+            do {
+                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
+            } catch let error as ReplayError {
+                let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
+                throw JournalError(.damaged, "batch \(batches) (\(turns)): \(error).")
             }
-            if let problem, !problems.contains(problem.description) { problems.append(problem.description) }
-        } catch let unreadable as Unreadable {
-            problems.append(unreadable.text)
+            try body(batch)
+            sound = batch.last
         }
-    }
-
-    private struct Unreadable: Error {
-        let text: String
+        if let problem, !problems.contains(problem.description) { problems.append(problem.description) }
     }
 
     /// A damaged snapshot is no problem of the journal, unless no other one leads into what was kept.
@@ -168,7 +159,7 @@ public struct JournalExamination: Sendable {
                 snapshots.append(SnapshotFinding(turn: turn, problem: "\(error)"))
             }
         }
-        if first > 1, !snapshots.contains(where: { $0.problem == nil && $0.turn >= first - 1 }) {
+        if !hasSnapshot(upTo: .max) {
             problems.append("The turns before \(first) were trimmed, and no snapshot that stands for them can be read.")
         }
     }

@@ -15,26 +15,22 @@ public struct JournalImport: Sendable {
     /// - Parameter backup: the data folder of the backup; it stays as it is.
     /// - Throws: `StoreError` if the backup is not sound; nothing was changed then.
     public static func run(_ backup: String, into dataFolder: String) async throws -> JournalImport {
-        try await onThread("samovar-journal") {
-            do {
-                let folder = try DataFolder(at: dataFolder, waiting: sayOnStandardError)
-                defer { folder.close() }
-                if folder.hasReplacement {
-                    let archive = try folder.installReplacement()
-                    let journal = try SQLiteJournal(in: folder, access: .readOnly)
-                    return JournalImport(last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive)
-                }
-                let source = try SQLiteJournal(at: backup, access: .examination, waiting: sayOnStandardError)
-                let examination = try JournalExamination(of: source)
-                if let problem = examination.problems.first {
-                    throw StoreError(.damaged, "the backup in \(backup) is damaged: \(problem)")
-                }
-                guard source.last > 0 else { throw StoreError(.configuration, "the backup in \(backup) has no turns") }
-                let timeline = try JournalCopy.newTimeline(of: source, through: source.last, and: nil, in: folder)
-                return JournalImport(last: source.last, timeline: timeline, archive: try folder.installReplacement())
-            } catch let error as JournalError {
-                throw StoreError(error)
+        try await onJournalThread {
+            let folder = try DataFolder(at: dataFolder, waiting: sayOnStandardError)
+            defer { folder.close() }
+            if folder.hasReplacement {
+                let archive = try folder.installReplacement()
+                let journal = try SQLiteJournal(in: folder, access: .readOnly)
+                return JournalImport(last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive)
             }
+            let source = try SQLiteJournal(at: backup, access: .examination, waiting: sayOnStandardError)
+            let examination = try JournalExamination(of: source)
+            if let problem = examination.problems.first {
+                throw StoreError(.damaged, "the backup in \(backup) is damaged: \(problem)")
+            }
+            guard source.last > 0 else { throw StoreError(.configuration, "the backup in \(backup) has no turns") }
+            let timeline = try JournalCopy.replacement(of: source, through: source.last, in: folder)
+            return JournalImport(last: source.last, timeline: timeline, archive: try folder.installReplacement())
         }
     }
 }

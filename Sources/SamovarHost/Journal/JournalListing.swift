@@ -41,7 +41,7 @@ public enum JournalListing {
         _ dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Batch) throws -> Void
     ) async throws {
         struct Enough: Error {}
-        try await onThread("samovar-journal") {
+        try await onJournalThread {
             do {
                 let journal = try SQLiteJournal(at: dataFolder, access: .readOnly, waiting: sayOnStandardError)
                 try journal.read(from: max(turns.lowerBound, journal.first)) { batch in
@@ -49,8 +49,6 @@ public enum JournalListing {
                     try body(batch)
                 }
             } catch is Enough {
-            } catch let error as JournalError {
-                throw StoreError(error)
             } catch let error as ReplayError {
                 throw StoreError(.damaged, "the journal in \(dataFolder) cannot be read: \(error)")
             }

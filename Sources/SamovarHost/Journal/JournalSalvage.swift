@@ -73,18 +73,14 @@ public struct JournalSalvage: Sendable {
     ///   - accept: whether to do it; else it only tells what would be lost.
     /// - Throws: `StoreError` if nothing can be kept, or the disk fails.
     public static func run(dataFolder: String, upTo turn: Int?, accept: Bool) async throws -> JournalSalvage {
-        try await onThread("samovar-journal") {
-            do {
-                let folder = try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError)
-                defer { folder.close() }
-                if folder.hasReplacement { return try resume(folder, accept: accept) }
-                let journal = try SQLiteJournal(in: folder, access: .examination)
-                let plan = try Plan(journal, upTo: turn, in: dataFolder)
-                guard accept else { return plan.salvage }
-                return try plan.carryOut(journal, in: folder)
-            } catch let error as JournalError {
-                throw StoreError(error)
-            }
+        try await onJournalThread {
+            let folder = try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError)
+            defer { folder.close() }
+            if folder.hasReplacement { return try resume(folder, accept: accept) }
+            let journal = try SQLiteJournal(in: folder, access: .examination)
+            let plan = try Plan(journal, upTo: turn, in: dataFolder)
+            guard accept else { return plan.salvage }
+            return try plan.carryOut(journal, in: folder)
         }
     }
 
@@ -92,15 +88,13 @@ public struct JournalSalvage: Sendable {
     private static func resume(_ folder: DataFolder, accept: Bool) throws -> JournalSalvage {
         let archive = try folder.installReplacement()
         let journal = try SQLiteJournal(in: folder, access: .readOnly)
-        var salvage = JournalSalvage(
-            kept: journal.last, witnessed: journal.last, problems: [], readable: LostTurns(), result: nil)
-        salvage.wasResumed = true
-        salvage.result = Result(timeline: try timeline(of: journal), archive: archive)
-        return salvage
+        return JournalSalvage(
+            kept: journal.last, witnessed: journal.last, problems: [], readable: LostTurns(),
+            result: Result(timeline: try timeline(of: journal), archive: archive), wasResumed: true)
     }
 
     static func timeline(of journal: SQLiteJournal) throws -> Timeline {
-        try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(fact: $0) } ?? .zero
+        try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(bytes: $0) } ?? .zero
     }
 }
 
@@ -135,12 +129,10 @@ private struct Plan {
         if let rest = examination.rest, rest.last <= limit, rest.last > kept {
             self.whole = whole
             self.part = nil
-            var salvage = JournalSalvage(
+            salvage = JournalSalvage(
                 kept: rest.last, witnessed: examination.witnessed, problems: examination.problems,
-                readable: JournalSalvage.LostTurns(), result: nil)
-            salvage.rest = rest
-            salvage.isWhole = journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last
-            self.salvage = salvage
+                readable: JournalSalvage.LostTurns(), rest: rest,
+                isWhole: journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last)
             return
         }
         guard examination.salvageable != nil, kept > 0, examination.hasSnapshot(upTo: kept) else {
@@ -156,27 +148,21 @@ private struct Plan {
         self.whole = whole
         self.part = part
         salvage = JournalSalvage(
-            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: lost, result: nil)
+            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: lost)
     }
 
     func carryOut(_ journal: SQLiteJournal, in folder: DataFolder) throws -> JournalSalvage {
         let timeline =
             if let rest = salvage.rest {
-                try JournalCopy.rest(of: journal, rest, isWhole: salvage.isWhole, in: folder)
+                try JournalCopy.replacement(
+                    of: journal, behind: rest.snapshot, through: rest.last, isWhole: salvage.isWhole, in: folder)
             } else {
-                try JournalCopy.newTimeline(of: journal, through: whole, and: part, in: folder)
+                try JournalCopy.replacement(of: journal, through: whole, and: part, in: folder)
             }
         try journal.close()
         let archive = try folder.installReplacement()
         var salvage = salvage
         salvage.result = JournalSalvage.Result(timeline: timeline, archive: archive)
         return salvage
-    }
-}
-
-extension JournalExamination {
-    /// A trimmed journal needs one to begin with.
-    fileprivate func hasSnapshot(upTo turn: Int) -> Bool {
-        first == 1 || snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= turn }
     }
 }

@@ -1,16 +1,32 @@
 import Foundation
+import Journal
 
 /// Runs blocking work on a thread of its own, because it must never stand on Swift's cooperative pool.
 ///
 /// - Returns: when the body has ended; its error is passed on. Cancellation does not interrupt the body: tell it by its own means.
 package func onThread<Result: Sendable>(_ name: String, _ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
-        let thread = Thread {
-            continuation.resume(with: Swift.Result { try body() })
+        startThread(name) { continuation.resume(with: Swift.Result { try body() }) }
+    }
+}
+
+func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    let thread = Thread(block: body)
+    thread.name = name
+    // Programs may nest their values deeply, and a decoder follows them on the stack.
+    thread.stackSize = 16 << 20
+    thread.start()
+}
+
+/// Likewise for work on a journal on which no store runs.
+///
+/// - Throws: `StoreError` in place of an error of the journal.
+func onJournalThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await onThread("samovar-journal") {
+        do {
+            return try body()
+        } catch let error as JournalError {
+            throw StoreError(error)
         }
-        thread.name = name
-        // Programs may nest their values deeply, and a decoder follows them on the stack.
-        thread.stackSize = 16 << 20
-        thread.start()
     }
 }
