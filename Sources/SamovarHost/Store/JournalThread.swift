@@ -14,21 +14,14 @@ final class JournalThread: Sendable {
         case end
     }
 
-    enum Event: Sendable {
-        case journal(JournalWriter.Event)
-        case ended
-    }
-
     private let queue = Mutex<Deque<Work>>([])
     private let available = DispatchSemaphore(value: 0)
     private let stopping = Atomic<Bool>(false)
-    private let report: @Sendable (Event) -> Void
+    private let report: @Sendable (StoreLoop.Event) -> Void
 
-    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (Event) -> Void) {
+    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (StoreLoop.Event) -> Void) {
         self.report = report
-        let thread = Thread { [self] in run(JournalWriter(journal)) }
-        thread.name = "samovar-journal"
-        thread.start()
+        startThread("samovar-journal") { [self] in run(JournalWriter(journal)) }
     }
 
     func append(_ batch: Batch) { post(.append(batch)) }
@@ -54,7 +47,7 @@ final class JournalThread: Sendable {
                 while !append(batch, with: &writer) { Thread.sleep(forTimeInterval: pause) }
             case .end:
                 writer.close { report(.journal($0)) }
-                return report(.ended)
+                return report(.journalEnded)
             }
         }
     }

@@ -24,13 +24,9 @@ final class MaintenanceThread: Sendable {
         case copied(through: Int)
         case exported
         case notExported(String)
-        case checked(Check)
-    }
-
-    /// What became of the turns that a start from a snapshot does not read.
-    enum Check: Sendable {
+        /// The turns that a start from a snapshot does not read are what was written.
         case sound(through: Int)
-        /// They are not what was written, or cannot be read.
+        /// They are not, or cannot be read.
         case damaged(String)
     }
 
@@ -57,11 +53,7 @@ final class MaintenanceThread: Sendable {
         self.machine = machine
         self.mark = mark
         self.report = report
-        let thread = Thread { [self] in run() }
-        thread.name = "samovar-maintenance"
-        // It replays a program, and a decoder follows nested values on the stack.
-        thread.stackSize = 16 << 20
-        thread.start()
+        startThread("samovar-maintenance") { [self] in TrapSignals.withAlternateStack { work() } }
     }
 
     func post(_ work: Work) {
@@ -77,10 +69,6 @@ final class MaintenanceThread: Sendable {
         stopping.store(true, ordering: .releasing)
         post(.end)
         return ended.wait(timeout: .now() + 2) == .success
-    }
-
-    private func run() {
-        TrapSignals.withAlternateStack { work() }
     }
 
     private func work() {
@@ -125,10 +113,10 @@ final class MaintenanceThread: Sendable {
         do {
             let hasMore = try running.advance(in: journal)
             check = hasMore ? running : nil
-            if !hasMore { report(.checked(.sound(through: running.end))) }
+            if !hasMore { report(.sound(through: running.end)) }
         } catch {
             check = nil
-            report(.checked(.damaged("\(error)")))
+            report(.damaged("\(error)"))
         }
     }
 

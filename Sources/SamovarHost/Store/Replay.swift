@@ -24,7 +24,7 @@ public struct Replay<P: Program>: Sendable {
         engine: @escaping @Sendable (Secret) -> any ProgramEngine = { TypedEngine(P.self, secret: $0) }
     ) async throws -> Replay {
         try await onThread("samovar-replay") {
-            let opened = try OpenedJournal(reading: dataFolder)
+            let opened = try OpenedJournal(dataFolder)
             defer { opened.folder.close() }
             try opened.requireProgram(of: engine(opened.secret))
             for warning in opened.journal.warnings { logger.warning("\(warning)") }

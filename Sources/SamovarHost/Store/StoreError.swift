@@ -1,5 +1,3 @@
-import SamovarProtocol
-
 /// Why a store did not start or had to end, in one sentence for a person.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// What kind of trouble it is, from which commands take their exit code.
@@ -24,18 +22,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// What was ordered and what is ordered now, if a replay found that these are not the same and nobody has accepted it.
     public let divergence: DivergenceReport?
-    /// The same as the replay found it, before anybody was asked.
-    let found: Divergence?
 
     /// An error of this kind.
     public init(_ code: Code, _ description: String) {
         self.init(code, description, divergence: nil)
     }
 
-    init(_ code: Code, _ description: String, divergence: DivergenceReport?, found: Divergence? = nil) {
+    init(_ code: Code, _ description: String, divergence: DivergenceReport?) {
         self.code = code
         self.description = description
         self.divergence = divergence
-        self.found = found
     }
 }

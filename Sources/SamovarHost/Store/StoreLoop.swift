@@ -12,7 +12,8 @@ import ZeroMQ
 /// It decides nothing: there is no `if` here about peers, turns or effects.
 final class StoreLoop: Sendable {
     enum Event: Sendable {
-        case journal(JournalThread.Event)
+        case journal(JournalWriter.Event)
+        case journalEnded
         case maintenance(MaintenanceThread.Event)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
@@ -41,7 +42,7 @@ final class StoreLoop: Sendable {
             if !configuration.allowsInsecureTCP { throw StoreError(.configuration, endpoint.insecurity) }
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
-        let opened = try OpenedJournal(at: configuration.dataFolder, isFresh: configuration.isFresh) {
+        let opened = try OpenedJournal(configuration.dataFolder, access: .readWrite, isFresh: configuration.isFresh) {
             logger.notice("\($0)")
         }
         try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
@@ -51,15 +52,11 @@ final class StoreLoop: Sendable {
                 "\(configuration.dataFolder) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
             )
         }
-        let (isQuiet, end) = try hold(configuration.endpoint) { try run(opened, seed: seed, engine: engine) }
-        // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
-        if isQuiet { opened.folder.close() }
-        try end.get()
-    }
-
-    private func hold<Result>(_ endpoint: Endpoint, _ body: () throws -> Result) throws -> Result {
         do {
-            return try EndpointLock.hold(endpoint, body)
+            let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, seed: seed, engine: engine) }
+            // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
+            if isQuiet { opened.folder.close() }
+            try end.get()
         } catch let error as EndpointError {
             throw StoreError(.configuration, "\(error)")
         }
@@ -99,7 +96,7 @@ final class StoreLoop: Sendable {
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try Self.bind(context, configuration.endpoint, &poller)
-        let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post(.journal($0)) }
+        let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
         let retain = machine.maintenanceIsOff == nil ? configuration.retain : nil
         let maintenance = MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
@@ -218,15 +215,15 @@ final class StoreLoop: Sendable {
             switch event {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
-            case .journal(.journal(.committed(let turn))):
+            case .journal(.committed(let turn)):
                 machine.committed(through: turn, now: now)
                 CrashPoint.pass(.storeAfterCommit)
-            case .journal(.journal(.full(let error))):
+            case .journal(.full(let error)):
                 logger.error("\(error)")
                 machine.journalIsFull(true, now: now)
-            case .journal(.journal(.freed)): machine.journalIsFull(false, now: now)
-            case .journal(.journal(.failed(let error))): throw StoreError(error)
-            case .journal(.ended): break
+            case .journal(.freed): machine.journalIsFull(false, now: now)
+            case .journal(.failed(let error)): throw StoreError(error)
+            case .journalEnded: break
             case .maintenance(let event): try take(event, &machine)
             }
         }
@@ -245,8 +242,8 @@ final class StoreLoop: Sendable {
         case .notExported(let reason):
             logger.error("no backup: \(reason)")
             machine.exportEnded(reason)
-        case .checked(.sound(let turn)): logger.debug("the journal is sound up to turn \(turn)")
-        case .checked(.damaged(let reason)):
+        case .sound(let turn): logger.debug("the journal is sound up to turn \(turn)")
+        case .damaged(let reason):
             logger.error(
                 """
                 the journal is damaged behind a snapshot: \(reason) The state does not come from there, and the store goes on. `journal \
@@ -304,8 +301,8 @@ final class StoreLoop: Sendable {
         while true {
             for event in mailbox.takeAll() {
                 switch event {
-                case .journal(.ended): return
-                case .journal(.journal(.failed(let error))), .maintenance(.maintained(.failed(let error))):
+                case .journalEnded: return
+                case .journal(.failed(let error)), .maintenance(.maintained(.failed(let error))):
                     logger.error("the journal failed at the end: \(error)")
                 case .maintenance(.maintained(.notSaved(let reason))): logger.error("no snapshot: \(reason)")
                 default: break

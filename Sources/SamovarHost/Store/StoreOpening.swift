@@ -64,28 +64,19 @@ struct OpenedJournal: Sendable {
         static let ancestor = "ancestor"
     }
 
-    /// Opens a folder that is there, to read it, and waits up to 5 s for its lock.
-    init(reading path: String, waiting: (String) -> Void = sayOnStandardError) throws(StoreError) {
-        try self.init(path, isFresh: false, creating: false, access: .readOnly, waiting: waiting)
-    }
-
-    /// Opens or makes the folder and waits up to 5 s for its lock. A journal that is there is not changed before ``beginWriting(_:)``.
-    init(at path: String, isFresh: Bool, waiting: (String) -> Void) throws(StoreError) {
-        try self.init(path, isFresh: isFresh, creating: true, access: .readWrite, waiting: waiting)
-    }
-
-    private init(
-        _ path: String, isFresh: Bool, creating: Bool, access: SQLiteJournal.Access, waiting: (String) -> Void
+    /// Waits up to 5 s for the lock of a folder, which is made if it is to be written. A journal that is there is not changed before
+    /// ``beginWriting(_:)``.
+    init(
+        _ path: String, access: SQLiteJournal.Access = .readOnly, isFresh: Bool = false,
+        waiting: (String) -> Void = sayOnStandardError
     ) throws(StoreError) {
         do {
-            folder = try DataFolder(at: path, creating: creating, waiting: waiting)
-            if isFresh { _ = try folder.archive() }
+            folder = try DataFolder(at: path, creating: access == .readWrite, waiting: waiting)
+            if isFresh { try folder.archive() }
             journal = try SQLiteJournal(in: folder, access: access)
-            let identity = try Self.identity(in: journal, Fact.timeline)
-            let key = try Self.identity(in: journal, Fact.secret)
-            timeline = identity ?? .random()
-            let fresh = key ?? .random()
-            secret = Secret(high: fresh.high, low: fresh.low)
+            timeline = try Self.identity(in: journal, Fact.timeline) ?? .random()
+            let key = try Self.identity(in: journal, Fact.secret) ?? .random()
+            secret = Secret(high: key.high, low: key.low)
             seed = try journal.fact(Fact.seed)
         } catch {
             throw StoreError(error)
@@ -94,7 +85,7 @@ struct OpenedJournal: Sendable {
 
     private static func identity(in journal: SQLiteJournal, _ name: String) throws(JournalError) -> UniqueID? {
         guard let bytes = try journal.fact(name) else { return nil }
-        guard let id = UniqueID(fact: bytes) else {
+        guard let id = UniqueID(bytes: bytes) else {
             throw JournalError(.damaged, "The journal's \(name) has \(bytes.count) bytes, not 16.")
         }
         return id
@@ -103,12 +94,7 @@ struct OpenedJournal: Sendable {
     /// Another program's journal would replay to nonsense; so would one of another version of its types, unless there are migrations
     /// from there.
     func requireProgram(of engine: any ProgramEngine) throws(StoreError) {
-        let known: [UInt8]?
-        do {
-            known = try journal.fact(Fact.program)
-        } catch {
-            throw StoreError(error)
-        }
+        let known = try StoreError.replacing { () throws(JournalError) in try journal.fact(Fact.program) }
         let schema = engine.schema
         guard let known, known != Array(schema.description.utf8) else { return }
         let text = String(decoding: known, as: UTF8.self)
@@ -128,102 +114,95 @@ struct OpenedJournal: Sendable {
     }
 
     func beginWriting(_ page: TrapPage) throws(StoreError) {
-        do {
-            try journal.beginWriting()
-        } catch {
-            throw StoreError(error)
-        }
+        try StoreError.replacing { () throws(JournalError) in try journal.beginWriting() }
         journal.mark(in: page.memory)
     }
 
     /// From here on the journal is one of this version, which an older one cannot read.
     func adopt(_ schema: Schema) throws(StoreError) {
-        do {
+        try StoreError.replacing { () throws(JournalError) in
             guard let known = try journal.fact(Fact.program), known != Array(schema.description.utf8) else { return }
             try journal.record(Array(schema.description.utf8), as: Fact.program)
-        } catch {
-            throw StoreError(error)
         }
     }
 
     /// Records what a new journal must know of itself, before its first turn.
     func establish(_ schema: Schema, seed: [UInt8]) throws(StoreError) {
-        do {
-            try journal.record(timeline.factBytes, as: Fact.timeline)
-            try journal.record(UniqueID(high: secret.high, low: secret.low).factBytes, as: Fact.secret)
+        try StoreError.replacing { () throws(JournalError) in
+            try journal.record(timeline.bytes, as: Fact.timeline)
+            try journal.record(UniqueID(high: secret.high, low: secret.low).bytes, as: Fact.secret)
             try journal.record(Array(schema.description.utf8), as: Fact.program)
             try journal.record(seed, as: Fact.seed)
-        } catch {
-            throw StoreError(error)
         }
     }
 
     /// Brings a machine to the state of the journal's last turn: newest readable snapshot, then the later batches.
     ///
-    /// - Parameter proceed: asked before each batch, and may throw to give up.
+    /// - Parameters:
+    ///   - accepted: the divergences that are accepted in the journal or by the caller.
+    ///   - proceed: asked before each batch, and may throw to give up.
+    /// - Throws: `StoreError`; of a divergence that nobody accepts, with a report of it.
     func recover(
-        through last: Int = .max, _ make: () -> StoreMachine, note: (String) -> Void,
-        proceed: () throws(JournalError) -> Void = { () throws(JournalError) in }
+        through last: Int = .max, accepting accepted: inout AcceptedDivergences, _ make: () -> StoreMachine,
+        note: (String) -> Void, proceed: () throws(JournalError) -> Void = { () throws(JournalError) in }
     ) throws(StoreError) -> StoreMachine {
-        do {
-            if journal.first > 1, last < journal.first - 1 { throw trimmed(before: last) }
-            let machine = try journal.recover(through: last, make) { (machine: inout StoreMachine, snapshot) in
-                do {
-                    try machine.restore(snapshot: snapshot.bytes)
-                } catch let error as MigrationError {
-                    // Without it, turns of the older version would be computed again, which orders what `update` says now.
-                    throw Refused(
-                        error: StoreError(
-                            .configuration, "the snapshot of turn \(snapshot.turn) in \(folder.path) cannot be migrated: \(error)"))
+        while true {
+            do {
+                return try replay(through: last, accepted.terms, make, note: note, proceed: proceed)
+            } catch {
+                guard let divergence = (error as? ReplayError)?.divergence else { throw failure(error) }
+                guard try isCovered(divergence, by: &accepted) else {
+                    throw StoreError(divergence: try report(on: divergence, make), isFickle: accepted.isFresh(divergence))
                 }
-            } replay: { (machine: inout StoreMachine, batch) in
-                try proceed()
-                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
-                CrashPoint.pass(.storeDuringRecovery)
-            } note: {
-                note($0)
             }
-            if last >= journal.last { try machine.requireEndOfGroup() }
-            return machine
-        } catch let refused as Refused {
-            throw refused.error
-        } catch is MissingBeginning {
-            throw StoreError(
-                .damaged,
-                "none of the snapshots in \(folder.path) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
-            )
-        } catch let error as JournalError {
-            throw StoreError(error)
-        } catch let error as TrapError {
-            throw StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(
-                .damaged, "the journal in \(folder.path) cannot be replayed: \(error)", divergence: nil,
-                found: (error as? ReplayError)?.divergence)
         }
     }
 
-    private func trimmed(before turn: Int) -> StoreError {
-        StoreError(
-            .configuration,
-            "turn \(turn) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(journal.first - 1) (`--retain`)"
-        )
+    private func replay(
+        through last: Int, _ terms: ReplayTerms, _ make: () -> StoreMachine, note: (String) -> Void,
+        proceed: () throws(JournalError) -> Void
+    ) throws -> StoreMachine {
+        if journal.first > 1, last < journal.first - 1 {
+            throw StoreError(
+                .configuration,
+                "turn \(last) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(journal.first - 1) (`--retain`)"
+            )
+        }
+        let machine = try journal.recover(through: last) {
+            var machine = make()
+            machine.terms = terms
+            return machine
+        } restore: { (machine: inout StoreMachine, snapshot) in
+            do {
+                try machine.restore(snapshot: snapshot.bytes)
+            } catch let error as MigrationError {
+                // Without it, turns of the older version would be computed again, which orders what `update` says now.
+                throw Refused(
+                    error: StoreError(
+                        .configuration, "the snapshot of turn \(snapshot.turn) in \(folder.path) cannot be migrated: \(error)"))
+            }
+        } replay: { (machine: inout StoreMachine, batch) in
+            try proceed()
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
+            CrashPoint.pass(.storeDuringRecovery)
+        } note: {
+            note($0)
+        }
+        if last >= journal.last { try machine.requireEndOfGroup() }
+        return machine
     }
-}
 
-extension UniqueID {
-    /// As a fact of a journal: 16 bytes, big-endian.
-    var factBytes: [UInt8] {
-        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
-    }
-
-    /// Nil if it is no such fact.
-    init?(fact bytes: [UInt8]) {
-        guard bytes.count == 16 else { return nil }
-        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        self.init(high: word(bytes[0..<8]), low: word(bytes[8..<16]))
+    private func failure(_ error: any Error) -> StoreError {
+        switch error {
+        case let refused as Refused: refused.error
+        case is MissingBeginning:
+            StoreError(
+                .damaged,
+                "none of the snapshots in \(folder.path) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
+            )
+        case let error as TrapError: StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
+        default: StoreError(reading: error, in: folder.path)
+        }
     }
 }
 
@@ -233,6 +212,15 @@ private struct Refused: UnmendableError {
 }
 
 extension StoreError {
+    /// Runs `body`, whose errors become those of a store.
+    static func replacing<Result>(_ body: () throws(JournalError) -> Result) throws(StoreError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
     init(_ error: JournalError) {
         let code: Code =
             switch error.code {

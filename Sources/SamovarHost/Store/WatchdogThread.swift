@@ -9,7 +9,7 @@ final class WatchdogThread: Sendable {
 
     /// Runs until `end`.
     init(_ pulse: WatchdogPulse, limit: Duration, logger: Logger) {
-        let thread = Thread { [ending] in
+        startThread("samovar-watch") { [ending] in
             var watch = Watchdog(limit: limit)
             let clock = HostClock()
             let interval = DispatchTimeInterval.milliseconds(Int(watch.interval.microseconds / 1_000))
@@ -21,8 +21,6 @@ final class WatchdogThread: Sendable {
                 }
             }
         }
-        thread.name = "samovar-watch"
-        thread.start()
     }
 
     func end() {

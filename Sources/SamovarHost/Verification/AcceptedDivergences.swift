@@ -27,11 +27,14 @@ struct AcceptedDivergences {
             if terms.accepts(divergence) { return true }
         }
         // An update that orders something else each time cannot be accepted: the next start would find a third command.
-        guard requested.contains(divergence.turn), !fresh.contains(where: { $0.turn == divergence.turn }) else { return false }
+        guard requested.contains(divergence.turn), !isFresh(divergence) else { return false }
         fresh.append(divergence)
         terms.accepted[divergence.turn, default: []].insert(divergence.hash)
         return true
     }
+
+    /// Whether another command of this turn was accepted by the caller a moment ago.
+    func isFresh(_ divergence: Divergence) -> Bool { fresh.contains { $0.turn == divergence.turn } }
 
     /// Turns at which there was nothing to accept that was not accepted before.
     var unused: Set<Int> { requested.subtracting(fresh.map(\.turn)).subtracting(terms.accepted.keys) }
@@ -49,32 +52,6 @@ struct AcceptedDivergences {
 }
 
 extension OpenedJournal {
-    /// As `recover`, with the divergences that are accepted in the journal or by the caller.
-    ///
-    /// - Throws: `StoreError`; of a divergence that nobody accepts, with a report of it.
-    func recover(
-        through last: Int = .max, accepting accepted: inout AcceptedDivergences, _ make: () -> StoreMachine,
-        note: (String) -> Void, proceed: () throws(JournalError) -> Void = { () throws(JournalError) in }
-    ) throws(StoreError) -> StoreMachine {
-        while true {
-            do throws(StoreError) {
-                let terms = accepted.terms
-                return try recover(
-                    through: last,
-                    {
-                        var machine = make()
-                        machine.terms = terms
-                        return machine
-                    }, note: note, proceed: proceed)
-            } catch {
-                guard let divergence = error.found else { throw error }
-                guard try isCovered(divergence, by: &accepted) else {
-                    throw StoreError(divergence: try report(on: divergence, make), isFickle: accepted.isFresh(divergence))
-                }
-            }
-        }
-    }
-
     func isCovered(_ divergence: Divergence, by accepted: inout AcceptedDivergences) throws(StoreError) -> Bool {
         do {
             return try accepted.covers(divergence, in: journal)
@@ -110,11 +87,6 @@ extension OpenedJournal {
         }
         return []
     }
-}
-
-extension AcceptedDivergences {
-    /// Whether another command of this turn was accepted by the caller a moment ago.
-    func isFresh(_ divergence: Divergence) -> Bool { fresh.contains { $0.turn == divergence.turn } }
 }
 
 extension StoreError {

@@ -15,10 +15,12 @@ public struct VerificationPlan: Codable, Equatable, Sendable {
     public var shown: Int?
     /// Hand back the state after this turn.
     public var state: Int?
+}
 
+extension VerificationPlan {
     /// A replay to this turn, and nothing more.
     public init(last: Int) {
-        self.last = last
+        self.init(last: last, digests: [])
     }
 }
 
@@ -72,7 +74,7 @@ public enum VerificationPass<P: Program> {
     /// - Throws: `StoreError`.
     public static func subject(dataFolder: String) async throws -> VerificationSubject {
         try await onThread("samovar-verify") {
-            let opened = try OpenedJournal(reading: dataFolder)
+            let opened = try OpenedJournal(dataFolder)
             defer { opened.folder.close() }
             try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             return VerificationSubject(timeline: "\(opened.timeline)", last: opened.journal.last)
@@ -85,7 +87,7 @@ public enum VerificationPass<P: Program> {
         engine: @escaping @Sendable (Secret) -> any ProgramEngine = { TypedEngine(P.self, secret: $0) }
     ) async throws -> VerificationReport {
         try await onThread("samovar-verify") {
-            let opened = try OpenedJournal(reading: dataFolder)
+            let opened = try OpenedJournal(dataFolder)
             defer { opened.folder.close() }
             try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             let replay = VerifyingReplay(opened: opened, plan: plan) {
