@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 
 /// Where a store is reached: a folder of `ipc` sockets, or a range of TCP ports on loopback, which every user of the machine can reach.
 ///
@@ -106,8 +100,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     private static func runtimeFolder(of dataFolder: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in absolute(dataFolder).utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        let name = String(hash, radix: 16)
-        return runtimeBase + "/" + String(repeating: "0", count: 16 - name.count) + name
+        return runtimeBase + "/" + hexadecimal(hash)
     }
 
     private static var runtimeBase: String {
@@ -120,9 +113,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func environment(_ name: String) -> String? {
-        guard let value = getenv(name) else { return nil }
-        let text = String(cString: value)
-        return text.isEmpty ? nil : text
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The absolute path without `.`, `..` and symbolic links, as far as the folder exists.

@@ -1,17 +1,10 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 
 /// Keeps the sockets of an endpoint for one store.
 ///
 /// libzmq binds an `ipc` address also if another socket has it: the file is taken away from that one, and those who look for one store
 /// would meet the other. So a store locks the file `store.lock` in their folder before it binds; `lock` is that of a data folder, which
-/// may be the same one. The lock ends with the process, however it
-/// dies; the files that it leaves behind hinder nobody.
+/// may be the same one. The lock ends with the process, however it dies; the files that it leaves behind hinder nobody.
 enum EndpointLock {
     /// A store that has just ended may have its lock for a moment longer.
     private static let wait = Duration.seconds(1)
@@ -40,27 +33,25 @@ enum EndpointLock {
                 if errno == ENOENT, ContinuousClock.now < end { continue }
                 throw EndpointError("cannot open \(file): \(String(cString: strerror(errno)))")
             }
+            var isHeld = false
+            defer { if !isHeld { close(descriptor) } }
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
                 // It may have removed the file between the two calls: a lock on that would be seen by nobody.
-                if isSame(descriptor, file) {
-                    write(getpid(), to: descriptor)
-                    return descriptor
-                }
+                isHeld = isSame(descriptor, file)
+                guard isHeld else { continue }
+                write(getpid(), to: descriptor)
+                return descriptor
             } else if errno != EINTR {
-                let error = errno
-                guard error == EWOULDBLOCK else {
-                    close(descriptor)
-                    throw EndpointError("cannot lock \(file): \(String(cString: strerror(error)))")
+                guard errno == EWOULDBLOCK else {
+                    throw EndpointError("cannot lock \(file): \(String(cString: strerror(errno)))")
                 }
                 guard ContinuousClock.now < end else {
-                    let holder = holder(descriptor)
-                    close(descriptor)
                     throw EndpointError(
-                        "another store, \(holder), listens at \(endpoint): name another endpoint for this one, or end the other")
+                        "another store, \(holder(descriptor)), listens at \(endpoint): name another endpoint for this one, or end the other"
+                    )
                 }
                 poll(nil, 0, 20)
             }
-            close(descriptor)
         }
     }
 

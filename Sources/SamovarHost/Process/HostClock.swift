@@ -1,12 +1,5 @@
+import Foundation
 public import SamovarCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The one clock of a process: the wall clock at its start, advanced by the boot-time clock, so that it never jumps.
 struct HostClock: Sendable {

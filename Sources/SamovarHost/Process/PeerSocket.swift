@@ -22,16 +22,14 @@ struct PeerSocket: ~Copyable {
 
     private static let messagesPerTurn = 256
 
-    init(_ context: Context, options: SocketOptions, address: String) {
-        self.init(context, .dealer, options: options, address: address, topic: nil)
-    }
-
     /// A subscriber of the views of an instance.
     init(_ context: Context, views instance: Instance, address: String) {
         self.init(context, .subscriber, options: .subscriber, address: address, topic: viewTopic(of: instance))
     }
 
-    private init(_ context: Context, _ kind: Socket.Kind, options: SocketOptions, address: String, topic: [UInt8]?) {
+    init(
+        _ context: Context, _ kind: Socket.Kind = .dealer, options: SocketOptions, address: String, topic: [UInt8]? = nil
+    ) {
         self.context = context
         self.kind = kind
         self.options = options

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 
 /// The folder of a store's `ipc` sockets: made by the store and looked at by each of its peers, so that neither meets another user there.
 enum SocketFolder {

@@ -1,14 +1,10 @@
-#if canImport(Glibc)
-import Glibc
-#endif
+import Foundation
 
 /// The memory that only the start of a process needs.
 ///
-/// Linking its libraries, reading its arguments and recovering a journal touch most of a program's code once. Of the 40 MiB that a young
-/// store had resident, half were such pages: clean, backed by the program's file, and never looked at again. They cost nobody anything
-/// that the system could not take back, but they are counted, and hide what a store does need.
-///
-/// So a process that begins to wait may give them back. What it uses again comes back from the system's cache, some 64 KiB at a time.
+/// Linking its libraries, reading its arguments and recovering a journal touch most of a program's code once. These pages cost nothing
+/// that the system could not take back, but they are counted, and hide what a store does need. So a process that begins to wait gives
+/// them back. What it uses again comes back from the system's cache.
 enum StartMemory {
     /// Does nothing where the system has no such call, and under a debugger, whose breakpoints are in these pages.
     static func giveBack() {
@@ -41,15 +37,11 @@ enum StartMemory {
         _ = unsafeBitCast(address, to: (@convention(c) (Int) -> CInt).self)(0)
     }
 
-    /// None if there is no such file. In pieces, for files of the system come page by page.
+    /// None if there is no such file. Not by `FileManager`, which takes the first page of such a file for all of it.
     private static func lines(of path: String) -> [Substring] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 16 << 10)
-        while case let count = read(descriptor, &piece, piece.count), count > 0 { bytes += piece[..<count] }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        // What cannot be read is not given back.
+        let bytes = try? FileHandle(forReadingAtPath: path)?.readToEnd()
+        return String(decoding: bytes ?? Data(), as: UTF8.self).split(separator: "\n")
     }
     #endif
 }

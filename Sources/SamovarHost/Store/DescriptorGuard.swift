@@ -1,18 +1,12 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 import SamovarCore
 import ZeroMQ
 
 /// How many listeners of a store take further connections, by how many file descriptors are left.
 ///
 /// With none left, libzmq aborts at an `ipc` listener and spins at a `tcp` one. So clients and subscribers are turned away before that,
-/// and workers last, because their work makes room. A listener that closes closes
-/// the connections that came in there, too: libzmq ends them with the address, and peers come again when it is bound again.
+/// and workers last, because their work makes room. A listener that closes closes the connections that came in there, too: libzmq ends
+/// them with the address, and peers come again when it is bound again.
 struct DescriptorPolicy: Equatable {
     enum Listeners: Equatable {
         case open
@@ -22,10 +16,6 @@ struct DescriptorPolicy: Equatable {
 
     let limit: Int
     private(set) var listeners = Listeners.open
-
-    init(limit: Int) {
-        self.limit = limit
-    }
 
     /// Closes at 80 and 90 %, opens at 70 %, so that one connection more or less does not turn the listeners.
     mutating func update(used: Int) {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 import SamovarCore
 import SamovarProtocol
 import ZeroMQ
@@ -19,7 +13,6 @@ struct StoreSockets: ~Copyable {
     private let frontSlot: Poller.Slot
     private let workSlot: Poller.Slot
     private let adminSlot: Poller.Slot
-    private(set) var unroutable = 0
     private let endpoint: Endpoint
     private let context: Context
     private var listeners = DescriptorPolicy.Listeners.open
@@ -96,7 +89,7 @@ struct StoreSockets: ~Copyable {
     /// A peer that is gone or too slow loses the frame; its own resending or the next view repairs that.
     mutating func send(_ envelope: Envelope, to route: Route) throws(ZeroMQError) {
         if envelope.kind == .goodbye { goodbyes.append((envelope, route)) }
-        if try deliver(envelope, to: route) != .sent { unroutable += 1 }
+        _ = try deliver(envelope, to: route)
     }
 
     private mutating func deliver(_ envelope: Envelope, to route: Route) throws(ZeroMQError) -> SendResult {

@@ -1,13 +1,6 @@
+import Foundation
 import SamovarProtocol
 import SQLiteJournal
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The page of a `TrapMarker`, mapped from the file `marker` of a data folder, and the signals that are noted in it.
 ///

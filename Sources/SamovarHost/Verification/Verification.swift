@@ -24,9 +24,8 @@ public struct Verification {
 
     /// - Throws: `VerificationError` if the passes cannot be compared; what they throw.
     public func verdict() async throws -> Verdict {
-        var plan = VerificationPlan(last: subject.last)
-        plan.digests = Self.stops(after: 0, through: subject.last)
-        plan.comparesSnapshots = true
+        var plan = VerificationPlan(
+            last: subject.last, digests: Self.stops(after: 0, through: subject.last), comparesSnapshots: true)
         let first = try await run(plan)
         // Where the first process has stopped, the second one tells its command, too.
         plan.shown = first.command?.turn
@@ -57,9 +56,7 @@ public struct Verification {
         var known = known
         for _ in 0..<Self.patience {
             for index in known.indices where known[index]?.turn != turn {
-                var plan = VerificationPlan(last: subject.last)
-                plan.shown = turn
-                known[index] = try await run(plan).command
+                known[index] = try await run(VerificationPlan(last: subject.last, shown: turn)).command
             }
             guard let earlier = known.compactMap({ $0?.turn }).min(), earlier < turn else { break }
             turn = earlier
@@ -78,20 +75,15 @@ public struct Verification {
     private func search(_ gap: Gap) async throws -> Verdict.Finding {
         var gap = gap
         while gap.upper - gap.lower > 1 {
-            var plan = VerificationPlan(last: gap.upper)
-            plan.digests = Self.stops(after: gap.lower, through: gap.upper)
+            let plan = VerificationPlan(last: gap.upper, digests: Self.stops(after: gap.lower, through: gap.upper))
             guard let closer = Self.firstDifference(try await run(plan), try await run(plan), after: gap.lower) else { break }
             gap = closer
         }
-        var plan = VerificationPlan(last: gap.upper)
-        plan.state = gap.upper
+        let plan = VerificationPlan(last: gap.upper, state: gap.upper)
         let states = [try await run(plan).state, try await run(plan).state].compactMap { $0 }
         guard gap.upper - gap.lower == 1 else { return .state(gap.upper, lastEqual: gap.lower, states: states, command: nil) }
-        plan.state = nil
-        plan.shown = gap.upper
-        let command = try await run(plan).command
-        return .state(
-            gap.upper, lastEqual: gap.lower, states: states, command: command?.turn == gap.upper ? command : nil)
+        let command = try await run(VerificationPlan(last: gap.upper, shown: gap.upper)).command
+        return .state(gap.upper, lastEqual: gap.lower, states: states, command: command?.turn == gap.upper ? command : nil)
     }
 
     private static func firstDifference(
