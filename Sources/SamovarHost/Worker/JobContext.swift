@@ -1,4 +1,5 @@
 import CrashPoints
+import MessagePack
 import SamovarCore
 import SamovarProtocol
 import Synchronization
@@ -8,7 +9,7 @@ import Synchronization
 /// A slot uses its context for the next job, too, if nothing has kept it and nothing was said: what is left of an ended job must not speak
 /// for another. So nearly all jobs, which only answer, have one context without a lock.
 ///
-/// `@unchecked`: `limit`, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that others did.
+/// `@unchecked`: the time limit, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that others did.
 @usableFromInline
 final class JobContext: @unchecked Sendable {
     private enum Voice: UInt8, AtomicRepresentable {
@@ -40,7 +41,7 @@ final class JobContext: @unchecked Sendable {
 
     let job: RunningJob
     // Nobody reads it while `begin` writes.
-    @exclusivity(unchecked) private(set) var limit: TimeLimit?
+    private let timeLimit: Cell<TimeLimit?>
     private let voice = Atomic(Voice.silent)
     /// Nil as long as nothing was said.
     private let speech = Mutex<Speech?>(nil)
@@ -48,9 +49,12 @@ final class JobContext: @unchecked Sendable {
 
     init(_ task: consuming JobTask, in timeline: Timeline, report: @escaping @Sendable (JobEvent) -> Void) {
         job = RunningJob(task, in: timeline)
-        limit = job.timeout.map { TimeLimit($0) }
+        timeLimit = Cell(job.timeout.map { TimeLimit($0) })
         self.report = report
     }
+
+    /// When its attempt has taken too long; nil if it may take as long as it likes.
+    var limit: TimeLimit? { timeLimit.value }
 
     /// The effect in MessagePack. For the slot's task alone, before its handler.
     @usableFromInline
@@ -71,7 +75,7 @@ final class JobContext: @unchecked Sendable {
 
     /// Its job is another one from now on. Only while the context is free.
     func begin() {
-        limit = job.timeout.map { TimeLimit($0) }
+        timeLimit.value = job.timeout.map { TimeLimit($0) }
     }
 
     /// An empty context, for the job that comes after this one.

@@ -1,3 +1,5 @@
+import MessagePack
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -15,11 +17,11 @@ import Glibc
 /// `@unchecked`: the value is reached under the lock alone.
 final class ShortLock<Value: ~Copyable>: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    // Never while it is reached already: `withLock` would wait for itself first.
-    @exclusivity(unchecked) private var value: Value
+    // Never reached while it is reached already: `withLock` would wait for itself first.
+    private let value: Cell<Value>
 
     init(_ value: consuming sending Value) {
-        self.value = value
+        self.value = Cell(value)
         lock = .allocate(capacity: 1)
         var attributes = pthread_mutexattr_t()
         pthread_mutexattr_init(&attributes)
@@ -39,6 +41,6 @@ final class ShortLock<Value: ~Copyable>: @unchecked Sendable {
     func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        return body(&value)
+        return body(&value.value)
     }
 }

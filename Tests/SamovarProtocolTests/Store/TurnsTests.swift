@@ -47,7 +47,11 @@ import Testing
 
     @Test func `Observers are told of a turn when the journal holds it, and once`() throws {
         let notes = Notes()
-        let observer = TurnObserver<Shop> { _, _, turn in turn.number } deliver: { turn in notes.turns.withLock { $0.append(turn) } }
+        let observer = TurnObserver<Shop> { _, _, turn in
+            turn.number
+        } deliver: { turn in
+            notes.turns.withLock { $0.append(turn) }
+        }
         var bench = try PartBench(observers: [observer])
         bench.commit()
         try bench.order(job("a"))
