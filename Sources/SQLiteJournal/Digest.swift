@@ -9,22 +9,50 @@ enum Digest {
     static let origin = [UInt8](repeating: 0, count: SHA256.byteCount)
 
     static func of(_ batch: Batch, after previous: [UInt8]) -> [UInt8] {
-        of([previous, Int64(batch.first).bytes, Int64(batch.last).bytes, batch.bytes])
+        hash {
+            $0.add(previous)
+            $0.add(batch.first)
+            $0.add(batch.last)
+            $0.add(batch.bytes)
+        }
     }
 
     /// A snapshot belongs to one journal, so that one of another cannot stand in for it.
     static func of(_ snapshot: Snapshot, in journal: UniqueID) -> [UInt8] {
-        of([journal.bytes, Int64(snapshot.turn).bytes, snapshot.bytes])
+        hash {
+            $0.add(journal.bytes)
+            $0.add(snapshot.turn)
+            $0.add(snapshot.bytes)
+        }
     }
 
     /// - Parameter facts: in the order of their names.
     static func of(_ facts: [(name: String, value: [UInt8])]) -> [UInt8] {
-        of(facts.flatMap { name, value in [Int64(name.utf8.count).bytes, Array(name.utf8), Int64(value.count).bytes, value] })
+        hash {
+            for (name, value) in facts {
+                $0.add(name.utf8.count)
+                $0.add(Array(name.utf8))
+                $0.add(value.count)
+                $0.add(value)
+            }
+        }
     }
 
-    static func of(_ parts: [[UInt8]]) -> [UInt8] {
+    static func of(_ bytes: [UInt8]) -> [UInt8] { hash { $0.add(bytes) } }
+
+    private static func hash(_ body: (inout SHA256) -> Void) -> [UInt8] {
         var hasher = SHA256()
-        for part in parts { part.withUnsafeBytes { hasher.update(bufferPointer: $0) } }
+        body(&hasher)
         return Array(hasher.finalize())
+    }
+}
+
+extension SHA256 {
+    fileprivate mutating func add(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { update(bufferPointer: $0) }
+    }
+
+    fileprivate mutating func add(_ number: Int) {
+        withUnsafeBytes(of: Int64(number).bigEndian) { update(bufferPointer: $0) }
     }
 }

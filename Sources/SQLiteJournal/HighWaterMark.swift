@@ -16,7 +16,7 @@ struct HighWaterMark: Equatable, Sendable {
     /// With a checksum at the end, because a write may be torn.
     var bytes: [UInt8] {
         let content = Self.mark + journal.bytes + Int64(turn).bytes + digest
-        return content + Digest.of([content])
+        return content + Digest.of(content)
     }
 }
 
@@ -26,7 +26,7 @@ extension HighWaterMark {
         var reader = FixedReader(bytes)
         guard reader.bytes(Self.mark.count) == Self.mark, let journal = reader.id(), let turn = reader.number(),
             let digest = reader.bytes(Self.digestSize), let checksum = reader.bytes(Self.digestSize), turn > 0,
-            Digest.of([Array(bytes.prefix(Self.size - Self.digestSize))]) == checksum
+            Digest.of(Array(bytes.prefix(Self.size - Self.digestSize))) == checksum
         else { return nil }
         self.init(journal: journal, turn: turn, digest: digest)
     }
