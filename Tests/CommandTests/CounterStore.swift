@@ -53,10 +53,14 @@ final class CounterStore: Sendable {
     /// Ends the store as a power failure would, but for what the kernel still writes: nothing is left of it that could start again.
     func kill() async throws {
         let store = try #require(ProcessTable.all(naming: data).first { $0.command == "store" })
-        // A store whose `up` is gone begins to drain: stopped, it writes no further turn before it dies.
-        store.send(SIGSTOP)
-        up.send(SIGKILL)
+        // A store whose `up` is gone begins to drain, also one that is stopped: the kernel continues a process group that is orphaned. So
+        // the store dies first, and an `up` that is stopped starts no other.
+        let supervisor = try #require(ProcessTable.entry(up.id))
+        supervisor.send(SIGSTOP)
+        try await eventually("up is stopped") { supervisor.isStopped }
         store.send(SIGKILL)
+        try await eventually("the store has died") { ProcessTable.entry(store.id) == nil }
+        up.send(SIGKILL)
         try await up.wait()
         try await eventually("the store is gone") { ProcessTable.all(naming: data).isEmpty }
     }

@@ -25,19 +25,22 @@ public enum ProcessTable {
             return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024
         }
 
-        /// Whether SIGSTOP has taken effect.
-        public var isStopped: Bool { statistics.first == "T" }
+        /// Whether SIGSTOP has taken effect: one thread takes the signal and stops the others, which run until they are reached.
+        public var isStopped: Bool {
+            let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/task")) ?? []
+            return !threads.isEmpty && threads.allSatisfy { statistics(of: "\(id)/task/\($0)").first == "T" }
+        }
 
         /// The time of a processor that it has taken.
         public var processorSeconds: Double {
-            let fields = statistics
+            let fields = statistics(of: "\(id)")
             guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
             return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
         }
 
-        /// What `/proc/ID/stat` says, from the state on; empty if it has ended.
-        private var statistics: [Substring] {
-            guard let line = FileManager.default.contents(atPath: "/proc/\(id)/stat") else { return [] }
+        /// What `stat` of a process or a thread says, from the state on; empty if it has ended.
+        private func statistics(of folder: String) -> [Substring] {
+            guard let line = FileManager.default.contents(atPath: "/proc/\(folder)/stat") else { return [] }
             let text = String(decoding: line, as: UTF8.self)
             // “42 (name) S 41 …”, where the name may hold anything.
             return text.lastIndex(of: ")").map { text[$0...].dropFirst().split(separator: " ") } ?? []
