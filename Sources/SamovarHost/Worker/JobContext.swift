@@ -9,7 +9,8 @@ import Synchronization
 /// A slot uses its context for the next job, too, if nothing has kept it and nothing was said: what is left of an ended job must not speak
 /// for another. So nearly all jobs, which only answer, have one context without a lock.
 ///
-/// `@unchecked`: the time limit, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that others did.
+/// `@unchecked`: the time limit, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that
+/// others did.
 @usableFromInline
 final class JobContext: @unchecked Sendable {
     private enum Voice: UInt8, AtomicRepresentable {
