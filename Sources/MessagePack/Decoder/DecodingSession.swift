@@ -20,8 +20,8 @@ final class DecodingSession: CodingSession {
     private let forms = Cell(TypeTable<Form>())
     let knownKeys = Cell(KnownKeys())
     private let lastSeen = Cell(LastSeen())
-    /// The last value in a box, if it came at least twice.
-    private let last = Cell<AnyObject?>(nil)
+    /// The last value, if it came at least twice.
+    private let last = Cell(KeptValue())
     /// Whether keyed containers are references, which is the condition for keeping them.
     private static let areContainersReferences = {
         let session = DecodingSession(limits: .default, isLenient: false)
@@ -151,28 +151,45 @@ final class DecodingSession: CodingSession {
     /// reference, so nobody can tell it from one that was decoded. After an error no later call may use the session.
     func decodeOrRepeat<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
         let isRepeated = _isPOD(T.self) && bytes.withUnsafeBytes { lastSeen.value.isRepeated($0) }
-        if isRepeated, last.value != nil { return try repeated(type, bytes) }
+        if isRepeated, last.value.isA(type) { return last.value.load(as: type) }
         do {
             let value = try decode(type, from: bytes)
             // Lets go of the bytes.
             reader.pointee = MessagePackReader([], limits: limits, lenient: isLenient)
-            if isRepeated { last.value = Box(value) } else if last.value != nil { last.value = nil }
+            if isRepeated { last.value.keep(value) } else { last.value.forget() }
             return value
         } catch {
             nodes.value.forgo()
             throw error
         }
     }
-
-    @inline(never)
-    private func repeated<T: Decodable>(_ type: T.Type, _ bytes: ArraySlice<UInt8>) throws -> T {
-        guard let box = last.value as? Box<T> else { return try decode(type, from: bytes) }
-        return box.value
-    }
 }
 
-private final class Box<Value> {
-    let value: Value
+/// Keeps a value that is nothing but bits.
+private struct KeptValue: ~Copyable {
+    private static var size: Int { 256 }
+    private static var alignment: Int { 16 }
 
-    init(_ value: Value) { self.value = value }
+    private let place = UnsafeMutableRawPointer.allocate(byteCount: Self.size, alignment: Self.alignment)
+    /// Nil if there is none.
+    private var type: ObjectIdentifier?
+
+    deinit { place.deallocate() }
+
+    func isA(_ type: any Any.Type) -> Bool { ObjectIdentifier(type) == self.type }
+
+    /// The value, which is of this type. Not asked for as an optional, whose type the runtime would have to look up.
+    func load<Value>(as type: Value.Type) -> Value {
+        precondition(isA(type))
+        return place.load(as: type)
+    }
+
+    /// - Parameter value: not kept if it is too large.
+    mutating func keep<Value>(_ value: Value) {
+        guard MemoryLayout<Value>.size <= Self.size, MemoryLayout<Value>.alignment <= Self.alignment else { return forget() }
+        place.initializeMemory(as: Value.self, to: value)
+        type = ObjectIdentifier(Value.self)
+    }
+
+    mutating func forget() { type = nil }
 }
