@@ -3,12 +3,13 @@ import MessagePack
 
 /// One message between two processes, without its route.
 ///
-/// `number` of the header carries what nearly every frame of a kind needs, so that control frames have no body at all.
+/// `number` of the header carries what nearly every frame of a kind needs, so that control frames have no body at all. What is large
+/// and rare is indirect: an action of a machine stays so small that it is moved without a call.
 public enum Frame: Equatable, Sendable {
     /// The first frame of a connection, from a client or a worker.
-    case hello(Hello)
+    indirect case hello(Hello)
     /// The store's answer to a HELLO that it accepts.
-    case welcome(Welcome)
+    indirect case welcome(Welcome)
     /// The store refuses; what follows depends on the code.
     case error(PeerError)
     /// Sent when nothing else was, once a second. From a client the number of outcomes it has confirmed, from a worker its credit.
@@ -38,7 +39,7 @@ public enum Frame: Equatable, Sendable {
 
     /// Asks for the outputs after this one: when there are any, or at once.
     case outputsRequest(instance: Instance, after: EffectID, waits: Bool)
-    case outputs(OutputPage)
+    indirect case outputs(OutputPage)
     /// Asks for the views of all turns after this one, when there are any.
     case viewsRequest(instance: Instance, after: Int)
     case views(ViewPage)
