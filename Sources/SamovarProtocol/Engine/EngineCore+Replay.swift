@@ -32,7 +32,7 @@ struct ReplayState {
             throw ReplayError(
                 turn: record.turn, "a follow-up of turn \(missing.of) is missing before it", openingDivergence(at: missing.of))
         }
-        if opening != nil { opening = nil }
+        if case .some = opening { opening = nil }
     }
 
     /// A follow-up must be the next one that was announced, unless the turn that ordered it is excused.
@@ -67,7 +67,7 @@ extension EngineCore {
         case .applied(let message, let hash, let closes):
             try replay(record, message: message, hash: hash, role: closes ? .closes : .open, log: &log)
         case .streamed(let message, let hash, let checkpoint):
-            try replay(record, message: message, hash: hash, role: .streamed(checkpoint: checkpoint), log: &log)
+            try replay(record, message: message, hash: hash, role: .streamed, checkpoint, log: &log)
         default: try pass(record, log: &log)
         }
     }
@@ -125,7 +125,7 @@ extension EngineCore {
     /// Where nothing was ordered then, nothing is ordered now: no effect runs that belongs to a turn which had none.
     @usableFromInline
     mutating func replayOlder(
-        _ record: Record, message old: [UInt8], hash: UInt64, role: MessageRole, log: inout TurnLog
+        _ record: Record, message old: [UInt8], hash: UInt64, role: MessageRole, _ checkpoint: [UInt8]?, log: inout TurnLog
     ) throws(ReplayError) {
         if case .followUp = record.origin {} else { askBelatedly(&log) }
         let bytes: [UInt8]
@@ -142,7 +142,7 @@ extension EngineCore {
         }
         let (turn, command) = try step(message, of: record)
         // The record has its message, also where it is a follow-up.
-        took(turn, message, bytes, hash == 0 ? .none : command, role, root: record.root, log: &log)
+        took(turn, message, bytes, hash == 0 ? .none : command, role, checkpoint, root: record.root, log: &log)
         replaying.unasked = (head, record.time)
     }
 
@@ -157,12 +157,12 @@ extension EngineCore {
     /// Notes a turn, whose message is in its record.
     @inlinable
     mutating func took(
-        _ turn: Turn, _ message: P.Message, _ bytes: [UInt8], _ command: Command<P>, _ role: MessageRole, root: Int,
-        log: inout TurnLog
+        _ turn: Turn, _ message: P.Message, _ bytes: [UInt8], _ command: Command<P>, _ role: MessageRole, _ checkpoint: [UInt8]?,
+        root: Int, log: inout TurnLog
     ) {
         log.begin(root: root)
         bytes.withUnsafeBytes { bytes in
-            log.expect(bytes, role)
+            log.expect(bytes, role, checkpoint: checkpoint)
             lend(&log) { _, sink in sink.took(turn, message, command) }
         }
     }
@@ -184,10 +184,11 @@ extension EngineCore {
 
     @inlinable
     mutating func replay(
-        _ record: Record, message bytes: [UInt8], hash: UInt64, role: MessageRole, log: inout TurnLog
+        _ record: Record, message bytes: [UInt8], hash: UInt64, role: MessageRole, _ checkpoint: [UInt8]? = nil,
+        log: inout TurnLog
     ) throws(ReplayError) {
         guard replaying.author >= schema.version else {
-            return try replayOlder(record, message: bytes, hash: hash, role: role, log: &log)
+            return try replayOlder(record, message: bytes, hash: hash, role: role, checkpoint, log: &log)
         }
         try replaying.expect(record, message: bytes)
         let message: P.Message
@@ -200,11 +201,12 @@ extension EngineCore {
         let (turn, command) = try step(message, of: record)
         if hash == 0, command.isEmpty, !log.writesRecords, replaying.terms.shown != record.turn {
             // So it is with most turns: there is nothing to collect and nothing to compare.
-            log.note(role, of: record.origin)
+            log.expect(nil, role, checkpoint: checkpoint)
+            log.note(record.origin)
             if replaying.announced.isEmpty { subscribe(now: record.time, log: &log) }
             return
         }
-        took(turn, message, bytes, command, role, root: record.root, log: &log)
+        took(turn, message, bytes, command, role, checkpoint, root: record.root, log: &log)
         if log.hash != hash || replaying.terms.shown == record.turn {
             try diverge(record, turn, command, message: bytes, recorded: hash, &log)
         }

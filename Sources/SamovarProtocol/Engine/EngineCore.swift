@@ -113,11 +113,11 @@ struct EngineCore<P: Program>: ~Copyable {
                 try run(message, origin: origin, now: now, log: &log)
             case .refused(let verdict): return refuse(verdict, origin: origin, now: now, log: &log)
             }
-        case .message(let bytes, let origin, let role, let root):
+        case .message(let given):
             let message: P.Message
-            do { message = try codecs.message.decode(bytes) } catch { return Self.unreadable(error) }
-            log.begin(root: root > 0 ? root : head + 1)
-            try run(message, bytes, role, origin: origin, now: now, log: &log)
+            do { message = try codecs.message.decode(given.bytes) } catch { return Self.unreadable(error) }
+            log.begin(root: given.root > 0 ? given.root : head + 1)
+            try run(message, given.bytes, given.role, given.checkpoint, origin: given.origin, now: now, log: &log)
         case .answer(let list, let effect, let lease, let root):
             var messages: [P.Message] = []
             messages.reserveCapacity(list.count)
@@ -141,10 +141,11 @@ struct EngineCore<P: Program>: ~Copyable {
     /// Applies a message of a group that has begun as it came from outside, with its follow-ups.
     @inlinable
     mutating func run(
-        _ message: P.Message, _ bytes: ArraySlice<UInt8>, _ role: MessageRole, origin: Origin, now: Timestamp, log: inout TurnLog
+        _ message: P.Message, _ bytes: ArraySlice<UInt8>, _ role: MessageRole, _ checkpoint: [UInt8]? = nil, origin: Origin,
+        now: Timestamp, log: inout TurnLog
     ) throws(GroupLimit) {
         try bytes.withUnsafeBufferPointer { (bytes) throws(GroupLimit) in
-            log.expect(UnsafeRawBufferPointer(bytes), role)
+            log.expect(UnsafeRawBufferPointer(bytes), role, checkpoint: checkpoint)
             try run(message, origin: origin, now: now, log: &log)
         }
     }

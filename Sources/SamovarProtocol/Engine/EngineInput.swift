@@ -4,12 +4,32 @@ public import SamovarCore
 public enum EngineInput: ~Copyable {
     /// An input of a client, of which `accept` makes a message, or refuses it. A refusal takes a turn, too.
     case input([UInt8], Origin)
-    /// A message of a job or a subscription, and what it is for the effect of its origin. Without a root, which is 0, it begins a chain.
-    case message(ArraySlice<UInt8>, Origin, MessageRole, root: Int)
+    /// A message of a job or a subscription.
+    case message(EngineMessage)
     /// All messages of a job as one group, the last of which closes the effect.
     case answer(MessageList, EffectID, Lease, root: Int)
     /// An effect that failed for good, of which `failed` may make a message.
     case failure(Failure, EffectID, payload: [UInt8], root: Int)
+}
+
+/// A message from outside, and what it is for the effect of its origin.
+public struct EngineMessage: ~Copyable {
+    @usableFromInline let bytes: ArraySlice<UInt8>
+    @usableFromInline let origin: Origin
+    @usableFromInline let role: MessageRole
+    @usableFromInline let checkpoint: [UInt8]?
+    @usableFromInline let root: Int
+
+    /// - Parameters:
+    ///   - checkpoint: where the effect goes on, of a streamed message.
+    ///   - root: the turn that began the chain of the effect; 0 if the message begins one.
+    public init(_ bytes: ArraySlice<UInt8>, _ origin: Origin, _ role: MessageRole, checkpoint: [UInt8]? = nil, root: Int) {
+        self.bytes = bytes
+        self.origin = origin
+        self.role = role
+        self.checkpoint = checkpoint
+        self.root = root
+    }
 }
 
 /// What came of an ``EngineInput``.

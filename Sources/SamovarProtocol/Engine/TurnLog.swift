@@ -3,13 +3,13 @@ public import MessagePack
 public import SamovarCore
 
 /// What a message from outside is for the effect of its origin.
-public enum MessageRole {
+public enum MessageRole: Sendable {
     /// The effect stays as it is, or there is none.
     case open
     /// The effect is done.
     case closes
-    /// The effect goes on from here.
-    case streamed(checkpoint: [UInt8]?)
+    /// The effect goes on from here, with the checkpoint that comes with the message.
+    case streamed
 }
 
 /// Records what turns give, in order: a record of each for the journal, and the changes of the books that it orders.
@@ -26,7 +26,8 @@ public struct TurnLog: ~Copyable {
     @usableFromInline let writesRecords: Bool
     /// Takes the view after each turn, while somebody watches every one; else nil.
     var tap: ViewTap?
-    @usableFromInline var isTapped: Bool { tap != nil }
+    /// Mutating for the same reason as ``check(_:)``.
+    @usableFromInline var isTapped: Bool { mutating get { tap != nil } }
     /// What observers made of turns that are not on disk yet: as much as the batches that wait for it.
     private var undelivered: Deque<(turn: Int, deliver: @Sendable () -> Void)> = []
 
@@ -34,6 +35,8 @@ public struct TurnLog: ~Copyable {
     private(set) var root = 0
     /// What the next message from outside is.
     private var role = MessageRole.open
+    /// That of a streamed message.
+    private var checkpoint: [UInt8]?
     /// The next message as it arrived, for as long as its turn lasts; nil if it has to be encoded.
     private var given: UnsafeRawBufferPointer?
     /// What this group and some before it have encoded, one after the other.
@@ -109,9 +112,10 @@ public struct TurnLog: ~Copyable {
 
     /// The next message from outside, which has not to be encoded if it is given, and what it is.
     @usableFromInline
-    mutating func expect(_ given: UnsafeRawBufferPointer?, _ role: MessageRole) {
+    mutating func expect(_ given: UnsafeRawBufferPointer?, _ role: MessageRole, checkpoint: [UInt8]? = nil) {
         self.given = given
         self.role = role
+        if checkpoint != nil || self.checkpoint != nil { self.checkpoint = checkpoint }
     }
 
     @usableFromInline
@@ -152,16 +156,16 @@ public struct TurnLog: ~Copyable {
             message = next.bytes
             return false
         }
-        note(role, of: turn.origin)
+        note(turn.origin)
         return given == nil
     }
 
-    /// What a message is for the effect or the subscription that it comes from, before what its turn orders.
+    /// What the message is for the effect or the subscription that it comes from, before what its turn orders.
     @usableFromInline
-    mutating func note(_ role: MessageRole, of origin: Origin) {
+    mutating func note(_ origin: Origin) {
         switch (origin, role) {
         case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): append(.close(effect))
-        case (.effect(let effect, let lease, let index), .streamed(let checkpoint)):
+        case (.effect(let effect, let lease, let index), .streamed):
             append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
         case (.subscription(let activation, let nominal), _): append(.fired(activation, nominal: nominal))
         default: break
@@ -211,11 +215,13 @@ public struct TurnLog: ~Copyable {
     @usableFromInline
     mutating func end(_ turn: Turn) {
         if let message {
-            if writesRecords { encoded.withWritten(message) { batch.append($0, role, hash: hash, turn, root: root) } }
+            if writesRecords {
+                encoded.withWritten(message) { batch.append($0, role, checkpoint: checkpoint, hash: hash, turn, root: root) }
+            }
             self.message = nil
         } else if let given {
             let before = batch.byteCount
-            if writesRecords { batch.append(given, role, hash: hash, turn, root: root) }
+            if writesRecords { batch.append(given, role, checkpoint: checkpoint, hash: hash, turn, root: root) }
             start += batch.byteCount - before
             self.given = nil
         }
@@ -239,16 +245,15 @@ public struct TurnLog: ~Copyable {
 
 extension RecordBatch {
     /// Appends the record of a message, which is for the effect of its origin what `role` says.
-    fileprivate mutating func append(_ message: UnsafeRawBufferPointer, _ role: MessageRole, hash: UInt64, _ turn: Turn, root: Int)
-    {
-        var closes = false
+    fileprivate mutating func append(
+        _ message: UnsafeRawBufferPointer, _ role: MessageRole, checkpoint: [UInt8]?, hash: UInt64, _ turn: Turn, root: Int
+    ) {
         switch role {
-        case .open: break
-        case .closes: closes = true
-        case .streamed(let checkpoint):
+        case .open: append(applied: message, hash: hash, closes: false, turn: turn, root: root)
+        case .closes: append(applied: message, hash: hash, closes: true, turn: turn, root: root)
+        case .streamed:
             let event = Record.Event.streamed(message: Array(message), hash: hash, checkpoint: checkpoint)
-            return append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
+            append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))
         }
-        append(applied: message, hash: hash, closes: closes, turn: turn, root: root)
     }
 }

@@ -26,14 +26,8 @@ struct AnswerQueue {
     private(set) var acknowledged: [Dispatcher.WorkerState] = []
     /// Whose the newest answer was that has been taken.
     private(set) var worker: Dispatcher.WorkerState?
-    // Both are held by what stands above and need not be counted for each answer.
+    // Held by what stands above, and not to be counted for each answer.
     private var uncountedWorker: Unmanaged<Dispatcher.WorkerState>?
-    /// The bytes in which the newest answer stands, as long as what it says can be asked for.
-    private(set) var bytes: Unmanaged<JobResults.Bytes>
-
-    init() {
-        bytes = .passUnretained(results.bytes)
-    }
 
     var isEmpty: Bool { taken == results.rows.count && frames.isEmpty }
 
@@ -53,7 +47,7 @@ struct AnswerQueue {
         guard !results.isEmpty else { return }
         frames.append(Frame(worker: worker, results: results))
         waiting += results.rows.count
-        waitingBytes += results.bytes.all.count
+        waitingBytes += results.bytes.count
     }
 
     /// Takes out what came twice, if more answers wait than usual, and twice as many as there were after the last time.
@@ -96,9 +90,8 @@ struct AnswerQueue {
             guard let next = frames.popFirst() else { return nil }
             (results, worker, taken) = (next.results, next.worker, 0)
             waiting -= next.results.rows.count
-            waitingBytes -= next.results.bytes.all.count
+            waitingBytes -= next.results.bytes.count
             uncountedWorker = .passUnretained(next.worker)
-            bytes = .passUnretained(next.results.bytes)
         }
         defer { taken += 1 }
         return results.rows[taken]
@@ -122,6 +115,9 @@ struct AnswerQueue {
     mutating func endRound() {
         acknowledged.removeAll(keepingCapacity: true)
     }
+
+    /// The only message of an answer that was just taken, which stands here in its frame.
+    func message(at place: Range<Int>) -> ArraySlice<UInt8> { results.bytes[place] }
 
     /// What an answer says that was just taken.
     func answer(of row: JobResults.Row) -> JobResult.Answer { results.answer(of: row) }

@@ -117,7 +117,9 @@ struct Dispatcher {
         places.number(of: id).flatMap { places[$0].assignment }
     }
 
-    /// Whether a worker has an effect under another lease than this one. Asked for each answer, so nothing is retained.
+    /// Whether a worker has an effect under another lease than this one. Asked for each answer: inlined, or the whole dispatcher would be
+    /// moved for the call.
+    @inline(__always)
     func isHeld(_ id: EffectID, underOtherThan lease: Lease) -> Bool {
         guard let number = places.number(of: id), !places[number].isWaiting else { return false }
         return places[number].lease != lease
@@ -213,6 +215,11 @@ struct Dispatcher {
     /// What a running job told of itself last.
     func progress(of id: EffectID) -> JobProgress? { told[id] }
 
+    /// The same of all jobs of a worker, the oldest first.
+    func progress(of worker: WorkerID) -> [(effect: EffectID, progress: JobProgress)] {
+        told.isEmpty ? [] : jobs(of: worker).sorted().compactMap { id in told[id].map { (id, $0) } }
+    }
+
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
     mutating func adopt(
         _ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp, grace: Duration
@@ -223,6 +230,7 @@ struct Dispatcher {
         forget(effect.id)
         guard let place = places.insert(effect.id, since: now) else { return false }
         assign(effect, at: place, to: workerState, lease: lease, token: token)
+        isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout {
             begin(AttemptTimeouts.Attempt(effect: effect.id, lease: lease), until: now + timeout + grace)
@@ -326,6 +334,7 @@ struct Dispatcher {
             }
             if let empty = empty.flatMap({ workers[$0] }) {
                 give(effect, at: place, to: empty, context, &served)
+                isolate(empty, ifSuspect: effect)
             } else {
                 kept.append(id)
             }
@@ -381,6 +390,10 @@ struct Dispatcher {
     private mutating func assign(_ effect: OpenEffect, at place: Int, to workerState: WorkerState, lease: Lease, token: UInt64) {
         places.give(effect, at: place, to: workerState, lease: lease, token: token)
         workerState.take(of: effect.queue)
+    }
+
+    /// A worker that has a suspect gets nothing else.
+    private func isolate(_ workerState: WorkerState, ifSuspect effect: OpenEffect) {
         if isSuspect(effect) { workerState.isIsolated = true }
     }
 

@@ -12,6 +12,9 @@ struct NewestLeases {
     /// The newest of an effect; nil if there is none.
     subscript(effect: EffectID) -> Lease? { newest.isEmpty ? nil : newest[effect] }
 
+    /// Whether this attempt is one of them.
+    func contains(_ lease: Lease, of effect: EffectID) -> Bool { self[effect].map { lease <= $0 } ?? false }
+
     mutating func keep(where isKept: (EffectID) -> Bool) {
         if !newest.isEmpty { newest = newest.filter { isKept($0.key) } }
     }

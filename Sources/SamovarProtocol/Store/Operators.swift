@@ -6,7 +6,7 @@ import SamovarCore
 ///
 /// An asker that heard nothing asks again, under the same number: what was done is not done twice, and is told again.
 struct Operators {
-    private let settings: StoreSettings
+    let settings: StoreSettings
     private var replies = AdminReplies()
     private(set) var backup = Backup()
 
@@ -23,9 +23,9 @@ struct Operators {
 
     /// Tells of nothing but turns on disk.
     static func replyOnFullDisk(
-        to request: AdminRequest, _ status: StatusReport, since: Timestamp, now: Timestamp
+        to request: AdminRequest, status: @autoclosure () -> MessagePackValue, since: Timestamp, now: Timestamp
     ) -> AdminReply {
-        if request.verb == "status" { return AdminReply(id: request.id, value: status.onFullDisk(since: since, now: now)) }
+        if request.verb == "status" { return AdminReply(id: request.id, value: status()) }
         let seconds = (now - since).components.seconds
         return AdminReply(
             id: request.id,
@@ -39,7 +39,7 @@ struct Operators {
     ) throws(AdminRefusal) -> MessagePackValue {
         switch request.verb {
         case "inspect": return try inspect(&turns, &out)
-        case "effects": return EffectsReport(settings, turns.state.ledger, scheduler.dispatcher).value
+        case "effects": return describe(turns.state.ledger, scheduler.dispatcher)
         case "requeue":
             let ids = try effects(of: request, turns.state.ledger)
             if let id = ids.first(where: { turns.state.ledger.dead[$0] == nil }) {
@@ -82,7 +82,7 @@ struct Operators {
             let bytes = try turns.ask(.state, &out) { try $0.engine.state() }
             var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
             let state = try reader.readValue()
-            return ["turn": .int(Int64(turns.head)), "instance": .string(Instance.main.key), "state": state]
+            return ["turn": .number(turns.head), "instance": .string(Instance.main.key), "state": state]
         } catch {
             throw AdminRefusal(text: "the state cannot be encoded: \(error)")
         }
@@ -92,7 +92,7 @@ struct Operators {
     private func done(_ ids: [EffectID], _ what: String, _ request: AdminRequest, _ ledger: EffectLedger) -> MessagePackValue {
         if case .string? = request.arguments["effect"], let id = ids.first { return [.string(what): .string("\(id)")] }
         return [
-            .string(what): .array(ids.map { .string("\($0)") }), "dead": .int(Int64(ledger.dead.count)),
+            .string(what): .array(ids.map { .string("\($0)") }), "dead": .number(ledger.dead.count),
         ]
     }
 
@@ -189,4 +189,8 @@ extension AdminRequest {
 
 struct AdminRefusal: Error {
     let text: String
+}
+
+extension MessagePackValue {
+    static func number(_ number: Int) -> MessagePackValue { .int(Int64(number)) }
 }

@@ -137,7 +137,8 @@ extension StoreMachine {
         }
         if let since = turns.commits.fullSince, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
-            let reply = Operators.replyOnFullDisk(to: request, status(now: now), since: since, now: now)
+            let reply = Operators.replyOnFullDisk(
+                to: request, status: statusOnFullDisk(since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
         out.send(.reply(reply(to: request, now: now)), to: route, floor: .turn(head))
@@ -158,19 +159,11 @@ extension StoreMachine {
     private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminRefusal) -> MessagePackValue {
         try request.requireKnownArguments()
         switch request.verb {
-        case "status": return status(now: now).value(now: now)
+        case "status": return status(now: now)
         case "drain":
             beginDrain(within: settings.drain, now: now)
             return ["draining": true]
         default: return try operators.answer(request, isServing: phase == .serving, now: now, &scheduler, &turns, &out)
         }
-    }
-
-    func status(now: Timestamp) -> StatusReport {
-        StatusReport(
-            settings: settings, phase: phase, uptime: now - clock.started, state: turns.state, commits: turns.commits,
-            quarantine: turns.quarantine, facts: turns.facts, counts: turns.counts, out: out, clients: clients,
-            scheduler: scheduler,
-            workers: workers, firings: firings, readers: readers, viewTopics: viewTopics)
     }
 }

@@ -44,7 +44,7 @@ struct Turns: ~Copyable {
     private(set) var counts = Counts()
     private(set) var log = TurnLog(after: 0)
 
-    init(_ settings: StoreSettings, _ engine: any ProgramEngine, _ quarantine: Quarantine) {
+    init(_ settings: StoreSettings, _ engine: any ProgramEngine, _ quarantine: consuming Quarantine) {
         self.settings = settings
         self.quarantine = quarantine
         state = StoreState(engine: engine, window: settings.window)

@@ -83,7 +83,7 @@ struct Workers {
             }
             try out.requireTail(provenBy: claim.effect.turn, what: "worker \(offer.id)")
             guard let effect = turns.state.ledger.open[claim.effect], !effect.isOver(under: claim.lease),
-                !lacksMessages(effect.id, claim.lease), scheduler.adopt(effect, claim, by: offer.id, now: now)
+                !rejectedStreams.contains(claim.lease, of: effect.id), scheduler.adopt(effect, claim, by: offer.id, now: now)
             else {
                 scheduler.cancel(claim.lease, at: route)
                 continue
@@ -229,38 +229,38 @@ struct Workers {
         now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         guard let row = answers.popFirst() else { return }
+        guard case .message(let place) = row.answer else {
+            return try take(answers.answer(of: row), of: row, now: now, &scheduler, &turns, &out)
+        }
+        guard let root = current(row, scheduler, turns), !rejectedStreams.contains(row.lease, of: row.effect) else {
+            return reject()
+        }
+        let origin = Origin.effect(row.effect, lease: row.lease, index: 0)
+        let message = EngineMessage(answers.message(at: place), origin, .closes, root: root)
+        try complete(row, .message(message), root: root, now: now, &scheduler, &turns, &out)
+    }
+
+    /// The same for what is not an answer of one message. Never inlined: the code of the usual answer stays together.
+    @inline(never)
+    private mutating func take(
+        _ answer: JobResult.Answer, of row: JobResults.Row, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) throws(StopReason) {
         let (id, lease) = (row.effect, row.lease)
-        if case .other = row.answer, case .streamed(let index, let message, let checkpoint) = answers.answer(of: row) {
+        if case .streamed(let index, let message, let checkpoint) = answer {
             guard let route = answers.worker?.route else { return }
             let streamed = Streamed(effect: id, lease: lease, index: index, message: message, checkpoint: checkpoint)
             return try take(streamed, at: route, now: now, &scheduler, &turns, &out)
         }
-        results += 1
-        answers.acknowledge(lease)
-        // Not the effect, whose references would be counted, but what nearly all answers need of it.
-        guard let (root, isOver) = turns.state.ledger.open.withEffect(id, { ($0.root, $0.isOver(under: lease)) }),
-            !isOver, !scheduler.dispatcher.isHeld(id, underOtherThan: lease)
-        else {
-            lateResults += 1
-            return
-        }
-        if case .message(let place) = row.answer {
-            // Asked only where it may be: the compiler moves the whole part for that call.
-            if !rejectedStreams.isEmpty, lacksMessages(id, lease) { return takeIncomplete() }
-            let origin = Origin.effect(id, lease: lease, index: 0)
-            let bytes = answers.bytes._withUnsafeGuaranteedRef { $0.all[place] }
-            return try complete(
-                id, .message(bytes, origin, .closes, root: root), root: root, lease: lease, now: now, &scheduler, &turns, &out)
-        }
-        switch answers.answer(of: row) {
+        guard let root = current(row, scheduler, turns) else { return reject() }
+        switch answer {
+        // Messages that its job has streamed have not all come. Whoever streamed them does not hold the effect any more.
+        case .done where rejectedStreams.contains(lease, of: id): reject()
+        case .done(let messages) where messages.isEmpty:
+            scheduler.close(id, answered: lease)
+            turns.write(.done(id), root: root, now: now)
         case .done(let messages):
-            if lacksMessages(id, lease) { return takeIncomplete() }
-            if messages.isEmpty {
-                scheduler.close(id, answered: lease)
-                return turns.write(.done(id), root: root, now: now)
-            }
-            try complete(
-                id, .answer(messages, id, lease, root: root), root: root, lease: lease, now: now, &scheduler, &turns, &out)
+            try complete(row, .answer(messages, id, lease, root: root), root: root, now: now, &scheduler, &turns, &out)
         case .failed(let reason, let text, let isPermanent):
             try scheduler.attemptFailed(id, reason, text, lease: lease, isPermanent: isPermanent, now: now, &turns, &out)
         case .returned: scheduler.giveBack(id, in: turns.state.ledger, now: now)
@@ -268,17 +268,28 @@ struct Workers {
         }
     }
 
-    /// Whether an answer under this lease comes after messages that were not applied.
-    private func lacksMessages(_ effect: EffectID, _ lease: Lease) -> Bool { rejectedStreams[effect].map { lease <= $0 } ?? false }
+    /// The root of the effect that was answered; nil if this attempt is not current. Inlined, or both parts would be moved for the call.
+    @inline(__always)
+    private mutating func current(_ row: JobResults.Row, _ scheduler: EffectScheduler, _ turns: borrowing Turns) -> Int? {
+        results += 1
+        answers.acknowledge(row.lease)
+        // Not the effect, whose references would be counted, but what nearly all answers need of it.
+        let effect = turns.state.ledger.open.withEffect(row.effect) { ($0.root, $0.isOver(under: row.lease)) }
+        guard let (root, isOver) = effect, !isOver, !scheduler.dispatcher.isHeld(row.effect, underOtherThan: row.lease) else {
+            return nil
+        }
+        return root
+    }
 
-    /// An answer whose job has streamed messages that have not all come. Whoever streamed them does not hold the effect any more.
-    private mutating func takeIncomplete() { lateResults += 1 }
+    /// The answer changes nothing.
+    private mutating func reject() { lateResults += 1 }
 
     /// Applies the messages of an answer.
     private mutating func complete(
-        _ id: EffectID, _ input: borrowing EngineInput, root: Int, lease: Lease, now: Timestamp,
-        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+        _ row: JobResults.Row, _ input: borrowing EngineInput, root: Int, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
+        let (id, lease) = (row.effect, row.lease)
         let origin = Origin.effect(id, lease: lease, index: 0)
         switch try turns.take(.answer(id), input, origin, root: root, now: now, &out) {
         case .applied(let number):
@@ -335,7 +346,7 @@ struct Workers {
         guard index > last else { return }
         let origin = Origin.effect(id, lease: lease, index: index)
         let input = EngineInput.message(
-            streamed.message[...], origin, .streamed(checkpoint: streamed.checkpoint), root: effect.root)
+            EngineMessage(streamed.message[...], origin, .streamed, checkpoint: streamed.checkpoint, root: effect.root))
         switch try turns.take(.answer(id), input, origin, root: effect.root, now: now, &out) {
         case .applied(let number):
             applied += number

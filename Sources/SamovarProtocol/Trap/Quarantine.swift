@@ -13,7 +13,7 @@ import SamovarCore
 /// | `mayTake` otherwise | yes | yes | yes |
 /// | `verdict`, `giveUp` | nil | nil | why; it is forgotten |
 /// | `end` | – | forgotten, and its batch ends; of views and states only the kills are forgiven | – |
-struct Quarantine {
+struct Quarantine: ~Copyable {
     /// A failure for good of which `failed` was not told yet: its effect is suspected, and has to be alone.
     struct Postponed: Equatable {
         let effect: EffectID

@@ -20,21 +20,13 @@ public struct JobResults: Equatable, Sendable {
         let answer: Answer
     }
 
-    /// The bytes of a frame. A class, because whoever takes one answer after the other refers to it without counting.
-    final class Bytes: Sendable {
-        let all: [UInt8]
-
-        init(_ all: [UInt8]) {
-            self.all = all
-        }
-    }
-
     let rows: [Row]
-    let bytes: Bytes
+    /// The frame.
+    let bytes: [UInt8]
     /// What those say that are no answers of one message.
     let others: [JobResult.Answer]
 
-    fileprivate init(rows: [Row], bytes: Bytes, others: [JobResult.Answer]) {
+    fileprivate init(rows: [Row], bytes: [UInt8], others: [JobResult.Answer]) {
         self.rows = rows
         self.bytes = bytes
         self.others = others
@@ -45,14 +37,14 @@ public struct JobResults: Equatable, Sendable {
         rows = results.enumerated().map { number, result in
             Row(effect: result.effect, lease: result.lease, token: result.token, answer: .other(number))
         }
-        bytes = Bytes([])
+        bytes = []
         others = results.map(\.answer)
     }
 
     /// What a result says.
     func answer(of row: Row) -> JobResult.Answer {
         switch row.answer {
-        case .message(let place): .done(MessageList(bytes.all[place]))
+        case .message(let place): .done(MessageList(bytes[place]))
         case .other(let number): others[number]
         }
     }
@@ -126,6 +118,6 @@ extension MessagePackReader {
                 others.append(result.answer)
             }
         }
-        return JobResults(rows: rows, bytes: JobResults.Bytes(body), others: others)
+        return JobResults(rows: rows, bytes: body, others: others)
     }
 }

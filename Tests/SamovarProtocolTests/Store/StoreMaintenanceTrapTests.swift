@@ -46,7 +46,7 @@ import Testing
         }
 
         func status(_ key: String) -> String {
-            guard case .string(let text) = rig.machine.status(now: rig.now).value(now: rig.now)[key] else { return "" }
+            guard case .string(let text) = rig.machine.status(now: rig.now)[key] else { return "" }
             return text
         }
     }

@@ -311,7 +311,7 @@ import Testing
             return
         }
         #expect(text.hasPrefix("there is no view: "))
-        let told = rig.machine.status(now: rig.now).value(now: rig.now)["views"]
+        let told = rig.machine.status(now: rig.now)["views"]
         #expect(told != "on")
         rig.tick(.milliseconds(100))
         #expect(rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })

@@ -56,8 +56,8 @@ final class TrapEngine: ProgramEngine {
         switch input {
         case .input(let bytes, _):
             if let value = try? unpacked(Shop.Input.self, bytes) { try meet(.input(value)) }
-        case .message(_, .subscription, _, _): try meet(.firing)
-        case .message(let message, _, _, _): try meet(answer: message)
+        case .message(let message):
+            if case .subscription = message.origin { try meet(.firing) } else { try meet(answer: message.bytes) }
         case .answer(let messages, _, _, _): for message in messages { try meet(answer: message) }
         case .failure: try meet(.failure)
         }

@@ -1,0 +1,119 @@
+import MessagePack
+import SamovarCore
+
+// The store's health in one value, for `status`.
+extension StoreMachine {
+    /// What can be told at once while the disk is full, whatever waits at the gate: the turns on disk, and who is there.
+    func statusOnFullDisk(since: Timestamp, now: Timestamp) -> MessagePackValue {
+        .map(
+            common(turns.commits.durableFacts, now: now) + [
+                MessagePackPair("diskFullSince", instant(since)),
+                MessagePackPair("diskFullSeconds", .number(Int((now - since).components.seconds))),
+                MessagePackPair("workers", .number(scheduler.dispatcher.workers.count)),
+            ])
+    }
+
+    private func common(_ facts: StoreFacts, now: Timestamp) -> [MessagePackPair] {
+        let schema = turns.state.engine.schema
+        return [
+            MessagePackPair("program", .string(schema.name)),
+            MessagePackPair("schema", .number(schema.version)),
+            MessagePackPair("build", .string(out.identity.build)),
+            MessagePackPair("timeline", .string("\(out.identity.timeline)")),
+            MessagePackPair("phase", .string(phaseName)),
+            MessagePackPair("durability", .string(out.identity.durability)),
+            MessagePackPair("turn", .number(facts.turn)),
+            MessagePackPair("durable", .number(out.durable)),
+            MessagePackPair("starts", .number(turns.state.starts)),
+            MessagePackPair("uptimeSeconds", .number(Int((now - clock.started).components.seconds))),
+            MessagePackPair("clients", .number(clients.connections.count)),
+            MessagePackPair("sessions", .number(facts.sessions)),
+            MessagePackPair("inbox", .number(clients.inbox.count)),
+            MessagePackPair("openEffects", .number(facts.openEffects)),
+            MessagePackPair("maximumOpenEffects", .number(settings.openEffects)),
+            MessagePackPair("deadEffects", .number(facts.deadEffects)),
+            MessagePackPair("maximumDeadEffects", .number(settings.deadEffects)),
+        ]
+    }
+
+    private var phaseName: String {
+        switch phase {
+        case .recovering: "recovering"
+        case .serving: turns.commits.isFull ? "disk full" : "serving"
+        case .draining: "draining"
+        case .stopped: "stopped"
+        }
+    }
+
+    /// A timestamp of MessagePack, which texts and JSON show as a date.
+    private func instant(_ time: Timestamp) -> MessagePackValue {
+        let seconds = UInt32(clamping: time.microseconds / 1_000_000)
+        return .extension(type: -1, bytes: (0..<4).map { UInt8(truncatingIfNeeded: seconds >> (24 - 8 * $0)) })
+    }
+
+    func status(now: Timestamp) -> MessagePackValue {
+        let counts = turns.counts
+        let snapshots = turns.quarantine.verdict(on: .maintenance) ?? turns.quarantine.verdict(on: .state)
+        let more: [MessagePackPair] = [
+            MessagePackPair("views", .string(readers.views.off.map { "off: \($0)" } ?? "on")),
+            MessagePackPair("snapshots", .string(snapshots.map { "off: \($0)" } ?? "on")),
+            MessagePackPair("suspects", .number(turns.quarantine.suspects.list.count)),
+            MessagePackPair(
+                "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),
+            MessagePackPair("awaitedWorkers", .number(scheduler.hold.awaited.count)),
+            MessagePackPair("queues", .array(queues)),
+            MessagePackPair(
+                "viewTopics",
+                [
+                    "count": .number(viewTopics.count), "foreign": .number(viewTopics.foreign),
+                    "overruns": .number(viewTopics.overruns),
+                ]),
+            MessagePackPair(
+                "counters",
+                [
+                    "applied": .number(counts.applied + workers.applied + firings.applied),
+                    "refused": .number(counts.refused),
+                    "results": .number(workers.results),
+                    "lateResults": .number(workers.lateResults),
+                    "quarantined": .number(counts.quarantined),
+                    "deadWorkers": .number(workers.deadWorkers),
+                    "droppedFrames": .number(out.droppedFrames),
+                    "unprovenWitnesses": .number(out.unprovenWitnesses),
+                    "batches": .number(counts.batches),
+                    "views": .number(readers.published),
+                ]),
+        ]
+        return .map(common(turns.facts, now: now) + more)
+    }
+
+    private func describe(_ worker: Dispatcher.WorkerState, now: Timestamp) -> MessagePackValue {
+        [
+            "id": .string("\(worker.id)"),
+            "slots": .number(worker.slots),
+            "running": .number(worker.running),
+            "queues": .array(worker.queues.map { .string($0.name.bounded()) }),
+            "progress": .array(progress(of: worker)),
+            "silentMilliseconds": .number(Int((now - worker.heard).microseconds / 1_000)),
+        ]
+    }
+
+    /// What the jobs of a worker tell of themselves: at most 16, the oldest first.
+    private func progress(of worker: Dispatcher.WorkerState) -> [MessagePackValue] {
+        scheduler.dispatcher.progress(of: worker.id).prefix(16).map { effect, progress in
+            ["effect": .string("\(effect)"), "progress": progress.shown]
+        }
+    }
+
+    private var queues: [MessagePackValue] {
+        let waiting = scheduler.dispatcher.waitingByQueue(in: turns.state.ledger)
+        let running = scheduler.dispatcher.runningByQueue()
+        return Set(waiting.keys).union(running.keys).sorted().map { queue in
+            [
+                "name": .string(queue.name.bounded()),
+                "waiting": .number(waiting[queue] ?? 0),
+                "running": .number(running[queue] ?? 0),
+                "served": .bool(scheduler.dispatcher.isServed(queue)),
+            ]
+        }
+    }
+}
