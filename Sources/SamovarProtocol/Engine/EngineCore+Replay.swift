@@ -32,6 +32,7 @@ struct ReplayState {
             throw ReplayError(
                 turn: record.turn, "a follow-up of turn \(missing.of) is missing before it", openingDivergence(at: missing.of))
         }
+        // Compared with nil, it would be copied for each turn.
         if case .some = opening { opening = nil }
     }
 
