@@ -156,12 +156,14 @@ let package = Package(
             name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
         .executableTarget(
             name: "VersionedProgram", dependencies: samovar, path: "Tests/VersionedProgram", swiftSettings: settings),
-        .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram"], swiftSettings: settings),
+        .testTarget(name: "ReadmeTests", dependencies: ["ReadmeProgram", "ProcessSupport"], swiftSettings: settings),
         // The code in docs and articles that is no example's.
         .testTarget(name: "SnippetTests", dependencies: samovar + ["SamovarTesting", logging], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
-        .testTarget(name: "MessagePackTests", dependencies: ["MessagePack"], exclude: ["interop.py"], swiftSettings: settings),
+        .testTarget(
+            name: "MessagePackTests", dependencies: ["MessagePack", "ProcessSupport"], exclude: ["interop.py"],
+            swiftSettings: settings),
         .testTarget(
             name: "SamovarTerminalTests", dependencies: ["SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport"],
             swiftSettings: settings),
@@ -171,7 +173,8 @@ let package = Package(
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
-            name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", grdb], swiftSettings: settings),
+            name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
+            swiftSettings: settings),
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
         .testTarget(

@@ -9,8 +9,9 @@ import Testing
 /// open and nothing arrives.
 @Suite(
     .serialized,
-    .enabled(
-        if: PrivateNetwork.isAvailable, "networks of their own need root, `unshare` and `ip`: cuts of the network are not tested"))
+    .enabled("networks of their own need root, `unshare` and `ip`: cuts of the network are not tested") {
+        await PrivateNetwork.isAvailable()
+    })
 struct NetworkTests {
     private let scratch: Scratch
     private let network: PrivateNetwork

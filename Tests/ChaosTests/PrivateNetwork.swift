@@ -19,17 +19,11 @@ struct PrivateNetwork {
     private let scratch: Scratch
 
     /// Whether this machine lets us make one, with rules for ports.
-    static let isAvailable: Bool = {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "unshare", "-n", "sh", "-c", "ip link set lo up && ip rule add pref 10 ipproto tcp dport 1-2 blackhole",
-        ]
-        process.standardError = FileHandle.nullDevice
-        do { try process.run() } catch { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static func isAvailable() async -> Bool {
+        let trial = "ip link set lo up && ip rule add pref 10 ipproto tcp dport 1-2 blackhole"
+        // Where there is no `unshare`, it cannot be started.
+        return (try? await Child.run("unshare", ["-n", "sh", "-c", trial]))?.end == .exited(0)
+    }
 
     init(in scratch: Scratch) async throws {
         self.scratch = scratch

@@ -131,7 +131,8 @@ import Testing
             #expect(try await up.wait() == .exited(78))
             #expect(up.errors.contains("the program Counter takes no seed"), "\(up.errors)")
         }
-        let up = try Child(Executable.counter, ["up", "--until-idle", "--data", scratch.folder("data"), "--seed", "{}"], in: scratch)
+        let up = try Child(
+            Executable.counter, ["up", "--until-idle", "--data", scratch.folder("data"), "--seed", "{}"], in: scratch)
         #expect(try await up.wait() == .exited(0), "\(up.errors)")
     }
 

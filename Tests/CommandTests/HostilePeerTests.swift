@@ -123,7 +123,7 @@ import ZeroMQ
     }
 
     /// A worker in Python, after `docs/protocol.md` alone.
-    @Test(.enabled(if: pythonHasZeroMQ, "python3 with pyzmq and msgpack is missing; `make test` installs them"))
+    @Test(.enabled("python3 with pyzmq and msgpack is missing; `make test` installs them") { await pythonHasZeroMQ() })
     func `A worker in python serves the counter`() async throws {
         let store = try await CounterStore(workers: 0)
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -109,12 +109,7 @@ func writeRaw(_ bytes: [UInt8], to path: String) throws {
     #expect(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0)
 }
 
-let pythonHasZeroMQ: Bool = {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", "-c", "import zmq, msgpack"]
-    process.standardError = FileHandle.nullDevice
-    do { try process.run() } catch { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-}()
+func pythonHasZeroMQ() async -> Bool {
+    // Where there is no Python, it cannot be started.
+    (try? await Child.run("python3", ["-c", "import zmq, msgpack"]))?.end == .exited(0)
+}

@@ -1,9 +1,10 @@
 import Foundation
 import MessagePack
+import ProcessSupport
 import Testing
 
 /// The independent implementation in Python's package `msgpack` reads what we write, and we read what it writes.
-@Suite(.enabled(if: Python.hasMessagePack, "python3 has no package msgpack: run `python3 -m pip install msgpack`"))
+@Suite(.enabled("python3 has no package msgpack: run `python3 -m pip install msgpack`") { await Python.hasMessagePack() })
 struct InteropTests {
     static let values: [(MessagePackValue, String)] = [
         (nil, "None"), (true, "True"), (false, "False"), (0, "0"), (127, "127"), (128, "128"), (65536, "65536"), (-1, "-1"),
@@ -18,13 +19,13 @@ struct InteropTests {
         (.binary(Array(repeating: 65, count: 300)), "b'" + String(repeating: "A", count: 300) + "'"),
     ]
 
-    @Test func `Values are the same to both, and so are their bytes`() throws {
+    @Test func `Values are the same to both, and so are their bytes`() async throws {
         let encoded = Self.values.map { value, _ in
             var writer = MessagePackWriter()
             writer.write(value)
             return writer.bytes
         }
-        let answers = try Python.answers(to: encoded)
+        let answers = try await Python.answers(to: encoded)
         try #require(answers.count == encoded.count)
         for (((value, text), bytes), answer) in zip(zip(Self.values, encoded), answers) {
             #expect(answer.text == text)
@@ -34,7 +35,7 @@ struct InteropTests {
         }
     }
 
-    @Test func `Timestamps of every width are the same to both`() throws {
+    @Test func `Timestamps of every width are the same to both`() async throws {
         let times: [(Int64, UInt32)] = [
             (0, 0), (1, 999_999_999), (4_294_967_296, 0), (17_179_869_184, 5), (-1, 5), (-62_135_596_800, 0),
         ]
@@ -43,63 +44,42 @@ struct InteropTests {
             writer.writeTimestamp(seconds: seconds, nanoseconds: nanoseconds)
             return writer.bytes
         }
-        for ((time, bytes), answer) in zip(zip(times, encoded), try Python.answers(to: encoded)) {
+        for ((time, bytes), answer) in zip(zip(times, encoded), try await Python.answers(to: encoded)) {
             #expect(answer.text == "Timestamp(seconds=\(time.0), nanoseconds=\(time.1))")
             #expect(answer.bytes == bytes)
         }
     }
 
-    @Test func `A Codable value survives the way through Python`() throws {
+    @Test func `A Codable value survives the way through Python`() async throws {
         var box = fullBox
         // As a key Python takes no map and no list, and it writes every float with 64 bits.
         box.byMessage = [:]
         box.float = 0.5
-        let answers = try Python.answers(to: [MessagePackEncoder().encode(box)])
+        let answers = try await Python.answers(to: [MessagePackEncoder().encode(box)])
         #expect(try answers.map { try MessagePackDecoder().decode(Box.self, from: $0.bytes) } == [box])
     }
 }
 
 private enum Python {
-    static let hasMessagePack: Bool = {
-        do {
-            return try run(["-c", "import msgpack"], input: "").status == 0
-        } catch {
-            // There is no Python either.
-            return false
-        }
-    }()
+    static func hasMessagePack() async -> Bool {
+        // Where there is no Python, it cannot be started.
+        (try? await run(["-c", "import msgpack"], input: ""))?.end == .exited(0)
+    }
 
     /// What Python makes of each value: its `repr`, and its bytes.
-    static func answers(to encoded: [[UInt8]]) throws -> [(text: String, bytes: [UInt8])] {
+    static func answers(to encoded: [[UInt8]]) async throws -> [(text: String, bytes: [UInt8])] {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "interop.py").path
-        let (status, output) = try run([script], input: encoded.map { hex($0) + "\n" }.joined())
-        #expect(status == 0)
-        return output.split(separator: "\n").map { line in
+        let python = try await run([script], input: encoded.map { hex($0) + "\n" }.joined())
+        #expect(python.end == .exited(0), "\(python.errors)")
+        return python.output.split(separator: "\n").map { line in
             let parts = line.split(separator: "\t")
             return (String(parts[0]), hex(String(parts[1])))
         }
     }
 
-    private static func run(_ arguments: [String], input: String) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(["PYTHONIOENCODING": "utf-8"]) { $1 }
-        // Files, since a pipe that fills up would stop the child while we still write to it.
-        let folder = FileManager.default.temporaryDirectory.appending(path: "messagepack-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer {
-            // A left-over temporary folder is no reason to fail.
-            try? FileManager.default.removeItem(at: folder)
-        }
-        let inputFile = folder.appending(path: "in"), outputFile = folder.appending(path: "out")
-        try Data(input.utf8).write(to: inputFile)
-        try Data().write(to: outputFile)
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
-        process.standardOutput = try FileHandle(forWritingTo: outputFile)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: try Data(contentsOf: outputFile), as: UTF8.self))
+    private static func run(
+        _ arguments: [String], input: String
+    ) async throws -> (end: Child.End, output: String, errors: String) {
+        try await Child.run("python3", arguments, input: input, variables: ["PYTHONIOENCODING": "utf-8"])
     }
 }

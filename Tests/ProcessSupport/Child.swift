@@ -2,6 +2,9 @@ public import Foundation
 import Synchronization
 
 /// A process that a test started. Its output goes to files, so it never waits for a reader; it is killed when nobody holds it.
+///
+/// Tests start none by Foundation's `Process`: on Linux that learns of an end from a socket, which whatever is started at the same moment
+/// inherits, and then blocks a thread until that has ended, too.
 public final class Child: Sendable {
     public enum End: Sendable, Equatable, CustomStringConvertible {
         case exited(Int32)
@@ -38,6 +41,18 @@ public final class Child: Sendable {
         id = try spawn(
             executable, arguments, environment,
             files: [(inputFile, O_RDONLY), (outputFile, Self.forWriting), (errorFile, Self.forWriting)])
+    }
+
+    /// Runs a program to its end, in a folder of its own.
+    ///
+    /// - Throws: `TimedOut`, and what starting a process throws.
+    public static func run(
+        _ executable: String, _ arguments: [String], input: String = "", variables: [String: String] = [:]
+    ) async throws -> (end: End, output: String, errors: String) {
+        let scratch = try Scratch()
+        let child = try Child(executable, arguments, in: scratch, input: input, variables: variables)
+        let end = try await child.wait()
+        return (end, child.output, child.errors)
     }
 
     deinit {

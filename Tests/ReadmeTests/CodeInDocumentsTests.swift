@@ -107,7 +107,9 @@ import Testing
     @Test func `Each command that a document names is there`() throws {
         var commands: Set<Substring> = ["journal", "help"]
         var ofJournals: Set<Substring> = []
-        for path in try Checkout.files(below: "Sources/SamovarCommands", "Sources/SamovarCLI", "Sources/SimulateCommand", ending: ".swift") {
+        for path in try Checkout.files(
+            below: "Sources/SamovarCommands", "Sources/SamovarCLI", "Sources/SimulateCommand", ending: ".swift")
+        {
             for match in try Checkout.text(path).matches(of: /commandName: "([a-z]+)"/) {
                 let name = match.1
                 if path.contains("/Commands/Journal/") { ofJournals.insert(name) } else { commands.insert(name) }

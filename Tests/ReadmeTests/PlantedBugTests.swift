@@ -1,4 +1,5 @@
 import Foundation
+import ProcessSupport
 import Testing
 
 /// The patches that `make planted` applies to a copy of the machines; see docs/simulator.md.
@@ -8,14 +9,14 @@ import Testing
         return files.filter { $0.hasSuffix(".patch") }.map { String($0.dropLast(6)) }.sorted()
     }
 
-    @Test func `Each planted bug still fits the sources, alone and with all others`() throws {
+    @Test func `Each planted bug still fits the sources, alone and with all others`() async throws {
         let names = try Self.names()
         #expect(names.count >= 41)
         for name in names {
-            let (isFit, text) = try Self.fits([name])
+            let (isFit, text) = try await Self.fits([name])
             #expect(isFit, "Mutants/Planted/\(name).patch does not fit the sources any more: \(text)")
         }
-        let (isFit, text) = try Self.fits(names)
+        let (isFit, text) = try await Self.fits(names)
         #expect(isFit, "the patches in Mutants/Planted do not fit together: \(text)")
     }
 
@@ -47,19 +48,12 @@ import Testing
     }
 
     /// Whether git would apply these patches, and what it says if not.
-    private static func fits(_ names: [String]) throws -> (Bool, String) {
-        let git = Process()
-        git.executableURL = URL(filePath: "/usr/bin/env")
-        git.arguments = ["git", "apply", "--check"] + names.map { "Mutants/Planted/\($0).patch" }
-        git.currentDirectoryURL = Checkout.root
+    private static func fits(_ names: [String]) async throws -> (Bool, String) {
+        let root = Checkout.root
         // If a repository lies around a checkout that is none, git would pass over the sources.
-        git.environment = ProcessInfo.processInfo.environment.merging(
-            ["GIT_CEILING_DIRECTORIES": Checkout.root.deletingLastPathComponent().path]) { $1 }
-        let pipe = Pipe()
-        git.standardError = pipe
-        try git.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        git.waitUntilExit()
-        return (git.terminationStatus == 0, text)
+        let git = try await Child.run(
+            "git", ["-C", root.path, "apply", "--check"] + names.map { "Mutants/Planted/\($0).patch" },
+            variables: ["GIT_CEILING_DIRECTORIES": root.deletingLastPathComponent().path])
+        return (git.end == .exited(0), git.errors)
     }
 }

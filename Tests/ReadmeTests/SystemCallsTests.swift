@@ -41,4 +41,11 @@ import Testing
             }
         }
     }
+
+    @Test func `No test waits for a process without a limit`() throws {
+        let unlimited = "waitUntil" + "Exit"
+        for path in try Checkout.files(below: "Tests", ending: ".swift") {
+            #expect(!(try Checkout.text(path)).contains(unlimited), "\(path): `Child` waits with a limit")
+        }
+    }
 }
