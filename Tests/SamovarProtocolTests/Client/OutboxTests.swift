@@ -197,9 +197,10 @@ import Testing
         return ClientMachine(outbox: outbox, schema: counter, settings: settings, random: Random(seed: 1))
     }
 
-    private static func welcome(expected: Int = 1, of timeline: Timeline = home) -> Envelope {
+    private static func welcome(expected: Int = 1, credit: Int = 100, of timeline: Timeline = home) -> Envelope {
         Envelope(
-            .welcome(Welcome(schema: counter, expected: expected, credit: 100, head: 9, silence: .seconds(6))), timeline: timeline)
+            .welcome(Welcome(schema: counter, expected: expected, credit: credit, head: 9, silence: .seconds(6))),
+            timeline: timeline)
     }
 
     /// A client that the store has welcomed.
@@ -210,8 +211,8 @@ import Testing
         return machine
     }
 
-    private static func receipt(_ sequence: Int) -> Envelope {
-        Envelope(.receipt([Outcome(sequence: sequence, turn: 10 + sequence, verdict: .applied)], credit: 100), timeline: home)
+    private static func receipt(_ sequence: Int, credit: Int = 100) -> Envelope {
+        Envelope(.receipt([Outcome(sequence: sequence, turn: 10 + sequence, verdict: .applied)], credit: credit), timeline: home)
     }
 
     /// What the host does with the entries of a round.
@@ -258,6 +259,23 @@ import Testing
         try Self.save(&machine, &outbox)
         _ = try machine.submit([2])
         #expect(machine.flush(now: at(0)) == [])
+    }
+
+    @Test func `The last input that the credit lets pass waits for the disk, and nobody says PING`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(credit: 2), now: at(0))
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(Self.receipt(1, credit: 2), now: at(0))
+        machine.seen(1)
+        try Self.save(&machine, &outbox)
+        _ = try machine.submit([2])
+        #expect(machine.flush(now: at(0)) == [])
+        try Self.save(&machine, &outbox)
+        #expect(Self.sent(machine.flush(now: at(0))) == [2])
     }
 
     @Test func `An outcome is confirmed when it was seen and that is on disk`() throws {

@@ -103,6 +103,24 @@ private enum Hasty: Migrating {
     static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
 }
 
+/// The same program with another start: it orders no job, and goes on by a message.
+private enum Eager: Migrating {
+    typealias State = New.State
+    typealias Message = New.Message
+    typealias Input = New.Message
+    typealias Effect = New.Effect
+    typealias ViewState = Int
+    typealias Seed = New.Seed
+
+    static var schema: Schema { New.schema }
+    static var migrations: [Migration] { New.migrations }
+    static func start(_ seed: Seed, _ turn: Turn) -> Next<Eager> { .state(State(sum: seed.start), .then(.add(by: 1))) }
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message { input }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Eager> { .none }
+    static func view(_ state: State) -> Int { state.sum }
+    static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
+}
+
 @Suite struct MigrationTests {
     private func engine<P: Program>(_ program: P.Type) -> TypedEngine<P> { TypedEngine(P.self, secret: Secret(high: 1, low: 2)) }
 
@@ -210,6 +228,13 @@ private enum Hasty: Migrating {
         }
         // The start, the third increment, and two turns that ordered follow-ups.
         #expect(effects.map(\.name) == ["open", "job 3", "job 4", "job 5"])
+    }
+
+    @Test func `A start of an older version is not compared, and goes on as it is recorded`() throws {
+        var records = try records(try started(first: 5).log)
+        records.append(Record(turn: 2, time: at(2), event: .workerJoined(UniqueID(high: 2, low: 1))))
+        let state = try replay(records, as: Eager.self)
+        #expect(state.head == 2 && state.ledger.open.isEmpty)
     }
 
     @Test func `Subscriptions keep their names, for they begin where chains ended`() throws {

@@ -31,6 +31,16 @@ import Testing
         try engine.requireEndOfGroup()
     }
 
+    @Test func `Of a batch behind the turn nothing is kept`() throws {
+        let whole = try history()
+        var later = RecordBatch(after: 5)
+        try RecordBatch.read(first: 1, last: whole.last, bytes: whole.bytes) { if $0.turn > 5 { later.append($0) } }
+        for turn in [0, 2, 5] {
+            let kept = try RecordBatch.groups(through: turn, first: 6, last: later.last, bytes: later.bytes)
+            #expect(kept.last == 5, "\(turn)")
+        }
+    }
+
     @Test func `A journal that ends inside a group is noticed`() throws {
         let batch = try history()
         var machine = Rig.machine()

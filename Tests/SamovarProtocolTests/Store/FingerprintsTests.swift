@@ -47,6 +47,14 @@ import Testing
         #expect(known.count == 0 && noticed(known) == [])
     }
 
+    @Test func `All are free where only newer ones are known`() {
+        var known = known(1...9, limit: 2)
+        known.drop(after: 3)
+        #expect(known.count == 0)
+        known.append(input(4), limit: 2)
+        #expect(noticed(known) == [4])
+    }
+
     @Test func `After a gap they begin anew`() {
         var known = known(1...3)
         known.append(input(7), limit: 9)

@@ -432,6 +432,7 @@ import Testing
         #expect(
             rig.exchange(.hello(Hello(role: .worker(offer), schema: other)), from: worker(9))
                 == [.error(PeerError(.schema, text))])
+        #expect(rig.takeNotes() == ["refused worker \(offer.id): \(text)"])
         let nameless = PeerError(.schema, "this store runs Workshop version 1; the worker names no program")
         #expect(rig.exchange(.hello(Hello(role: .worker(offer), schema: nil)), from: worker(9)) == [.error(nameless)])
         let hello = Hello(role: .client(session: session(9)), schema: other)

@@ -41,6 +41,13 @@ import Testing
         #expect(book.nextDue == at(4))
     }
 
+    @Test func `Of two subscriptions with one label the first counts`() {
+        var ledger = EffectLedger()
+        let book = book([timer("a", every: 2, message: 1), timer("a", every: 3), source("b", 1), source("b", 2)], ledger: &ledger)
+        #expect(book.nextDue == at(2) && book.firing(now: at(2)) == Firing(id: id(1), nominal: at(2), message: [1]))
+        #expect(ledger.open.keys.sorted() == [id(1, 2)])
+    }
+
     @Test func `A firing of an activation that is over moves nothing`() {
         var book = book([timer("a", every: 2)])
         book.fired(id(7), nominal: at(100))

@@ -34,6 +34,15 @@ import Testing
         #expect(!isLost(4, 31) && isLost(4, 34))
     }
 
+    @Test func `An object that takes one task after the other has the timeout of the newest`() {
+        let job = RunningJob(WorkerMachineTests.task(1), in: home)
+        #expect(job.timeout == nil)
+        job.begin(WorkerMachineTests.task(2, timeout: .seconds(3)), hasTimeout: true, in: home)
+        #expect(job.timeout == .seconds(3) && job.lease == Self.lease(2) && job.takePayload() == [0xc0])
+        job.begin(WorkerMachineTests.task(3), hasTimeout: false, in: home)
+        #expect(job.timeout == nil)
+    }
+
     // MARK: Streams
 
     @Test func `A window is empty once all is on disk, however late that is told`() {
