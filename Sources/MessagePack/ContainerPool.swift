@@ -1,15 +1,16 @@
-/// Whether a container is a reference to an object and nothing else.
+/// The object that a container is a reference to, if it is one and nothing else.
 ///
-/// The standard library does not promise it, so one container of each kind is looked at: by reflection, which knows its fields, and by
-/// comparing its bytes with the address of the object that was found. Where it says no, containers are not kept.
-func isReference<Container>(_ container: Container) -> Bool {
+/// The standard library does not promise it, so containers are looked at: by reflection, which knows their fields, and by comparing their
+/// bytes with the address of the object that was found. Where there is none, containers are not kept.
+func reference<Container>(of container: Container) -> AnyObject? {
     let mirror = Mirror(reflecting: container)
     // An enum may hold a reference at one time and none at another.
     guard MemoryLayout<Container>.size == MemoryLayout<UInt>.size, mirror.displayStyle == .struct, mirror.children.count == 1,
         let field = mirror.children.first?.value, type(of: field) is AnyClass
-    else { return false }
-    let object = UInt(bitPattern: ObjectIdentifier(field as AnyObject))
-    return withUnsafeBytes(of: container) { $0.loadUnaligned(as: UInt.self) } == object
+    else { return nil }
+    let object = field as AnyObject
+    let address = UInt(bitPattern: ObjectIdentifier(object))
+    return withUnsafeBytes(of: container) { $0.loadUnaligned(as: UInt.self) } == address ? object : nil
 }
 
 /// A keyed container that can be handed out again, with another node in its place.
@@ -19,16 +20,16 @@ func isReference<Container>(_ container: Container) -> Bool {
 class PooledContainer<Session: AnyObject, Node: ~Copyable> {
     fileprivate let place: NodePlace<Session, Node>
     /// What the container is a reference to, and nothing else: so its count tells whether somebody else has the container.
-    private let box: Unmanaged<AnyObject>
+    private let box: Uncounted<AnyObject>
     /// The row that holds it.
     fileprivate let row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
     /// The next one that the same node has handed out, or that nobody has.
-    @exclusivity(unchecked) fileprivate var next: Unmanaged<PooledContainer>?
+    fileprivate let next = Cell<Uncounted<PooledContainer>?>(nil)
 
     fileprivate init(
         _ box: AnyObject, _ place: NodePlace<Session, Node>, _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
     ) {
-        self.box = Unmanaged.passUnretained(box)
+        self.box = Uncounted(box)
         self.place = place
         self.row = row
     }
@@ -42,10 +43,11 @@ final class TypedContainer<Session: AnyObject, Node: ~Copyable, Container>: Pool
     private let container: Container
 
     fileprivate init(
-        _ container: Container, _ place: NodePlace<Session, Node>, _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
+        _ container: Container, _ box: AnyObject, _ place: NodePlace<Session, Node>,
+        _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
     ) {
         self.container = container
-        super.init(unsafeBitCast(container, to: AnyObject.self), place, row)
+        super.init(box, place, row)
     }
 
     @inline(never)
@@ -54,7 +56,7 @@ final class TypedContainer<Session: AnyObject, Node: ~Copyable, Container>: Pool
 
 /// The containers of one session, by the type of their keys. They are held here and nowhere else.
 final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
-    typealias Reference = Unmanaged<PooledContainer<Session, Node>>
+    typealias Reference = Uncounted<PooledContainer<Session, Node>>
 
     struct Row {
         fileprivate var keys: ObjectIdentifier?
@@ -91,9 +93,9 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         let row = row(of: keys)
         guard let kept = row.pointee.free, row.pointee.keys == ObjectIdentifier(keys) else { return nil }
         kept.with { container in
-            row.pointee.free = container.next
+            row.pointee.free = container.next.value
             container.place.move(to: node)
-            container.next = taken
+            container.next.value = taken
         }
         row.pointee.taken += 1
         taken = kept
@@ -107,17 +109,18 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         return row.pointee.containers.count < Self.most
     }
 
-    /// Notes a new container, for which there is room, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
+    /// Notes a new container, for which there is room, and which is to be given back; passes over one that is no reference.
     func add<Container>(
         _ container: Container, for keys: any CodingKey.Type, _ place: NodePlace<Session, Node>, _ taken: inout Reference?
     ) {
+        guard let box = reference(of: container) else { return }
         let row = row(of: keys)
         if row.pointee.keys != ObjectIdentifier(keys) { row.pointee = Row(keys: ObjectIdentifier(keys)) }
-        let kept = TypedContainer(container, place, row)
+        let kept = TypedContainer(container, box, place, row)
         row.pointee.containers.append(kept)
         row.pointee.taken += 1
-        kept.next = taken
-        taken = Unmanaged.passUnretained(kept)
+        kept.next.value = taken
+        taken = Uncounted(kept)
     }
 
     /// Whether nobody has one of the containers of a node.
@@ -125,7 +128,7 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         var next = taken
         while let kept = next {
             guard kept.with({ $0.isAlone }) else { return false }
-            next = kept.with { $0.next }
+            next = kept.with { $0.next.value }
         }
         return true
     }
@@ -135,11 +138,11 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         var isKept = false
         while let kept = taken {
             kept.with { container in
-                taken = container.next
+                taken = container.next.value
                 let row = container.row
                 row.pointee.taken -= 1
                 if container.isAlone {
-                    container.next = row.pointee.free
+                    container.next.value = row.pointee.free
                     row.pointee.free = kept
                 } else {
                     isKept = true

@@ -5,24 +5,24 @@
 final class NodePlace<Session: AnyObject, Node: ~Copyable> {
     typealias Slot = UnsafeMutablePointer<Node>
 
-    private let session: Unmanaged<Session>
+    private let session: Uncounted<Session>
     private var counted: Session?
     private var node: Slot
 
     /// A place that its session keeps, or one that is left to whoever has it.
     init(_ session: Session, _ node: Slot, isKept: Bool) {
-        self.session = Unmanaged.passUnretained(session)
+        self.session = Uncounted(session)
         self.node = node
         counted = isKept ? nil : session
     }
 
     @inline(__always)
     func with<Result>(_ body: (Session, Slot) throws -> Result) rethrows -> Result {
-        try session._withUnsafeGuaranteedRef { try body($0, node) }
+        try session.with { try body($0, node) }
     }
 
     /// Leaves the place to whoever has it.
-    func leave() { counted = session.takeUnretainedValue() }
+    func leave() { counted = session.counted }
 
     func move(to node: Slot) { self.node = node }
 }

@@ -3,12 +3,17 @@
 /// The value if the two types are one.
 @inline(__always)
 func same<Value, Same>(_ value: Value, as type: Same.Type) -> Same? {
-    Value.self == type ? unsafeBitCast(value, to: type) : nil
+    Value.self == type ? _identityCast(value, to: type) : nil
 }
 
 /// The value as the type that it has; of an object that may be a subclass.
 @inline(__always)
 func known<Value, Known>(_ value: Value, as type: Known.Type = Known.self) -> Known {
-    precondition(Swift.type(of: value) == type)
-    return unsafeBitCast(value, to: type)
+    Value.self == type ? _identityCast(value, to: type) : subclass(value)
+}
+
+@inline(never)
+private func subclass<Value, Known>(_ value: Value) -> Known {
+    guard let object = value as? Known else { preconditionFailure("\(Value.self) is no \(Known.self)") }
+    return object
 }

@@ -42,7 +42,7 @@ public struct ValueCodec<Value: Codable>: Sendable {
     public func encode(_ value: Value) throws -> [UInt8] {
         // Most messages and effects are small; one allocation does for them.
         var writer = MessagePackWriter(reserving: 96)
-        try withCoder { try $0.write(value, to: &writer) }
+        try coder.write(value, to: &writer)
         return writer.storage
     }
 
@@ -51,7 +51,7 @@ public struct ValueCodec<Value: Codable>: Sendable {
     /// - Throws: as ``MessagePackEncoder/encode(_:)``.
     @inlinable
     public func encode(_ value: Value, into writer: inout MessagePackWriter) throws {
-        try withCoder { try $0.write(value, to: &writer) }
+        try coder.write(value, to: &writer)
     }
 
     /// Decodes one value from all the bytes.
@@ -59,7 +59,7 @@ public struct ValueCodec<Value: Codable>: Sendable {
     /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
     @inlinable
     public func decode(_ bytes: [UInt8]) throws -> Value {
-        try withCoder { try $0.read(bytes[...]) }
+        try coder.read(bytes[...])
     }
 
     /// Decodes one value from all the bytes of a slice, without copying it.
@@ -67,48 +67,7 @@ public struct ValueCodec<Value: Codable>: Sendable {
     /// - Throws: as `decode(_:from:)` of ``MessagePackDecoder``.
     @inlinable
     public func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
-        try withCoder { try $0.read(bytes) }
-    }
-
-    /// This value keeps its coder for as long as a call lasts, so no reference is counted for it.
-    @inlinable @inline(__always)
-    func withCoder<Result>(_ body: (ValueCoder<Value>) throws -> Result) rethrows -> Result {
-        try withExtendedLifetime(self) { try Unmanaged.passUnretained(coder)._withUnsafeGuaranteedRef(body) }
-    }
-}
-
-/// A codec whose references are not counted where values are encoded by the million. Whoever makes one keeps the codec for as long as it is used.
-@usableFromInline
-package struct UncountedCodec<Value: Codable> {
-    @usableFromInline let coder: Unmanaged<ValueCoder<Value>>
-
-    /// What `codec` does, while somebody keeps it.
-    package init(_ codec: ValueCodec<Value>) { coder = .passUnretained(codec.coder) }
-
-    /// Encodes one value behind what the writer has; see ``ValueCodec/encode(_:into:)``.
-    @inlinable
-    package func encode(_ value: Value, into writer: inout MessagePackWriter) throws {
-        try coder._withUnsafeGuaranteedRef { try $0.write(value, to: &writer) }
-    }
-
-    /// Encodes one value; see ``ValueCodec/encode(_:)-(Value)``.
-    @inlinable
-    package func encode(_ value: Value) throws -> [UInt8] {
-        var writer = MessagePackWriter(reserving: 96)
-        try encode(value, into: &writer)
-        return writer.storage
-    }
-
-    /// Decodes one value from all the bytes; see ``ValueCodec/decode(_:)-([UInt8])``.
-    @inlinable
-    package func decode(_ bytes: [UInt8]) throws -> Value {
-        try coder._withUnsafeGuaranteedRef { try $0.read(bytes[...]) }
-    }
-
-    /// Decodes one value from all the bytes of a slice, without copying it; see ``ValueCodec/decode(_:)-(ArraySlice<UInt8>)``.
-    @inlinable
-    package func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
-        try coder._withUnsafeGuaranteedRef { try $0.read(bytes) }
+        try coder.read(bytes)
     }
 }
 

@@ -17,7 +17,7 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     }
 
     @inlinable
-    mutating func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
+    func took(_ turn: Turn, _ message: P.Message, _ command: consuming Command<P>) {
         if log.pointee.begin(turn) { log.pointee.message = encode(message, codecs.message) }
         take(orders: command, of: turn)
         log.pointee.end(turn)
@@ -25,7 +25,7 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
 
     /// Notes what a turn orders, and its hash.
     @inlinable
-    mutating func take(orders command: consuming Command<P>, of turn: Turn) {
+    func take(orders command: consuming Command<P>, of turn: Turn) {
         // The one order of most commands is taken apart where it is: a copy of it would count its references.
         switch (consume command).orders {
         case .none: return
@@ -38,7 +38,7 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     }
 
     @inlinable
-    mutating func take(_ order: Command<P>.Order, _ ordinal: Int, of turn: Turn) {
+    func take(_ order: Command<P>.Order, _ ordinal: Int, of turn: Turn) {
         switch order {
         case .run(let effect, let options): log.pointee.run(encode(effect, codecs.effect), options, ordinal, turn)
         case .then(let message): log.pointee.follow(encode(message, codecs.message), of: turn.number)
@@ -50,7 +50,7 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     /// Encodes a value behind the others; returns where it is. One that its own `encode(to:)` refuses cannot be journalled, so the group
     /// fails as a whole.
     @inlinable
-    mutating func encode<Value>(_ value: Value, _ codec: UncountedCodec<Value>) -> Range<Int> {
+    func encode<Value>(_ value: Value, _ codec: ValueCodec<Value>) -> Range<Int> {
         let start = log.pointee.encoded.count
         do { try codec.encode(value, into: &log.pointee.encoded) } catch { log.pointee.fail(error) }
         return start..<log.pointee.encoded.count
@@ -59,7 +59,7 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     @inlinable var watchesState: Bool { !observers.isEmpty || log.pointee.isTapped }
 
     @usableFromInline
-    mutating func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
+    func saw(_ state: P.State, after message: P.Message, _ turn: Turn) {
         for observer in observers {
             if let deliver = observer.observe(message, state, turn) { log.pointee.deliver(deliver, after: turn.number) }
         }
@@ -70,12 +70,20 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
     }
 }
 
-/// The codecs of a program's types, as the journal and the wire have them. Whoever has a copy keeps the engine.
+/// The codecs of a program's types, as the journal and the wire have them. A class, for a copy is one reference.
 @usableFromInline
-struct ProgramCodecs<P: Program> {
-    @usableFromInline let input: UncountedCodec<P.Input>
-    @usableFromInline let message: UncountedCodec<P.Message>
-    @usableFromInline let effect: UncountedCodec<P.Effect>
-    @usableFromInline let output: UncountedCodec<P.Output>
-    @usableFromInline let view: UncountedCodec<P.ViewState>
+final class ProgramCodecs<P: Program> {
+    @usableFromInline let input: ValueCodec<P.Input>
+    @usableFromInline let message: ValueCodec<P.Message>
+    @usableFromInline let effect: ValueCodec<P.Effect>
+    @usableFromInline let output: ValueCodec<P.Output>
+    @usableFromInline let view: ValueCodec<P.ViewState>
+
+    init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
+        input = ValueCodec(encoder, decoder)
+        message = ValueCodec(encoder, decoder)
+        effect = ValueCodec(encoder, decoder)
+        output = ValueCodec(encoder, decoder)
+        view = ValueCodec(encoder, decoder)
+    }
 }

@@ -254,7 +254,7 @@ extension EngineCore {
             hash: recorded == former ? former : log.hash, orders: orders)
     }
 
-    private func bytes<Value>(_ value: Value, _ codec: UncountedCodec<Value>) -> [UInt8] {
+    private func bytes<Value>(_ value: Value, _ codec: ValueCodec<Value>) -> [UInt8] {
         // What its own `encode(to:)` refuses is missing in the hash, too.
         (try? codec.encode(value)) ?? []
     }

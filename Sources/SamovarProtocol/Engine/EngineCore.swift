@@ -23,20 +23,10 @@ struct EngineCore<P: Program>: ~Copyable {
     let decoder: MessagePackDecoder
     private let encoder: MessagePackEncoder
     let states: ValueCodec<P.State>
-    /// What `codecs` refers to without counting it.
-    private let kept: [Any]
 
     init(secret: Secret, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]) {
         let (encoder, decoder) = (MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
-        let kept = (
-            input: ValueCodec<P.Input>(encoder, decoder), message: ValueCodec<P.Message>(encoder, decoder),
-            effect: ValueCodec<P.Effect>(encoder, decoder), output: ValueCodec<P.Output>(encoder, decoder),
-            view: ValueCodec<P.ViewState>(encoder, decoder)
-        )
-        codecs = ProgramCodecs(
-            input: UncountedCodec(kept.input), message: UncountedCodec(kept.message), effect: UncountedCodec(kept.effect),
-            output: UncountedCodec(kept.output), view: UncountedCodec(kept.view))
-        self.kept = [kept]
+        codecs = ProgramCodecs(encoder, decoder)
         states = ValueCodec(encoder, decoder)
         self.encoder = encoder
         self.decoder = decoder

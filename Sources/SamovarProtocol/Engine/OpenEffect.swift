@@ -161,22 +161,6 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         try box.withUnsafeMutablePointers { try body(UnsafeRawBufferPointer(start: $1, count: $0.pointee.size)) }
     }
 
-    /// A reference to an effect that is not counted. Whoever has one keeps the effect.
-    struct Uncounted {
-        fileprivate let box: Unmanaged<ManagedBuffer<Fields, UInt8>>
-
-        @inline(__always)
-        func with<Result>(_ body: (OpenEffect) -> Result) -> Result {
-            box._withUnsafeGuaranteedRef { body(OpenEffect(box: $0)) }
-        }
-    }
-
-    var uncounted: Uncounted { Uncounted(box: .passUnretained(box)) }
-
-    private init(box: ManagedBuffer<Fields, UInt8>) {
-        self.box = box
-    }
-
     /// The same effect in another encoding.
     func with(payload: [UInt8]) -> OpenEffect {
         OpenEffect(id: id, root: root, instance: instance, options: options, payload: payload, history: history)

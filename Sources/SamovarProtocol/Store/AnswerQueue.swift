@@ -26,8 +26,6 @@ struct AnswerQueue {
     private(set) var acknowledged: [Dispatcher.WorkerState] = []
     /// Whose the newest answer was that has been taken.
     private(set) var worker: Dispatcher.WorkerState?
-    // Held by what stands above, and not to be counted for each answer.
-    private var uncountedWorker: Unmanaged<Dispatcher.WorkerState>?
 
     var isEmpty: Bool { taken == results.rows.count && frames.isEmpty }
 
@@ -91,7 +89,6 @@ struct AnswerQueue {
             (results, worker, taken) = (next.results, next.worker, 0)
             waiting -= next.results.rows.count
             waitingBytes -= next.results.bytes.count
-            uncountedWorker = .passUnretained(next.worker)
         }
         defer { taken += 1 }
         return results.rows[taken]
@@ -99,11 +96,9 @@ struct AnswerQueue {
 
     /// Notes that the answer that was just taken has to be acknowledged at the end of the round.
     mutating func acknowledge(_ lease: Lease) {
-        let isFirst = uncountedWorker?._withUnsafeGuaranteedRef { worker in
-            defer { worker.acknowledged.append(lease) }
-            return worker.acknowledged.isEmpty
-        }
-        if isFirst == true, let worker { acknowledged.append(worker) }
+        guard let worker else { return }
+        if worker.acknowledged.isEmpty { acknowledged.append(worker) }
+        worker.acknowledged.append(lease)
     }
 
     /// A worker is gone from there: it is told nothing any more.

@@ -10,10 +10,8 @@ struct AssignmentTable {
         fileprivate(set) var effect: EffectID?
         /// When the effect came to wait.
         let since: Timestamp
-        // The dispatcher has the workerState of each worker for as long as one of these refers to it: a worker that leaves loses its rows first. So
-        // no reference is counted for each job.
         /// The worker that has it, and all that follows; nil while it waits.
-        fileprivate var holder: Unmanaged<Dispatcher.WorkerState>?
+        fileprivate(set) var workerState: Dispatcher.WorkerState?
         fileprivate(set) var lease = Lease(start: 0, counter: 0)
         /// What proves that the lease was given.
         fileprivate(set) var token: UInt64 = 0
@@ -31,25 +29,17 @@ struct AssignmentTable {
         fileprivate mutating func give(
             _ options: RunOptions?, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, after before: Int?
         ) {
-            holder = .passUnretained(workerState)
+            self.workerState = workerState
             self.lease = lease
             self.token = token
             self.options = options
             self.before = before
         }
 
-        /// Takes the job off its worker's count.
-        func release() {
-            holder?._withUnsafeGuaranteedRef { $0.release(of: queue) }
-        }
-
         /// The queue in which it waited.
         var queue: Queue { options?.queue ?? .default }
 
-        var isWaiting: Bool { holder == nil }
-
-        /// The worker that has it; nil while it waits.
-        var workerState: Dispatcher.WorkerState? { holder?.takeUnretainedValue() }
+        var isWaiting: Bool { workerState == nil }
 
         var assignment: Dispatcher.Assignment? { workerState.map { Dispatcher.Assignment(lease: lease, workerState: $0) } }
     }
@@ -86,19 +76,18 @@ struct AssignmentTable {
         workerState.newest = number
     }
 
-    /// Takes an effect's row from it, and returns what it said.
-    mutating func remove(_ effect: EffectID) -> Row? {
+    /// Takes an effect's row from it, and the job off its worker's count. Returns who had it, and under which lease; nil if it is nowhere.
+    mutating func remove(_ effect: EffectID) -> (workerState: Dispatcher.WorkerState?, lease: Lease)? {
         guard let number = numbers.removeValue(forKey: effect) else { return nil }
         free.append(number)
-        var row = Row(nil, since: rows[number].since)
-        swap(&row, &rows[number])
-        if let before = row.before { rows[before].after = row.after }
-        if let after = row.after {
-            rows[after].before = row.before
-        } else {
-            row.holder?._withUnsafeGuaranteedRef { $0.newest = row.before }
-        }
-        return row
+        let workerState = rows[number].workerState.take()
+        let (before, after) = (rows[number].before, rows[number].after)
+        if let before { rows[before].after = after }
+        if let after { rows[after].before = before } else { workerState?.newest = before }
+        workerState?.release(of: rows[number].queue)
+        let lease = rows[number].lease
+        rows[number] = Row(nil, since: rows[number].since)
+        return (workerState, lease)
     }
 
     /// What a worker has, in the order in which it was given it.

@@ -1,30 +1,39 @@
 import DequeModule
+import MessagePack
 import SamovarCore
 
-/// A client's session as far as it is only in memory. A class, because each input changes it several times. Part of one value that one
-/// thread has, so nothing overlaps that would have to be checked each time.
+/// A client's session as far as it is only in memory. A class, because it stands in several lists.
+@dynamicMemberLookup
 final class ClientSession {
+    struct Fields {
+        /// Where its client is; nil while it is away.
+        var route: Route?
+        /// The newest number taken into the inbox.
+        var received: Int
+        var confirmed = 0
+        /// Inputs that wait for their turn; the `Inbox` counts them.
+        var inbox: Deque<Submission> = []
+        var heard: Timestamp
+        /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
+        var isDurable = true
+        /// Its newest HELLO has asked for proofs.
+        var takesProofs = false
+        var fingerprints = Fingerprints()
+        /// What this round gave, for its client.
+        var outcomes: [Outcome] = []
+    }
+
     let id: SessionID
-    /// Where its client is; nil while it is away.
-    @exclusivity(unchecked) fileprivate(set) var route: Route?
-    /// The newest number taken into the inbox.
-    @exclusivity(unchecked) fileprivate(set) var received: Int
-    @exclusivity(unchecked) fileprivate(set) var confirmed = 0
-    /// Inputs that wait for their turn; the `Inbox` counts them.
-    @exclusivity(unchecked) var inbox: Deque<Submission> = []
-    @exclusivity(unchecked) fileprivate(set) var heard: Timestamp
-    /// Its client survives its own death. Until it has said so, as after a restart of the store, that is assumed.
-    @exclusivity(unchecked) fileprivate(set) var isDurable = true
-    /// Its newest HELLO has asked for proofs.
-    @exclusivity(unchecked) fileprivate(set) var takesProofs = false
-    @exclusivity(unchecked) fileprivate(set) var fingerprints = Fingerprints()
-    /// What this round gave, for its client.
-    @exclusivity(unchecked) fileprivate var outcomes: [Outcome] = []
+    private let fields: Cell<Fields>
 
     init(_ id: SessionID, received: Int, heard: Timestamp) {
         self.id = id
-        self.received = received
-        self.heard = heard
+        fields = Cell(Fields(received: received, heard: heard))
+    }
+
+    subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {
+        @inline(__always) _read { yield fields.value[keyPath: field] }
+        @inline(__always) _modify { yield &fields.value[keyPath: field] }
     }
 
     /// The number up to which its client may send: a window beyond what it has confirmed.
@@ -32,21 +41,23 @@ final class ClientSession {
     /// - Parameter last: of its inputs, the newest that has an outcome.
     func credit(last: Int, window: Int) -> Int {
         // Before the first confirmation after a restart, the client's own numbers tell how far it was.
-        max(confirmed, last - window) + window
+        max(self.confirmed, last - window) + window
     }
 
     /// Its client keeps the outcomes up to this number; false if it said so before.
     func confirm(_ sequence: Int) -> Bool {
-        guard sequence > confirmed else { return false }
-        confirmed = sequence
+        guard sequence > self.confirmed else { return false }
+        self.confirmed = sequence
         return true
     }
 
+    func takeInput() -> Submission? { fields.value.inbox.popFirst() }
+
     /// What its client has to be told, if it is there.
     func takeOutcomes() -> (outcomes: [Outcome], route: Route)? {
-        guard let route, !outcomes.isEmpty else { return nil }
-        defer { outcomes = [] }
-        return (outcomes, route)
+        guard let route = self.route, !self.outcomes.isEmpty else { return nil }
+        defer { self.outcomes = [] }
+        return (self.outcomes, route)
     }
 }
 
@@ -186,7 +197,7 @@ struct ClientSessions {
                 return out.misuse(text, route)
             }
             let received = client.received
-            if submission.sequence <= received, client.fingerprints.differs(submission) {
+            if client.fingerprints.differs(submission) {
                 let text = "input \(submission.sequence) of this session was another one: do two processes use it?"
                 return out.send(.error(PeerError(.misuse, text)), to: route, floor: .turn(turns.head))
             }

@@ -1,4 +1,5 @@
 import DequeModule
+import MessagePack
 import SamovarCore
 
 /// Who runs what: queues of effects that wait, workers with room, and the leases between them.
@@ -96,14 +97,13 @@ struct Dispatcher {
     /// Forgets an effect; returns who held it, unless it was by this lease.
     @discardableResult
     mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil) -> Assignment? {
-        guard let place = places.remove(id) else { return nil }
-        guard !place.isWaiting else {
+        guard let former = places.remove(id) else { return nil }
+        guard let workerState = former.workerState else {
             waitingCount -= 1
             return nil
         }
-        place.release()
         if !told.isEmpty { told[id] = nil }
-        return place.lease == lease ? nil : place.assignment
+        return former.lease == lease ? nil : Assignment(lease: former.lease, workerState: workerState)
     }
 
     /// Since when an effect waits for a worker; nil if it does not.
@@ -245,10 +245,9 @@ struct Dispatcher {
         rotation.remove(id)
         let jobs = places.effects(of: workerState)
         for job in jobs {
-            if let place = places.remove(job) { formerLeases.insert(place.lease, of: job) }
+            if let former = places.remove(job) { formerLeases.insert(former.lease, of: job) }
             told[job] = nil
         }
-        // Now that no row refers to its workerState any more.
         workers[id] = nil
         return jobs
     }
@@ -271,7 +270,7 @@ struct Dispatcher {
     func unservedQueues(in ledger: EffectLedger) -> Set<Queue> {
         var queues: Set<Queue> = []
         for line in lines.all where line.servers == 0 || !isServed(line.queue) {
-            if line.first(where: { places.isWaiting($0.effect, at: $0.place) }) != nil { queues.insert(line.queue) }
+            if line.effects.value.first(where: { places.isWaiting($0.effect, at: $0.place) }) != nil { queues.insert(line.queue) }
         }
         for id in suspects {
             if let queue = ledger.open[id]?.queue, !queues.contains(queue), !isServed(queue) { queues.insert(queue) }
@@ -357,7 +356,9 @@ struct Dispatcher {
     ) -> Bool {
         var given = 0
         for line in workerState.lines {
-            while given < limit, hasRoom(workerState), workerState.hasRoom(for: line.queue), let first = line.popFirst() {
+            while given < limit, hasRoom(workerState), workerState.hasRoom(for: line.queue),
+                let first = line.effects.value.popFirst()
+            {
                 guard places.isWaiting(first.effect, at: first.place) else { continue }
                 let isGiven = ledger.open.withEffect(first.effect) { effect in
                     if isSuspect(effect) { return false }

@@ -164,12 +164,11 @@ struct EffectMap<Value> {
 }
 
 extension EffectMap<OpenEffect> {
-    /// Calls `body` with an open effect whose references are not counted meanwhile; nil if it is not open. The table has it: `body` does not
-    /// change the table.
+    /// Calls `body` with an open effect where it stands; nil if it is not open.
     @inline(__always)
     func withEffect<Result>(_ id: EffectID, _ body: (OpenEffect) -> Result) -> Result? {
-        guard let place = place(of: id) else { return nil }
-        return slots[place].value?.uncounted.with(body)
+        guard let place = place(of: id), case let effect? = slots[place].value else { return nil }
+        return body(effect)
     }
 }
 

@@ -31,7 +31,7 @@ struct Inbox {
 
     /// Takes the next input; its client goes to the end of the rotation if it has another.
     mutating func popFirst() -> (client: ClientSession, submission: Submission)? {
-        guard let client = clients.popFirst(), let submission = client.inbox.popFirst() else { return nil }
+        guard let client = clients.popFirst(), let submission = client.takeInput() else { return nil }
         count -= 1
         bytes -= submission.input.count
         if !client.inbox.isEmpty { clients.append(client) }

@@ -1,18 +1,10 @@
 import DequeModule
 import SamovarCore
 
-/// The effects that wait in one queue: the greater priority first, and within one priority first in, first out.
-///
-/// A class, for the queue and the workers that serve it share it. Part of one value that one thread has, so nothing overlaps that
-/// would have to be checked each time.
-final class PriorityQueue {
+/// Effects that wait: the greater priority first, and within one priority first in, first out.
+struct PriorityQueue {
     /// Greater and smaller priorities are taken for these, so that there are never more lanes than that.
     static let priorities = -100...100
-
-    let queue: Queue
-    let isDefault: Bool
-    /// How many workers serve it.
-    @exclusivity(unchecked) var servers = 0
 
     /// An effect, and the number of its row among the places.
     struct Entry {
@@ -26,21 +18,15 @@ final class PriorityQueue {
     }
 
     /// The greatest priority first; hardly ever more than one.
-    @exclusivity(unchecked) private var lanes: [Lane] = []
-
-    init(_ queue: Queue) {
-        self.queue = queue
-        isDefault = queue == .default
-    }
-
+    private var lanes: [Lane] = []
     /// Its entries, stale ones included.
-    @exclusivity(unchecked) private(set) var count = 0
+    private(set) var count = 0
     /// How many were left when stale ones were taken out last.
-    @exclusivity(unchecked) private var kept = 0
+    private var kept = 0
 
     var isEmpty: Bool { lanes.allSatisfy(\.effects.isEmpty) }
 
-    func append(_ entry: Entry, priority: Int) {
+    mutating func append(_ entry: Entry, priority: Int) {
         let priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)
         let place = lanes.firstIndex { $0.priority <= priority } ?? lanes.count
         if place == lanes.count || lanes[place].priority != priority { lanes.insert(Lane(priority: priority), at: place) }
@@ -49,7 +35,7 @@ final class PriorityQueue {
     }
 
     /// The first entry of which this holds; those before it are stale and go.
-    func first(where isWaiting: (Entry) -> Bool) -> Entry? {
+    mutating func first(where isWaiting: (Entry) -> Bool) -> Entry? {
         for place in lanes.indices {
             while let first = lanes[place].effects.first {
                 if isWaiting(first) { return first }
@@ -61,14 +47,14 @@ final class PriorityQueue {
     }
 
     /// Takes out what does not wait here any more, if it may be half of what there is.
-    func forgetStale(_ isWaiting: (Entry) -> Bool) {
+    mutating func forgetStale(_ isWaiting: (Entry) -> Bool) {
         guard count > 2 * kept + 1_024 else { return }
         for place in lanes.indices { lanes[place].effects = lanes[place].effects.filter(isWaiting) }
         count = lanes.reduce(0) { $0 + $1.effects.count }
         kept = count
     }
 
-    func popFirst() -> Entry? {
+    mutating func popFirst() -> Entry? {
         guard let place = lanes.firstIndex(where: { !$0.effects.isEmpty }) else { return nil }
         count -= 1
         return lanes[place].effects.popFirst()

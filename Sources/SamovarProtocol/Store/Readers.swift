@@ -133,7 +133,7 @@ struct Readers {
         feed.join(route, head: turns.head, now: now)
         turns.tapViews(true)
         gatherViews(&turns)
-        if turn < 0 || !feed.isComplete(after: turn) { return sendCurrentView(insteadOf: turn, to: route, &turns, &out) }
+        if !feed.isComplete(after: turn) { return sendCurrentView(insteadOf: turn, to: route, &turns, &out) }
         if feed.newest > turn { return sendViews(after: turn, to: route, turns, &out) }
         if !waiters.views(after: turn, route: route, limit: settings.waiters) { refuse(route, &out) }
     }
@@ -175,9 +175,11 @@ struct Readers {
         if waiters.reportsAreDue(effects: ledger.open.count, perTick: settings.reportedEffects) {
             var tallies: [Int: [Queue: (running: Int, waiting: Int)]] = [:]
             for effect in ledger.open.values where waiters.settling[effect.root] != nil {
-                let isRunning = dispatcher.assignment(of: effect.id) != nil
-                tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].running += isRunning ? 1 : 0
-                tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].waiting += isRunning ? 0 : 1
+                if dispatcher.assignment(of: effect.id) != nil {
+                    tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].running += 1
+                } else {
+                    tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].waiting += 1
+                }
             }
             waiters.report(tallies.mapValues { Self.report(of: $0, dispatcher) })
         }

@@ -21,8 +21,6 @@ struct Quarantine: ~Copyable {
     }
 
     private let marker: TrapMarker
-    // As each turn uses it, without a reference that is counted.
-    private let uncountedMarker: Unmanaged<TrapMarker>
     /// How the process before this one ended, if it was in a call.
     private let death: Suspicion.Death?
     /// The same for the thread that makes snapshots.
@@ -35,7 +33,6 @@ struct Quarantine: ~Copyable {
     /// - Parameter marker: a page that outlives the process, with what the one before has left in it.
     init(_ marker: TrapMarker, timeline: Timeline, build: String, settings: StoreSettings) {
         self.marker = marker
-        uncountedMarker = .passUnretained(marker)
         let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
         death = suspicion.death
         maintenanceDeath = suspicion.maintenanceDeath
@@ -62,9 +59,7 @@ struct Quarantine: ~Copyable {
     /// - Parameter isAlone: nothing but this item would be lost with the process. A view and a state always count as alone: they are made
     ///   again of the turns on disk.
     func begin(_ call: ProgramCall, isAlone: Bool, after head: Int) {
-        uncountedMarker._withUnsafeGuaranteedRef {
-            $0.begin(call, isAlone: isAlone || call == .view || call == .state, after: head)
-        }
+        marker.begin(call, isAlone: isAlone || call == .view || call == .state, after: head)
     }
 
     /// The call has returned; true if that cleared it of a suspicion.
@@ -85,7 +80,7 @@ struct Quarantine: ~Copyable {
 
     /// A call of before the service has returned, which clears nobody.
     func end() {
-        uncountedMarker._withUnsafeGuaranteedRef { $0.end() }
+        marker.end()
     }
 
     /// Another thread is done with a call, or it was made with another state: that acquits it of kills, and of no proven death.

@@ -5,9 +5,7 @@ import SamovarCore
 ///
 /// An answer is written where its handler has ended, and is bytes from then on: to send it is to copy them with those beside it, and to
 /// forget it is a step. Kept as values, each answer would cost allocations that one thread makes and another frees.
-///
-/// A class, because its arrays grow and shrink where they are. It belongs to the outbox alone.
-final class AnswerBatch {
+struct AnswerBatch {
     struct Entry {
         let claim: JobClaim
         let isStreamed: Bool
@@ -18,23 +16,18 @@ final class AnswerBatch {
         var isForgotten = false
     }
 
-    // Only within a call of the outbox, which is never entered while another call is under way.
-    @exclusivity(unchecked) private var writer: MessagePackWriter
-    @exclusivity(unchecked) private var entries: [Entry] = []
+    private var writer = MessagePackWriter()
+    private var entries: [Entry] = []
     /// Those before this one are forgotten.
-    @exclusivity(unchecked) private var first = 0
+    private var first = 0
     /// How many are not forgotten, and about the bytes that they take.
-    @exclusivity(unchecked) private(set) var count = 0
-    @exclusivity(unchecked) private(set) var bytes = 0
+    private(set) var count = 0
+    private(set) var bytes = 0
     /// How many of them are streamed.
-    @exclusivity(unchecked) private(set) var streamed = 0
+    private(set) var streamed = 0
 
     /// What an entry takes beside what is written.
     private static var overhead: Int { 40 }
-
-    init() {
-        writer = MessagePackWriter()
-    }
 
     var isEmpty: Bool { count == 0 }
     /// How many are answers, and not streamed.
@@ -53,27 +46,27 @@ final class AnswerBatch {
     // MARK: To be sent
 
     /// Writes a result behind the others. Returns about the bytes that it takes.
-    func append(_ claim: JobClaim, _ answer: JobResult.Answer) -> Int {
+    mutating func append(_ claim: JobClaim, _ answer: JobResult.Answer) -> Int {
         let start = writer.count
         claim.write(answer, to: &writer)
         return append(claim, isStreamed: answer.isStreamed, index: answer.index, from: start)
     }
 
     /// The same with an answer of one message.
-    func append(_ claim: JobClaim, message: UnsafeRawBufferPointer) -> Int {
+    mutating func append(_ claim: JobClaim, message: UnsafeRawBufferPointer) -> Int {
         let start = writer.count
         claim.write(message: message, to: &writer)
         return append(claim, isStreamed: false, index: 0, from: start)
     }
 
     /// The same, with an answer of another batch.
-    func append(_ entry: Entry, at place: Int, of other: AnswerBatch) {
+    mutating func append(_ entry: Entry, at place: Int, of other: AnswerBatch) {
         let start = writer.count
-        other.writer.withWritten(other.start(of: place)..<entry.end) { writer.writeRaw($0) }
+        other.writer.bytes[other.start(of: place)..<entry.end].withUnsafeBytes { writer.writeRaw($0) }
         _ = append(entry.claim, isStreamed: entry.isStreamed, index: entry.index, from: start)
     }
 
-    private func append(_ claim: JobClaim, isStreamed: Bool, index: Int, from start: Int) -> Int {
+    private mutating func append(_ claim: JobClaim, isStreamed: Bool, index: Int, from start: Int) -> Int {
         let size = writer.count - start + Self.overhead
         entries.append(Entry(claim: claim, isStreamed: isStreamed, index: index, end: writer.count))
         count += 1
@@ -83,7 +76,7 @@ final class AnswerBatch {
     }
 
     /// The body of the frame that brings all of them.
-    func body() -> [UInt8] {
+    mutating func body() -> [UInt8] {
         if count < entries.count { compact() }
         var body = MessagePackWriter(reserving: writer.count + 5)
         body.writeArrayHeader(count)
@@ -94,7 +87,7 @@ final class AnswerBatch {
     // MARK: To be forgotten
 
     /// Forgets the oldest answers, as long as they are the next of these. Returns how many, and about the bytes that they took.
-    func forgetFirst(_ leases: ArraySlice<Lease>) -> (count: Int, bytes: Int) {
+    mutating func forgetFirst(_ leases: ArraySlice<Lease>) -> (count: Int, bytes: Int) {
         var (forgotten, freed) = (0, 0)
         for lease in leases {
             while first < entries.count, entries[first].isForgotten { first += 1 }
@@ -109,7 +102,7 @@ final class AnswerBatch {
     }
 
     /// Forgets all that are meant. Returns about the bytes that they took.
-    func forget(_ isMeant: (Entry) -> Bool) -> Int {
+    mutating func forget(_ isMeant: (Entry) -> Bool) -> Int {
         let before = bytes
         for place in first..<entries.count where !entries[place].isForgotten && isMeant(entries[place]) {
             entries[place].isForgotten = true
@@ -128,7 +121,7 @@ final class AnswerBatch {
     }
 
     /// Begins anew, and keeps its memory.
-    func removeAll() {
+    mutating func removeAll() {
         writer.removeAll()
         entries.removeAll(keepingCapacity: true)
         (first, count, bytes, streamed) = (0, 0, 0, 0)
@@ -139,9 +132,9 @@ final class AnswerBatch {
     func size(at place: Int) -> Int { entries[place].end - start(of: place) + Self.overhead }
 
     /// Leaves the bytes of the forgotten out.
-    private func compact() {
-        let kept = AnswerBatch()
+    private mutating func compact() {
+        var kept = AnswerBatch()
         forEach { kept.append($0, at: $1, of: self) }
-        (writer, entries, first) = (kept.writer, kept.entries, 0)
+        self = kept
     }
 }

@@ -87,13 +87,13 @@ struct Outbox {
     mutating func forget(_ leases: [Lease]) {
         var others = leases[...]
         // Nearly always, answers are acknowledged in the order in which they were sent, and nothing was streamed before them.
-        while !others.isEmpty, let oldest = sent.first {
-            let (count, freed) = oldest.forgetFirst(streams.isEmpty ? others : others.prefix { streams[$0] == nil })
+        while !others.isEmpty, !sent.isEmpty {
+            let (count, freed) = sent[0].forgetFirst(streams.isEmpty ? others : others.prefix { streams[$0] == nil })
             if count == 0 { break }
             others.removeFirst(count)
             sentCount -= count
             bytes -= freed
-            if oldest.isEmpty { keep(sent.removeFirst()) }
+            if sent[0].isEmpty { keep(sent.removeFirst()) }
         }
         if !others.isEmpty { forget(Set(others)) }
     }
@@ -105,14 +105,12 @@ struct Outbox {
                 for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.size }
             }
         }
-        var kept: Deque<AnswerBatch> = []
-        for batch in sent {
-            let count = batch.count
-            bytes -= batch.forget { leases.contains($0.claim.lease) }
-            sentCount -= count - batch.count
-            if !batch.isEmpty { kept.append(batch) }
+        for place in sent.indices {
+            let count = sent[place].count
+            bytes -= sent[place].forget { leases.contains($0.claim.lease) }
+            sentCount -= count - sent[place].count
         }
-        sent = kept
+        sent.removeAll(where: \.isEmpty)
         dropUnsent { leases.contains($0.claim.lease) }
     }
 
@@ -129,11 +127,14 @@ struct Outbox {
 
     /// The bytes of streamed messages are counted with their streams, those of answers here.
     private mutating func dropUnsent(_ isMeant: (AnswerBatch.Entry) -> Bool) {
-        for batch in unsent where !batch.isEmpty {
-            bytes -= batch.forget { !$0.isStreamed && isMeant($0) }
-            if batch.streamed > 0 { _ = batch.forget { $0.isStreamed && isMeant($0) } }
-        }
-        full.removeAll { $0.isEmpty }
+        for place in full.indices { bytes -= Self.drop(isMeant, of: &full[place]) }
+        bytes -= Self.drop(isMeant, of: &growing)
+        full.removeAll(where: \.isEmpty)
+    }
+
+    private static func drop(_ isMeant: (AnswerBatch.Entry) -> Bool, of batch: inout AnswerBatch) -> Int {
+        defer { if batch.streamed > 0 { _ = batch.forget { $0.isStreamed && isMeant($0) } } }
+        return batch.forget { !$0.isStreamed && isMeant($0) }
     }
 
     mutating func forgetAll() {
@@ -163,20 +164,22 @@ struct Outbox {
 
     /// What was not sent yet: the bodies of frames of at most `limit` bytes.
     mutating func takeUnsent() -> [[UInt8]] {
-        var bodies: [[UInt8]] = []
-        for batch in unsent where !batch.isEmpty {
-            bodies.append(batch.body())
+        guard hasUnsent else { return [] }
+        let unsent = unsent
+        full = []
+        growing = fresh()
+        return unsent.compactMap { batch in
+            guard !batch.isEmpty else { return nil }
+            var batch = batch
+            let body = batch.body()
             // They are kept with their streams.
             if batch.streamed > 0 { _ = batch.forget { $0.isStreamed } }
-            if batch.isEmpty { continue }
-            sentCount += batch.count
-            sent.append(batch)
+            if !batch.isEmpty {
+                sentCount += batch.count
+                sent.append(batch)
+            }
+            return body
         }
-        if !bodies.isEmpty {
-            full = []
-            growing = fresh()
-        }
-        return bodies
     }
 
     // MARK: Batches
@@ -196,7 +199,7 @@ struct Outbox {
         return spare ?? AnswerBatch()
     }
 
-    private mutating func keep(_ batch: AnswerBatch) {
+    private mutating func keep(_ batch: consuming AnswerBatch) {
         guard spare == nil, batch.written <= Self.spareBytes else { return }
         batch.removeAll()
         spare = batch

@@ -1,3 +1,4 @@
+import MessagePack
 public import SamovarCore
 
 /// The job that a slot of a worker runs: a task, and to which timeline it belongs.
@@ -7,29 +8,36 @@ public import SamovarCore
 ///
 /// `@unchecked`: what changes it is for one who has the only reference to it.
 public final class RunningJob: @unchecked Sendable {
-    // Nobody reads them while they are written.
-    @exclusivity(unchecked) public private(set) var task: JobTask
-    @exclusivity(unchecked) public private(set) var timeline: Timeline
-    @exclusivity(unchecked) private var hasTimeout: Bool
-    @exclusivity(unchecked) private var payload: ArraySlice<UInt8>?
+    private struct Fields {
+        var task: JobTask
+        var timeline: Timeline
+        var hasTimeout: Bool
+        var payload: ArraySlice<UInt8>?
 
-    public init(_ task: consuming JobTask, in timeline: Timeline) {
-        hasTimeout = task.timeout != nil
-        payload = task.payload
-        self.task = task
-        self.timeline = timeline
+        init(_ task: consuming JobTask, hasTimeout: Bool, in timeline: Timeline) {
+            self.hasTimeout = hasTimeout
+            payload = task.payload
+            self.task = task
+            self.timeline = timeline
+        }
     }
 
-    public var lease: Lease { task.lease }
-    public var timeout: Duration? { hasTimeout ? task.timeout : nil }
+    private let fields: Cell<Fields>
+
+    public init(_ task: consuming JobTask, in timeline: Timeline) {
+        let hasTimeout = task.timeout != nil
+        fields = Cell(Fields(task, hasTimeout: hasTimeout, in: timeline))
+    }
+
+    public var task: JobTask { fields.value.task }
+    public var timeline: Timeline { fields.value.timeline }
+    public var lease: Lease { fields.value.task.lease }
+    public var timeout: Duration? { fields.value.hasTimeout ? fields.value.task.timeout : nil }
 
     /// The effect in MessagePack, for one who has the only reference to this job. To ask the task for it is to copy the task first.
-    public func takePayload() -> ArraySlice<UInt8> { payload.take() ?? task.payload }
+    public func takePayload() -> ArraySlice<UInt8> { fields.value.payload.take() ?? fields.value.task.payload }
 
     func begin(_ task: consuming JobTask, hasTimeout: Bool, in timeline: Timeline) {
-        self.hasTimeout = hasTimeout
-        payload = task.payload
-        self.task = task
-        self.timeline = timeline
+        fields.value = Fields(task, hasTimeout: hasTimeout, in: timeline)
     }
 }

@@ -128,7 +128,6 @@ extension WorkerMachine {
             if outbox.holds(anyOf: oldest) { outbox.rewind() }
             awaitAcknowledgement(now)
         }
-        stopIfDone(now, &actions)
         return actions
     }
 

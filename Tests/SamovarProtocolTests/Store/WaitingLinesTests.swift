@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -7,9 +8,9 @@ import Testing
 @Suite struct WaitingLinesTests {
     private func entry(_ turn: Int) -> PriorityQueue.Entry { .init(effect: EffectID(turn: turn, ordinal: 0), place: turn) }
 
-    private func effects(in line: PriorityQueue?) -> [Int] {
+    private func effects(in line: WaitingLine?) -> [Int] {
         var turns: [Int] = []
-        while let next = line?.popFirst() { turns.append(next.effect.turn) }
+        while let next = line?.effects.value.popFirst() { turns.append(next.effect.turn) }
         return turns
     }
 
@@ -64,5 +65,9 @@ import Testing
         #expect(lines.entries == 2_004, "the line that is served is looked through as its worker takes from it")
         #expect(effects(in: lines.serve(["print"], insteadOf: []).first) == [1, 1_998, 1_999, 2_000])
         #expect(effects(in: served.first).count == 2_000)
+    }
+
+    @Test func `A line knows whether it is that of the default queue`() {
+        #expect(WaitingLine(.default).isDefault && !WaitingLine("mail").isDefault)
     }
 }

@@ -492,7 +492,8 @@ import Testing
     }
 
     @Test func `The credit stops when the unacknowledged bytes reach their limit, and not before`() {
-        let bytes = AnswerBatch().append(JobClaim(Self.task(1)), .done([]))
+        var batch = AnswerBatch()
+        let bytes = batch.append(JobClaim(Self.task(1)), .done([]))
         for (limit, credit) in [(bytes, 1), (bytes + 1, 2)] {
             var machine = Self.welcomed(slots: 1, readAhead: 0) { $0.unacknowledgedBytes = limit }
             _ = machine.received(Self.tasks([1], number: 1), now: at(0))

@@ -178,7 +178,8 @@ import Testing
         // About 66 bytes for its one message of one byte, and 40 beside what is written.
         let claim = Self.claim(1)
         let size = JobResult.Answer.done([[1]]).size
-        let written = AnswerBatch().append(claim, .done([[1]]))
+        var batch = AnswerBatch()
+        let written = batch.append(claim, .done([[1]]))
         for (limit, frames) in [(written + size, [2]), (written + size - 1, [1, 1])] {
             var outbox = Outbox(limit: limit)
             for number in 1...2 { outbox.add(Self.claim(number), .done([[1]])) }
