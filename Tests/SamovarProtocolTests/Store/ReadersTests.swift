@@ -87,6 +87,18 @@ import Testing
             ])
     }
 
+    @Test mutating func `A page that is there needs no place among those that wait`() throws {
+        var bench = try PartBench()
+        let head = bench.turns.head
+        readers.ask(viewsAfter: head, for: client(1), now: at(1), &bench.turns, &bench.out)
+        try add(1, &bench)
+        readers.answer(&bench.turns, &bench.out)
+        for number in [2, 3] as [UInt8] { readers.ask(viewAtLeast: head + 9, for: client(number), &bench.turns, &bench.out) }
+        readers.ask(viewsAfter: head, for: client(1), now: at(1), &bench.turns, &bench.out)
+        let told = left(&bench)
+        #expect(told == Array(repeating: "views [\"\(head + 1): 1\"]", count: 2))
+    }
+
     @Test mutating func `A view is published once for a turn, and idle is only who has published the newest`() throws {
         var bench = try PartBench()
         let head = bench.turns.head

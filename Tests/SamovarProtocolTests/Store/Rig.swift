@@ -57,7 +57,7 @@ final class Rig {
     init(
         _ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0),
         engine: (any ProgramEngine)? = nil, replica: (any ProgramEngine)? = nil, marker: TrapMarker = TrapMarker(),
-        build: String = "test"
+        build: String = "test", accepting divergences: [Divergence] = []
     ) throws {
         self.now = now
         machine = Self.machine(settings, engine: engine, marker: marker, build: build)
@@ -72,7 +72,7 @@ final class Rig {
         }
         self.journal = journal
         committed = journal.count
-        try machine.start(seed: packed(NoSeed()), now: now)
+        try machine.start(seed: packed(NoSeed()), now: now, accepting: divergences)
     }
 
     static func machine(

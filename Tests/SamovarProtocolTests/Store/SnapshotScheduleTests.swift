@@ -64,4 +64,20 @@ import Testing
         snapshots.ended(bytes: 500)
         #expect(snapshots.due(at: 99, settings) == .no)
     }
+
+    @Test func `After one that was made at once the journal has to be more than twice as large as that`() throws {
+        var snapshots = SnapshotSchedule()
+        var bench = try PartBench()
+        snapshots.save(&bench.turns, &bench.out)
+        bench.commit()
+        let sizes = bench.out.takeActions().compactMap { action in
+            if case .save(_, let bytes) = action { bytes.count } else { nil }
+        }
+        let size = try #require(sizes.first)
+        snapshots.journalGrew(by: 2 * size)
+        let head = bench.turns.head
+        #expect(size > 50 && snapshots.due(at: head, settings) == .no)
+        snapshots.journalGrew(by: 1)
+        #expect(snapshots.due(at: head, settings) != .no)
+    }
 }

@@ -31,6 +31,21 @@ import Testing
         #expect(later.exchange(inputs([.add(100)], from: 3), from: client(1)) == [.receipt([applied(3, 7)], credit: 4_096)])
     }
 
+    @Test func `A divergence that was accepted is written down by the start, and what its turn had ordered is parked`() throws {
+        let (former, _, task) = try Self.running()
+        let divergence = Divergence(turn: task.effect.turn, origin: .store, message: [], recorded: 1, hash: 7, orders: [])
+        let rig = try Rig(journal: former.committedBatches, now: at(9), accepting: [divergence])
+        rig.round()
+        #expect(rig.machine.turns.state.ledger.open.isEmpty)
+        #expect(rig.machine.turns.state.ledger.dead.keys.sorted() == [task.effect])
+        let batch = try #require(rig.committedBatches.last)
+        var accepted: [Record.Event] = []
+        try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+            if case .divergenceAccepted = record.event, record.origin == .operator { accepted.append(record.event) }
+        }
+        #expect(accepted == [.divergenceAccepted(turn: task.effect.turn, hash: 7, build: "test")])
+    }
+
     @Test func `Of a batch with the turn of the snapshot inside, only what follows that turn is replayed`() throws {
         let rig = try Rig()
         rig.connectClient()

@@ -82,4 +82,15 @@ import Testing
             #expect(why.hasPrefix("the message of a subscription cannot be read again: "))
         }
     }
+
+    @Test func `Whoever was missing when the store drained is not awaited at its next start`() throws {
+        var bench = try PartBench()
+        bench.turns.write(.workerJoined(workerID(1)), now: at(1))
+        bench.turns.write(.started(number: 2, build: "test", schema: shop, seed: []), now: at(2))
+        let (joined, missing) = (bench.turns.state.joined, bench.turns.state.missing)
+        #expect(joined == [workerID(1)] && missing == [workerID(1): at(2)])
+        bench.turns.write(.drained, now: at(3))
+        let left = (bench.turns.state.joined, bench.turns.state.missing)
+        #expect(left == ([], [:]))
+    }
 }
