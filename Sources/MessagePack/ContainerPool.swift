@@ -1,16 +1,15 @@
-/// The object that a container is a reference to, if it is one and nothing else.
+/// Whether a container is a reference to an object and nothing else.
 ///
-/// The standard library does not promise it, so containers are looked at: by reflection, which knows their fields, and by comparing their
-/// bytes with the address of the object that was found. Where there is none, containers are not kept.
-func reference<Container>(of container: Container) -> AnyObject? {
+/// The standard library does not promise it, so one container of each kind is looked at: by reflection, which knows its fields, and by
+/// comparing its bytes with the address of the object that was found. Where it says no, containers are not kept.
+func isReference<Container>(_ container: Container) -> Bool {
     let mirror = Mirror(reflecting: container)
     // An enum may hold a reference at one time and none at another.
     guard MemoryLayout<Container>.size == MemoryLayout<UInt>.size, mirror.displayStyle == .struct, mirror.children.count == 1,
         let field = mirror.children.first?.value, type(of: field) is AnyClass
-    else { return nil }
-    let object = field as AnyObject
-    let address = UInt(bitPattern: ObjectIdentifier(object))
-    return withUnsafeBytes(of: container) { $0.loadUnaligned(as: UInt.self) } == address ? object : nil
+    else { return false }
+    let object = UInt(bitPattern: ObjectIdentifier(field as AnyObject))
+    return withUnsafeBytes(of: container) { $0.loadUnaligned(as: UInt.self) } == object
 }
 
 /// A keyed container that can be handed out again, with another node in its place.
@@ -43,11 +42,10 @@ final class TypedContainer<Session: AnyObject, Node: ~Copyable, Container>: Pool
     private let container: Container
 
     fileprivate init(
-        _ container: Container, _ box: AnyObject, _ place: NodePlace<Session, Node>,
-        _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
+        _ container: Container, _ place: NodePlace<Session, Node>, _ row: UnsafeMutablePointer<ContainerPool<Session, Node>.Row>
     ) {
         self.container = container
-        super.init(box, place, row)
+        super.init(withUnsafeBytes(of: container) { $0.load(as: AnyObject.self) }, place, row)
     }
 
     @inline(never)
@@ -109,14 +107,13 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         return row.pointee.containers.count < Self.most
     }
 
-    /// Notes a new container, for which there is room, and which is to be given back; passes over one that is no reference.
+    /// Notes a new container, for which there is room, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
     func add<Container>(
         _ container: Container, for keys: any CodingKey.Type, _ place: NodePlace<Session, Node>, _ taken: inout Reference?
     ) {
-        guard let box = reference(of: container) else { return }
         let row = row(of: keys)
         if row.pointee.keys != ObjectIdentifier(keys) { row.pointee = Row(keys: ObjectIdentifier(keys)) }
-        let kept = TypedContainer(container, box, place, row)
+        let kept = TypedContainer(container, place, row)
         row.pointee.containers.append(kept)
         row.pointee.taken += 1
         kept.next.value = taken

@@ -18,11 +18,11 @@ import Testing
         init() {}
 
         init(from decoder: any Decoder) throws {
-            #expect(try reference(of: decoder.container(keyedBy: Key.self)) != nil)
+            #expect(try isReference(decoder.container(keyedBy: Key.self)))
         }
 
         func encode(to encoder: any Encoder) throws {
-            #expect(reference(of: encoder.container(keyedBy: Key.self)) != nil)
+            #expect(isReference(encoder.container(keyedBy: Key.self)))
         }
     }
 
@@ -31,13 +31,13 @@ import Testing
     }
 
     @Test func `What is no reference alone is known as that`() {
-        #expect(reference(of: Reference()) != nil)
-        #expect(reference(of: Two()) == nil)
-        #expect(reference(of: Number()) == nil)
-        #expect(reference(of: Tagged()) == nil)
-        #expect(reference(of: UInt.max) == nil)
-        #expect(reference(of: Choice.one(Box())) == nil)
-        #expect(reference(of: Choice.none) == nil)
-        #expect(reference(of: ()) == nil)
+        #expect(isReference(Reference()))
+        #expect(!isReference(Two()))
+        #expect(!isReference(Number()))
+        #expect(!isReference(Tagged()))
+        #expect(!isReference(UInt.max))
+        #expect(!isReference(Choice.one(Box())))
+        #expect(!isReference(Choice.none))
+        #expect(!isReference(()))
     }
 }

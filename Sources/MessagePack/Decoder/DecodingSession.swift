@@ -26,7 +26,7 @@ final class DecodingSession: CodingSession {
     private static let areContainersReferences = {
         let session = DecodingSession(limits: .default, isLenient: false)
         let place = DecodingNode.Place(session, session.root, isKept: true)
-        return withExtendedLifetime(session) { reference(of: KeyedDecodingContainer(KeyedDecoding<SuperKey>(place: place))) != nil }
+        return withExtendedLifetime(session) { isReference(KeyedDecodingContainer(KeyedDecoding<SuperKey>(place: place))) }
     }()
 
     init(limits: MessagePackLimits, isLenient: Bool) {

@@ -25,7 +25,7 @@ final class EncodingSession: CodingSession {
     private static let areContainersReferences = {
         let session = EncodingSession(isCanonical: false, limits: .default)
         let place = EncodingNode.Place(session, session.root, isKept: true)
-        return withExtendedLifetime(session) { reference(of: KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: place))) != nil }
+        return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: place))) }
     }()
 
     init(isCanonical: Bool, limits: MessagePackLimits) {

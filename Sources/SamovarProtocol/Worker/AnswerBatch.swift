@@ -80,7 +80,7 @@ struct AnswerBatch {
         if count < entries.count { compact() }
         var body = MessagePackWriter(reserving: writer.count + 5)
         body.writeArrayHeader(count)
-        writer.withWritten(0..<writer.count) { body.writeRaw($0) }
+        writer.bytes.withUnsafeBytes { body.writeRaw($0) }
         return body.bytes
     }
 

@@ -165,21 +165,19 @@ struct Outbox {
     /// What was not sent yet: the bodies of frames of at most `limit` bytes.
     mutating func takeUnsent() -> [[UInt8]] {
         guard hasUnsent else { return [] }
-        let unsent = unsent
+        var batches = unsent
         full = []
         growing = fresh()
-        return unsent.compactMap { batch in
-            guard !batch.isEmpty else { return nil }
-            var batch = batch
-            let body = batch.body()
+        var bodies: [[UInt8]] = []
+        for place in batches.indices where !batches[place].isEmpty {
+            bodies.append(batches[place].body())
             // They are kept with their streams.
-            if batch.streamed > 0 { _ = batch.forget { $0.isStreamed } }
-            if !batch.isEmpty {
-                sentCount += batch.count
-                sent.append(batch)
-            }
-            return body
+            if batches[place].streamed > 0 { _ = batches[place].forget { $0.isStreamed } }
+            if batches[place].isEmpty { continue }
+            sentCount += batches[place].count
+            sent.append(batches[place])
         }
+        return bodies
     }
 
     // MARK: Batches
