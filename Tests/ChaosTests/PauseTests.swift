@@ -86,6 +86,9 @@ struct PauseTests {
     }
 
     @Test func `A subscriber that stops under load costs the store nothing, and shows the head when it goes on`() async throws {
+        var shape = shape
+        // Jobs of every kind are ordered faster than two workers do them, and what is open takes memory, whoever listens.
+        shape.job = .quick
         let cluster = try await running(shape)
         let weigh = try cluster.start(
             ["send", #"{"weigh":{"bytes":262144}}"#, "--data", cluster.data, "--endpoint", cluster.endpoint])
@@ -108,7 +111,7 @@ struct PauseTests {
         } while course.count < 7 && growth() >= 1_024
         #expect(subscriber.isStopped)
         #expect(subscriber.send(SIGCONT))
-        #expect(course[course.count - 1] - before < 12 * 1_024, "\(before) KiB, then \(course) KiB")
+        #expect(course[course.count - 1] - before < 8 * 1_024, "\(before) KiB, then \(course) KiB")
         #expect(growth() < 1_024, "\(before) KiB, then \(course) KiB")
         print("a stopped subscriber: store \(before) KiB, then \(course) KiB after 80 further views of 256 KiB each")
         try await judge(cluster)
