@@ -33,14 +33,14 @@ JOBS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); \
 	if [ "$$free" -lt "$$cores" ]; then echo "$$free"; else echo "$$cores"; fi)
 
 # Taken as they were given: what make does with a dollar sign is nothing for the name of a folder.
-export SAMOVAR_RUN_DIR := $(value DIR)
-export SAMOVAR_RUN_FRESH := $(value FRESH)
+export DUPES_DIR := $(value DIR)
+export DUPES_FRESH := $(value FRESH)
 
 help: ## Says what there is
 	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (bytes) FRESH=1 (search anew)
-	root=$$(cd -P -- "$$SAMOVAR_RUN_DIR" && pwd -P)
+	root=$$(cd -P -- "$$DUPES_DIR" && pwd -P)
 	# The data folder is named after the searched one. Where that name would not be unique, a checksum makes it so.
 	name=$${root//[!A-Za-z0-9._-]/-}; name=$${name#-}; name=$${name:-root}
 	case "$$root" in
@@ -56,7 +56,7 @@ run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (
 	fi
 	swift build -c release --product dupes -j $(JOBS) >&2
 	dupes=$$(swift build -c release --show-bin-path)/dupes
-	"$$dupes" up --until-idle --workers "$(WORKERS)" --data ".samovar/dupes-$$name" $${SAMOVAR_RUN_FRESH:+--fresh} \
+	"$$dupes" up --until-idle --workers "$(WORKERS)" --data ".samovar/dupes-$$name" $${DUPES_FRESH:+--fresh} \
 		--seed "{\"root\":$$json,\"minimumSize\":$(MINIMUM)}"
 
 # Examples/Uptime is a package of its own and comes first, so that the last line is the closing one of the main tests. It is built
