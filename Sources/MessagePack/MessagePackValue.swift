@@ -17,9 +17,35 @@ public indirect enum MessagePackValue: Hashable, Sendable {
     case `extension`(type: Int8, bytes: [UInt8])
 
     /// The value of the first pair with this key, if this is a map which has it.
+    ///
+    /// A value that is set takes the place of the one that is there, or comes last; nil removes the key. What is no map stays as it is.
     public subscript(key: String) -> MessagePackValue? {
-        guard case .map(let pairs) = self else { return nil }
-        return pairs.first { $0.key == .string(key) }?.value
+        get {
+            guard case .map(let pairs) = self else { return nil }
+            return pairs.first { $0.key == .string(key) }?.value
+        }
+        set {
+            guard case .map(var pairs) = self else { return }
+            let index = pairs.firstIndex { $0.key == .string(key) }
+            switch (index, newValue) {
+            case (let index?, let value?): pairs[index].value = value
+            case (let index?, nil): pairs.remove(at: index)
+            case (nil, let value?): pairs.append(MessagePackPair(.string(key), value))
+            case (nil, nil): return
+            }
+            self = .map(pairs)
+        }
+    }
+
+    /// This map with a value under a key, whatever was there; what is no map as it is.
+    ///
+    /// ```swift
+    /// Migration(from: 1, state: { state in state.setting("limit", to: 10) })
+    /// ```
+    public func setting(_ key: String, to value: MessagePackValue) -> MessagePackValue {
+        var copy = self
+        copy[key] = value
+        return copy
     }
 }
 

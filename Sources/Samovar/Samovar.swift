@@ -1,6 +1,7 @@
 /// Everything that a program needs: `import Samovar`.
 @_exported public import protocol MessagePack.GeneratedCodable
 @_exported public import struct MessagePack.MessagePackError
+@_exported public import struct MessagePack.MessagePackPair
 @_exported public import struct MessagePack.MessagePackReader
 @_exported public import enum MessagePack.MessagePackValue
 @_exported public import struct MessagePack.MessagePackWriter

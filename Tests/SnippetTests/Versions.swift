@@ -3,10 +3,10 @@ import Testing
 
 // snippet: schema-migration
 enum Counter: OpenProgram, Migrating {
-    struct State: Portable { var total = 0 }
+    struct State: Portable { var total = 0, limit = 100 }
     enum Message: Portable { case increment(by: Int) }
 
-    static var schema: Schema { Schema(name: "Counter", version: 2) }
+    static var schema: Schema { Schema(name: "Counter", version: 3) }
 
     static var migrations: [Migration] {
         [
@@ -14,7 +14,9 @@ enum Counter: OpenProgram, Migrating {
             Migration(
                 from: 1,
                 message: { message in message["increment"] == nil ? message : ["increment": ["by": 1]] },
-                state: { state in ["total": state["count"] ?? 0] })
+                state: { state in ["total": state["count"] ?? 0] }),
+            // Version 2 had no limit.
+            Migration(from: 2, state: { state in state.setting("limit", to: 100) }),
         ]
     }
 
@@ -22,7 +24,7 @@ enum Counter: OpenProgram, Migrating {
 
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Counter> {
         switch message {
-        case .increment(let step): state.total &+= step
+        case .increment(let step): state.total = min(state.total &+ step, state.limit)
         }
         return .none
     }
@@ -31,7 +33,21 @@ enum Counter: OpenProgram, Migrating {
 
 @Suite struct VersionTests {
     @Test func `A program says which version it reads and which it writes`() {
-        #expect(Counter.schema.version == 2)
-        #expect(Counter.migrations.map(\.version) == [1])
+        #expect(Counter.schema.version == 3)
+        #expect(Counter.migrations.map(\.version) == [1, 2])
+    }
+
+    @Test func `A field is set, replaced and removed in a map, and what is no map stays as it is`() {
+        var state: MessagePackValue = ["total": 1]
+        state["limit"] = 10
+        #expect(state == ["total": 1, "limit": 10])
+        state["total"] = 2
+        #expect(state == ["total": 2, "limit": 10])
+        state["total"] = nil
+        state["missing"] = nil
+        #expect(state == ["limit": 10])
+        #expect(state.setting("limit", to: "none") == ["limit": "none"])
+        #expect(state == .map([MessagePackPair("limit", 10)]))
+        #expect(MessagePackValue.int(3).setting("limit", to: 10) == 3)
     }
 }
