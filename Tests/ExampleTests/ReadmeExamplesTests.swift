@@ -21,6 +21,12 @@ import Testing
         #expect(differences == [])
     }
 
+    @Test func `The upgrade of the guide to production can be rehearsed as it says`() async throws {
+        let guide = try String(contentsOf: root.appending(path: "docs/production.md"), encoding: .utf8)
+        let transcript = try #require(ShellTranscript(below: "## Rehearsal", of: guide))
+        #expect(try await transcript.differences(in: Scratch()) == [])
+    }
+
     @Test func `A transcript that is not so is found out`() async throws {
         let text = "\n# T\n```sh\necho one two\n#> one …\necho three\n#> …four\necho\n#> \necho five\n#> five\n#> six\nfalse\n```\n"
         let transcript = try #require(ShellTranscript(below: "# T", of: text))

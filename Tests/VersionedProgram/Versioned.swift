@@ -1,48 +1,98 @@
 import Foundation
 import Samovar
 
-/// A program in two versions: what version 1 counted in pairs, version 2 counts one by one. Which of them this is, the environment says,
-/// so that one executable can play both builds.
+/// A program in several versions, of which the environment says which it is, so that one executable can play all builds.
+///
+/// - Version 2 counts one by one what version 1 counted in pairs.
+/// - Version 3 has no migrations.
+/// - Version 4 has another name for the total, and its migrations do not say so. Those of version 5 do.
 enum Versioned: OpenProgram, Migrating {
     struct State: Portable {
         var total = 0
+
+        init() {}
+
+        init(from decoder: any Decoder) throws {
+            total = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: Versioned.totalKey)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(total, forKey: Versioned.totalKey)
+        }
+    }
+
+    /// What is ordered and never done, with a key that another build may call otherwise.
+    struct Effect: Portable {
+        let text: String
+
+        init(text: String) {
+            self.text = text
+        }
+
+        init(from decoder: any Decoder) throws {
+            text = try decoder.container(keyedBy: Key.self).decode(String.self, forKey: Versioned.effectKey)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(text, forKey: Versioned.effectKey)
+        }
+    }
+
+    enum Key: String, CodingKey {
+        case total, sum, text, words
     }
 
     enum Message: Portable {
         case add(count: Int)
+        case order(text: String)
     }
 
-    static var version: Int { ProcessInfo.processInfo.environment["VERSIONED_PROGRAM"].flatMap { Int($0) } ?? 1 }
+    private static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
+
+    static var version: Int { variable("VERSIONED_PROGRAM").flatMap { Int($0) } ?? 1 }
+    static var totalKey: Key { version < 4 ? .total : .sum }
+    static var effectKey: Key { variable("VERSIONED_EFFECT") == nil ? .text : .words }
 
     static var schema: Schema { Schema(name: "Versioned", version: version) }
 
     static var migrations: [Migration] {
-        guard version == 2 else { return [] }
-        return [
-            Migration(
-                from: 1,
-                message: { message in
-                    guard case .int(let pairs) = message["add"]?["count"] else { return message }
-                    return ["add": ["count": .int(2 * pairs)]]
-                },
-                state: { state in
-                    guard case .int(let pairs) = state["total"] else { return state }
-                    return ["total": .int(2 * pairs)]
-                })
-        ]
+        switch version {
+        case 2:
+            [
+                Migration(
+                    from: 1,
+                    message: { message in
+                        guard case .int(let pairs) = message["add"]?["count"] else { return message }
+                        return ["add": ["count": .int(2 * pairs)]]
+                    },
+                    state: { state in
+                        guard case .int(let pairs) = state["total"] else { return state }
+                        return state.setting("total", to: .int(2 * pairs))
+                    })
+            ]
+        case 4: [Migration(from: 1), Migration(from: 2), Migration(from: 3)]
+        case 5: [Migration(from: 1, state: { $0.setting("sum", to: $0["total"] ?? 0) })] + (2...4).map { Migration(from: $0) }
+        default: []
+        }
     }
 
     static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Versioned> { .state(State()) }
 
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Versioned> {
         switch message {
-        case .add(let count): state.total &+= count
+        case .add(let count):
+            state.total &+= count
+            return .none
+        case .order(let text): return .run(Effect(text: text))
         }
-        return .none
     }
+
+    static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
 }
 
 @main
 struct VersionedApp: SamovarApp {
-    static var worker: Worker<Versioned> { .none }
+    static var worker: Worker<Versioned> { Worker { _, _ in nil } }
 }

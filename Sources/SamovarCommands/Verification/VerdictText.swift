@@ -1,18 +1,30 @@
 import MessagePack
 import SamovarHost
+import SamovarProtocol
 
 /// The outcome of `verify`, for people and for scripts.
 enum VerdictText {
     static func success(_ verdict: Verdict) -> String {
         var parts = [
             "\(counted(verdict.subject.last, "turn")) of timeline \(verdict.subject.timeline)",
-            "replayed in two processes with different hash seeds", "every command is the recorded one",
+            "replayed in two processes with different hash seeds", commands(verdict.replayed),
             "\(counted(verdict.digests, "state")) and \(counted(verdict.snapshots.count, "snapshot")) agree",
         ]
         if !verdict.accepted.isEmpty {
             parts.append("another command was accepted at turn \(verdict.accepted.map(String.init).joined(separator: " and "))")
         }
         return "ok: " + parts.joined(separator: ", ")
+    }
+
+    /// What was compared with the hashes in the journal, and what could not be.
+    static func commands(_ counts: ReplayCounts) -> String {
+        let missing = "\(counted(counts.uncompared, "command")) of older versions could not be compared"
+        switch (counts.compared, counts.uncompared) {
+        case (0, 0): return "there are no commands to compare"
+        case (_, 0): return "every command is the recorded one"
+        case (0, _): return "no command was compared: all \(counts.uncompared) are of older versions"
+        default: return "\(counted(counts.compared, "command")) as recorded, \(missing)"
+        }
     }
 
     static func failure(_ finding: Verdict.Finding) -> String {
@@ -27,6 +39,8 @@ enum VerdictText {
               differs    \(parts.joined(separator: ", "))
               since      \(lastEqual.map { "turn \($0), whose snapshot is what a replay gives" } ?? "turn 1")
             """
+        case .refusedSnapshot(let snapshot):
+            "turn \(snapshot.turn): a start refuses to go on from its snapshot: \(snapshot.problem ?? "")"
         }
     }
 
@@ -71,6 +85,9 @@ enum VerdictText {
             "snapshots": .array(verdict.snapshots.map { .int(Int64($0)) }),
             "unreadableSnapshots": .array(verdict.unreadable.map { .int(Int64($0.turn)) }),
             "accepted": .array(verdict.accepted.map { .int(Int64($0)) }),
+            "commands": [
+                "compared": .int(Int64(verdict.replayed.compared)), "uncompared": .int(Int64(verdict.replayed.uncompared)),
+            ],
             "finding": verdict.finding.map(value) ?? .nil,
         ]
     }
@@ -98,8 +115,12 @@ enum VerdictText {
                 "kind": "snapshot", "turn": .int(Int64(turn)), "parts": .array(parts.map { .string($0) }),
                 "lastEqual": lastEqual.map { .int(Int64($0)) } ?? .nil,
             ]
+        case .refusedSnapshot(let snapshot):
+            return [
+                "kind": "refusedSnapshot", "turn": .int(Int64(snapshot.turn)), "problem": .string(snapshot.problem ?? ""),
+            ]
         }
     }
 }
 
-private func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
+func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }

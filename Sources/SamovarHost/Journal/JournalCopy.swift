@@ -10,11 +10,14 @@ enum JournalCopy {
     /// Makes a data folder on which everything works that works on the original. The copy is the same journal, with the same
     /// timeline: for reading, and for the day the original is lost.
     ///
-    /// - Parameter progress: told how far it is, and may throw to give up. Nothing is left of the copy then.
+    /// - Parameters:
+    ///   - snapshot: one of the last turn, beside those that there are.
+    ///   - progress: told how far it is, and may throw to give up. Nothing is left of the copy then.
     static func export(
-        _ source: SQLiteJournal, through turn: Int, to folder: String, progress: (Int) throws(JournalError) -> Void
+        _ source: SQLiteJournal, through turn: Int, to folder: String, with snapshot: Snapshot? = nil,
+        progress: (Int) throws(JournalError) -> Void
     ) throws {
-        try build(at: folder, from: source, as: .same, through: turn, progress: progress)
+        try build(at: folder, from: source, as: .same, through: turn, with: snapshot, progress: progress)
     }
 
     /// Builds the replacement of a folder's journal: the whole batches up to a turn and a part of the next. The secret stays, for
@@ -43,7 +46,7 @@ enum JournalCopy {
     private static func build(
         at folder: String, from source: SQLiteJournal, as identity: JournalBuilder.Identity,
         facts: [(name: String, value: [UInt8])] = [], behind begin: Int? = nil, through turn: Int, and part: Batch? = nil,
-        progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in }
+        with snapshot: Snapshot? = nil, progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in }
     ) throws {
         let draft = try JournalBuilder(at: folder, from: source, as: identity, behind: begin)
         do {
@@ -51,6 +54,7 @@ enum JournalCopy {
             try copy(source, behind: begin, through: turn, into: draft, progress: progress)
             if let part { try draft.append([part]) }
             try copySnapshots(of: source, from: begin ?? 0, into: draft)
+            if let snapshot { try draft.save(snapshot) }
             try draft.finish()
         } catch {
             try draft.discard()

@@ -14,8 +14,8 @@ import Synchronization
 final class MaintenanceThread: Sendable {
     enum Work: Sendable {
         case maintain(JournalMaintenance.Work)
-        /// Copy the journal up to this turn into a new folder.
-        case export(through: Int, folder: String)
+        /// Copy the journal up to this turn into a new folder, with a snapshot of that turn.
+        case export(through: Int, folder: String, withSnapshot: Bool)
         case end
     }
 
@@ -92,9 +92,9 @@ final class MaintenanceThread: Sendable {
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
             switch work {
             case .maintain(let work): maintenance.perform(work, on: &journal)
-            case .export(let turn, let folder):
+            case .export(let turn, let folder, let withSnapshot):
                 guard !isStopping else { continue }
-                export(through: turn, to: folder)
+                export(through: turn, to: folder, withSnapshot: withSnapshot)
             case .end:
                 ended.signal()
                 return
@@ -154,9 +154,10 @@ final class MaintenanceThread: Sendable {
 
     // MARK: Backups
 
-    private func export(through turn: Int, to folder: String) {
+    private func export(through turn: Int, to folder: String, withSnapshot: Bool) {
         do {
-            try JournalCopy.export(opened.journal, through: turn, to: folder) { done throws(JournalError) in
+            let snapshot = withSnapshot ? try makeSnapshot(through: turn) : nil
+            try JournalCopy.export(opened.journal, through: turn, to: folder, with: snapshot) { done throws(JournalError) in
                 try proceed()
                 report(.copied(through: done))
             }

@@ -38,20 +38,15 @@ final class StoreLoop: Sendable {
     /// Runs the store on this thread until it has stopped.
     func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine) throws {
         let endpoint = configuration.endpoint
+        try configuration.requireSafeEndpoint()
         if endpoint.isInsecure {
-            if !configuration.allowsInsecureTCP { throw StoreError(.configuration, endpoint.insecurity) }
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
         let opened = try OpenedJournal(configuration.dataFolder, access: .readWrite, isFresh: configuration.isFresh) {
             logger.notice("\($0)")
         }
         try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
-        if let seed, let known = opened.seed, seed != known {
-            throw StoreError(
-                .configuration,
-                "\(configuration.dataFolder) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
-            )
-        }
+        try opened.requireSeed(seed)
         do {
             let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, seed: seed, engine: engine) }
             // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
@@ -89,7 +84,9 @@ final class StoreLoop: Sendable {
         try opened.beginWriting(page)
         defer { opened.journal.mark(in: nil) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
-        try start(&machine, opened, seed: seed, accepting: accepted.fresh, now: clock.now())
+        let isNew = machine.head == 0
+        let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, now: clock.now())
+        if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
 
         let limit = try raiseDescriptorLimit()
         let context = try Context.shared()
@@ -132,21 +129,6 @@ final class StoreLoop: Sendable {
         } catch let error as ZeroMQError {
             throw StoreError(.configuration, "cannot listen at \(endpoint): \(error)")
         }
-    }
-
-    private func start(
-        _ machine: inout StoreMachine, _ opened: OpenedJournal, seed: [UInt8]?, accepting divergences: [Divergence], now: Timestamp
-    ) throws {
-        let isNew = machine.head == 0
-        // An empty map: what a seed without fields looks like.
-        let seed = seed ?? opened.seed ?? [0x80]
-        do {
-            try machine.start(seed: seed, now: now, accepting: divergences)
-        } catch {
-            let hint = configuration.seed == nil ? "; give a seed with --seed" : ""
-            throw StoreError(.configuration, "cannot begin: \(error)\(hint)")
-        }
-        if isNew { try opened.establish(machine.schema, seed: seed) } else { try opened.adopt(machine.schema) }
     }
 
     // MARK: Service
@@ -268,7 +250,8 @@ final class StoreLoop: Sendable {
         case .append(let first, let last, let bytes): journal.append(Batch(first: first, last: last, bytes: bytes))
         case .save(let turn, let bytes): maintenance.post(.maintain(.save(Snapshot(turn: turn, bytes: bytes))))
         case .snapshot(let turn): maintenance.post(.maintain(.snapshot(through: turn)))
-        case .export(let turn, let folder): maintenance.post(.export(through: turn, folder: folder))
+        case .export(let turn, let folder, let withSnapshot):
+            maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

@@ -44,6 +44,11 @@ public struct StoreConfiguration: Sendable {
         self.retain = retain
         self.settings = settings
     }
+
+    /// - Throws: `StoreError` for an endpoint that is open to everybody without consent to that.
+    func requireSafeEndpoint() throws(StoreError) {
+        if endpoint.isInsecure, !allowsInsecureTCP { throw StoreError(.configuration, endpoint.insecurity) }
+    }
 }
 
 /// A data folder, opened and locked: the journal and what it says of itself.
@@ -64,14 +69,14 @@ struct OpenedJournal: Sendable {
         static let ancestor = "ancestor"
     }
 
-    /// Waits up to 5 s for the lock of a folder, which is made if it is to be written. A journal that is there is not changed before
+    /// Waits for the lock of a folder, which is made if it is to be written. A journal that is there is not changed before
     /// ``beginWriting(_:)``.
     init(
-        _ path: String, access: SQLiteJournal.Access = .readOnly, isFresh: Bool = false,
+        _ path: String, access: SQLiteJournal.Access = .readOnly, isFresh: Bool = false, wait: Duration = .seconds(5),
         waiting: (String) -> Void = sayOnStandardError
     ) throws(StoreError) {
         do {
-            folder = try DataFolder(at: path, creating: access == .readWrite, waiting: waiting)
+            folder = try DataFolder(at: path, creating: access == .readWrite, wait: wait, waiting: waiting)
             if isFresh { try folder.archive() }
             journal = try SQLiteJournal(in: folder, access: access)
             timeline = try Self.identity(in: journal, Fact.timeline) ?? .random()
@@ -94,10 +99,8 @@ struct OpenedJournal: Sendable {
     /// Another program's journal would replay to nonsense; so would one of another version of its types, unless there are migrations
     /// from there.
     func requireProgram(of engine: any ProgramEngine) throws(StoreError) {
-        let known = try StoreError.replacing { () throws(JournalError) in try journal.fact(Fact.program) }
         let schema = engine.schema
-        guard let known, known != Array(schema.description.utf8) else { return }
-        let text = String(decoding: known, as: UTF8.self)
+        guard let text = try author(), text != schema.description else { return }
         let found = "\(folder.path) holds the journal of \(text); this program is \(schema)"
         let prefix = "\(schema.name) version "
         guard text.hasPrefix(prefix), let version = Int(text.dropFirst(prefix.count)) else {
@@ -111,6 +114,38 @@ struct OpenedJournal: Sendable {
                 .configuration,
                 "\(found), and has no migration from version \(version): add one to `migrations`, or begin anew with --fresh")
         }
+    }
+
+    /// Name and version of the program whose journal it is; nil if it is new.
+    func author() throws(StoreError) -> String? {
+        try StoreError.replacing { () throws(JournalError) in
+            try journal.fact(Fact.program).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    /// A timeline has one seed, which another does not replace.
+    func requireSeed(_ given: [UInt8]?) throws(StoreError) {
+        guard let given, let seed, given != seed else { return }
+        throw StoreError(
+            .configuration,
+            "\(folder.path) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
+        )
+    }
+
+    /// Has a machine that knows the journal write the record of a start.
+    ///
+    /// - Parameter given: the seed of a new timeline; nil for the empty map, which is what a seed without fields looks like.
+    /// - Returns: the seed of the timeline.
+    func start(
+        _ machine: inout StoreMachine, seed given: [UInt8]?, accepting divergences: [Divergence], now: Timestamp
+    ) throws(StoreError) -> [UInt8] {
+        let begin = given ?? seed ?? [0x80]
+        do {
+            try machine.start(seed: begin, now: now, accepting: divergences)
+        } catch {
+            throw StoreError(.configuration, "cannot begin: \(error)\(given == nil ? "; give a seed with --seed" : "")")
+        }
+        return begin
     }
 
     func beginWriting(_ page: TrapPage) throws(StoreError) {

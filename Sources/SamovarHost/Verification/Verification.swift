@@ -1,3 +1,5 @@
+public import SamovarProtocol
+
 /// Compares what two processes with different hash seeds make of one journal, and finds the first turn at which they, or the
 /// journal, disagree.
 ///
@@ -46,7 +48,7 @@ public struct Verification {
             let equal = first.snapshots.last { $0.turn < snapshot.turn && $0.differences.isEmpty && $0.problem == nil }
             return .snapshot(snapshot.turn, parts: snapshot.differences, lastEqual: equal?.turn)
         }
-        guard stopped < .max else { return nil }
+        guard stopped < .max else { return first.snapshots.last(where: \.isRefused).map { .refusedSnapshot($0) } }
         return .command(try await commands(at: stopped, [first.command, second.command]))
     }
 
@@ -139,6 +141,8 @@ public struct Verdict: Equatable, Sendable {
     public var unreadable: [VerificationReport.SnapshotFinding]
     /// Turns at which the journal says that another command was accepted.
     public var accepted: [Int]
+    /// Of how many messages the commands were compared with the recorded ones.
+    public var replayed: ReplayCounts
     /// Nil if everything agrees.
     public var finding: Finding?
 
@@ -150,6 +154,8 @@ public struct Verdict: Equatable, Sendable {
         case state(Int, lastEqual: Int, states: [[UInt8]], command: DivergenceReport?)
         /// The processes agree, and a snapshot tells something else.
         case snapshot(Int, parts: [String], lastEqual: Int?)
+        /// All agrees, and a start would refuse to go on from this snapshot.
+        case refusedSnapshot(VerificationReport.SnapshotFinding)
     }
 
     init(_ subject: VerificationSubject, _ reports: [VerificationReport]) {
@@ -159,5 +165,6 @@ public struct Verdict: Equatable, Sendable {
         snapshots = findings.filter { $0.differences.isEmpty && $0.problem == nil }.map(\.turn)
         unreadable = findings.filter { $0.problem != nil }
         accepted = reports.first?.accepted ?? []
+        replayed = reports.first?.replayed ?? ReplayCounts()
     }
 }

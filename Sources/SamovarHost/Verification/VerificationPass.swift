@@ -40,6 +40,8 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     public var state: [UInt8]?
     /// Turns at which another command was accepted, in the journal.
     public var accepted: [Int] = []
+    /// Of how many messages the commands were compared.
+    public var replayed = ReplayCounts()
 
     /// The state after a turn, as a number.
     public struct Digest: Codable, Equatable, Sendable {
@@ -57,6 +59,8 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         public var differences: [String]
         /// Why it cannot be compared: a start would pass it over, too.
         public var problem: String?
+        /// A start refuses it instead: an older version wrote it, and no migration makes it readable.
+        public var isRefused = false
     }
 }
 
@@ -150,6 +154,7 @@ private struct VerifyingReplay {
             guard machine.head < min(batch.last, plan.last) else { return }
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: plan.last)
         }
+        report.replayed = machine.replayed
     }
 
     private func compare(_ machine: borrowing StoreMachine, at turn: Int) -> VerificationReport.SnapshotFinding {
@@ -158,7 +163,7 @@ private struct VerifyingReplay {
             try other.restore(snapshot: try opened.journal.snapshot(at: turn).bytes)
             return .init(turn: turn, differences: try machine.differences(from: other), problem: nil)
         } catch {
-            return .init(turn: turn, differences: [], problem: "\(error)")
+            return .init(turn: turn, differences: [], problem: "\(error)", isRefused: error is MigrationError)
         }
     }
 }

@@ -26,6 +26,16 @@ public struct Divergence: Equatable, Sendable {
     public let orders: [Order]
 }
 
+/// How many messages a replay has applied, by what could be said of their commands.
+public struct ReplayCounts: Equatable, Codable, Sendable {
+    /// The command was held against the recorded one.
+    public var compared = 0
+    /// An older version of the program wrote the turn, so there was nothing to compare with.
+    public var uncompared = 0
+
+    public init() {}
+}
+
 /// What a replay puts up with, and where it stops to be looked at.
 public struct ReplayTerms: Equatable, Sendable {
     /// Commands that are not the recorded ones and were accepted all the same: their hashes, by turn.

@@ -6,6 +6,7 @@ public import SamovarCore
 @usableFromInline
 struct ReplayState {
     @usableFromInline var terms = ReplayTerms()
+    @usableFromInline var counts = ReplayCounts()
     /// Follow-ups that later records must repeat, and the turn that ordered each.
     @usableFromInline var announced: Deque<(bytes: [UInt8], of: Int)> = []
     /// Turns whose other command was accepted, so that their follow-ups are taken as they were written.
@@ -128,6 +129,7 @@ extension EngineCore {
     mutating func replayOlder(
         _ record: Record, message old: [UInt8], hash: UInt64, role: MessageRole, _ checkpoint: [UInt8]?, log: inout TurnLog
     ) throws(ReplayError) {
+        replaying.counts.uncompared += 1
         if case .followUp = record.origin {} else { askBelatedly(&log) }
         let bytes: [UInt8]
         let message: P.Message
@@ -191,6 +193,7 @@ extension EngineCore {
         guard replaying.author >= schema.version else {
             return try replayOlder(record, message: bytes, hash: hash, role: role, checkpoint, log: &log)
         }
+        replaying.counts.compared += 1
         try replaying.expect(record, message: bytes)
         let message: P.Message
         do {

@@ -93,6 +93,11 @@ struct Migrations: Sendable {
         return version
     }
 
+    /// Whether a value of an older version passes through any change.
+    func hasChange(of kind: MigratedValue, from version: Int) -> Bool {
+        (version..<schema.version).contains { steps[$0]?.changes[kind] != nil }
+    }
+
     /// A value as this version encodes it.
     func migrated(_ bytes: [UInt8], _ kind: MigratedValue, from version: Int) throws(MigrationError) -> [UInt8] {
         guard version < schema.version else { return bytes }

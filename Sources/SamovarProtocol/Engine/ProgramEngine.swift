@@ -27,6 +27,8 @@ public protocol ProgramEngine: AnyObject {
 
     /// What `replay` puts up with. Set it before.
     var terms: ReplayTerms { get set }
+    /// Of how many messages a replay has compared the commands.
+    var replayed: ReplayCounts { get }
 
     /// Applies a record of the journal again and compares what follows from it.
     ///
@@ -53,6 +55,7 @@ public protocol ProgramEngine: AnyObject {
 }
 
 extension ProgramEngine {
+    public var replayed: ReplayCounts { ReplayCounts() }
     public var oldestReadableVersion: Int { schema.version }
     public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] { effect }
 }

@@ -90,6 +90,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         get { core.value.replaying.terms }
         set { core.value.replaying.terms = newValue }
     }
+    public var replayed: ReplayCounts { core.value.replaying.counts }
 
     public func requireEndOfGroup() throws(ReplayError) { try core.value.requireEndOfGroup() }
 

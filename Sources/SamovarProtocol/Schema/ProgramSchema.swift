@@ -20,11 +20,11 @@ public struct ProgramSchema: Equatable, Codable, Sendable {
 
     /// What a program could not read of what another build of it wrote, in sentences; empty if it can read everything.
     ///
-    /// What migrations do is not looked at: an older version with a migration counts as readable.
+    /// What migrations do is not looked at: what an older version has a migration for counts as readable.
     ///
     /// - Parameter older: as it was written then.
     public static func problems<P: Program>(of program: P.Type, reading older: ProgramSchema) -> [String] {
-        ProgramSchema(P.self).problems(reading: older, oldestReadable: Migrations(P.self).oldest)
+        ProgramSchema(P.self).problems(reading: older, Migrations(P.self))
     }
 
     /// The types whose generated code was written for another form than they have now, by name. They are left to `Codable`.
@@ -36,18 +36,21 @@ public struct ProgramSchema: Equatable, Codable, Sendable {
         return Set(forms.flatMap(\.outdated)).sorted()
     }
 
-    func problems(reading older: ProgramSchema, oldestReadable oldest: Int) -> [String] {
+    func problems(reading older: ProgramSchema, _ migrations: Migrations) -> [String] {
         guard name == older.name else { return ["the file is of \(older.name), this program is \(name)"] }
         guard older.version <= version else {
             return ["the file is of version \(older.version), which is newer than this program's, \(version)"]
         }
-        guard older.version == version else {
-            return older.version >= oldest
-                ? [] : ["there is no migration from version \(older.version): add one to `migrations`"]
+        guard older.version >= migrations.oldest else {
+            return ["there is no migration from version \(older.version): add one to `migrations`"]
         }
         return older.shapes.keys.sorted().flatMap { role in
             guard let before = older.shapes[role], let after = shapes[role] else { return [String]() }
-            return ShapeComparison(before, after).problems(role)
+            guard older.version < version else { return ShapeComparison(before, after).problems(role) }
+            // Of an older version only the journal is read, and peers are refused.
+            guard let kind = MigratedValue(rawValue: role), !migrations.hasChange(of: kind, from: older.version) else { return [] }
+            let remedy = "give a migration from version \(older.version) or a later one a `\(role):`"
+            return ShapeComparison(before, after, remedy: remedy).problems(role)
         }
     }
 }

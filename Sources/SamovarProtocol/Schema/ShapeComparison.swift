@@ -4,10 +4,13 @@ import MessagePack
 struct ShapeComparison {
     private let before: Shape
     private let after: Shape
+    private let remedy: String
 
-    init(_ before: Shape, _ after: Shape) {
+    /// - Parameter remedy: what to do about what cannot be read, beside keeping it.
+    init(_ before: Shape, _ after: Shape, remedy: String = "give it a migration and the schema a new version") {
         self.before = before
         self.after = after
+        self.remedy = remedy
     }
 
     func problems(_ role: String) -> [String] {
@@ -16,8 +19,6 @@ struct ShapeComparison {
         compare(before.root, after.root, at: role.prefix(1).uppercased() + role.dropFirst(), &seen, &problems)
         return problems
     }
-
-    private static let remedy = "give it a migration and the schema a new version"
 
     private func compare(_ old: String, _ new: String, at path: String, _ seen: inout Set<String>, _ problems: inout [String]) {
         let (old, new) = (Place(old), Place(new))
@@ -31,10 +32,10 @@ struct ShapeComparison {
             compare(oldValue, newValue, at: path, &seen, &problems)
         case (.optional(let name), _):
             problems.append(
-                "\(path) was optional and is required: old records without it cannot be read; \(Self.remedy), or let it be \(name)?"
+                "\(path) was optional and is required: old records without it cannot be read; \(remedy), or let it be \(name)?"
             )
         case (.plain(let old), .plain(let new)): compareTypes(old, new, at: path, &seen, &problems)
-        default: problems.append("\(path) was \(old.text) and is \(new.text): \(Self.remedy)")
+        default: problems.append("\(path) was \(old.text) and is \(new.text): \(remedy)")
         }
     }
 
@@ -45,7 +46,7 @@ struct ShapeComparison {
         case (nil, nil):
             // The decoder takes an integer for a float.
             if old != new, (old, new) != ("Int", "Double"), new != "Value" {
-                problems.append("\(path) was \(old) and is \(new): \(Self.remedy)")
+                problems.append("\(path) was \(old) and is \(new): \(remedy)")
             }
         case (.alias(let old), .alias(let new)): compare(old, new, at: path, &seen, &problems)
         case (.alias(let old), nil): compare(old, new, at: path, &seen, &problems)
@@ -54,17 +55,17 @@ struct ShapeComparison {
         case (.cases(let old), .cases(let new)):
             for name in old.keys.sorted() {
                 guard let fields = new[name] else {
-                    problems.append("\(path).\(name) is gone: old records with it cannot be read; keep it, or \(Self.remedy)")
+                    problems.append("\(path).\(name) is gone: old records with it cannot be read; keep it, or \(remedy)")
                     continue
                 }
                 compareFields(old[name] ?? [:], fields, at: "\(path).\(name)", &seen, &problems)
             }
         case (.names(let old), .names(let new)):
             for name in old where !new.contains(name) {
-                problems.append("\(path): \(name) is gone: old records with it cannot be read; keep it, or \(Self.remedy)")
+                problems.append("\(path): \(name) is gone: old records with it cannot be read; keep it, or \(remedy)")
             }
         case (.unknown, .unknown): break
-        default: problems.append("\(path) was \(old) and is \(new), which has another form: \(Self.remedy)")
+        default: problems.append("\(path) was \(old) and is \(new), which has another form: \(remedy)")
         }
     }
 
@@ -77,7 +78,7 @@ struct ShapeComparison {
                 compare(before, place, at: "\(path): field \(name)", &seen, &problems)
             } else if !place.hasSuffix("?") {
                 problems.append(
-                    "\(path): field \(name) is new and required: old records cannot be read; \(Self.remedy), or make it optional")
+                    "\(path): field \(name) is new and required: old records cannot be read; \(remedy), or make it optional")
             }
         }
     }

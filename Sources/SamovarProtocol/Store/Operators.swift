@@ -64,7 +64,10 @@ struct Operators {
             var folder: String?
             let through = out.durable
             let answer = try backup.answer(request, durable: through, isServing: isServing) { folder = $0 }
-            if let folder { out.emit(.export(through: through, folder: folder), floor: .none) }
+            if let folder {
+                let mayAsk = turns.quarantine.verdict(on: .maintenance) == nil
+                out.emit(.export(through: through, folder: folder, withSnapshot: mayAsk), floor: .none)
+            }
             return answer
         default:
             throw AdminRefusal(

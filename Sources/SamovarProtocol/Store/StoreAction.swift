@@ -36,7 +36,9 @@ public enum StoreAction: Equatable, Sendable {
     case snapshot(through: Int)
     /// Copy the journal up to this turn into a new folder, beside the service; `exportCopied(through:)` and
     /// `exportEnded(_:)` follow.
-    case export(through: Int, folder: String)
+    ///
+    /// The copy gets a snapshot of its last turn, unless the program does not survive that: so it is what an orderly stop leaves.
+    case export(through: Int, folder: String, withSnapshot: Bool)
     case stop(StopReason)
     case note(Note)
 }

@@ -136,6 +136,12 @@ public struct StoreMachine: ~Copyable {
         set { turns.terms = newValue }
     }
 
+    /// Of how many messages the commands have been compared, since the snapshot.
+    public var replayed: ReplayCounts { turns.state.engine.replayed }
+
+    /// The turn of the snapshot that was restored; 0 if there was none.
+    package var restored: Int { snapshots.turn }
+
     /// Applies a stored batch again. Records that the snapshot holds already are passed over.
     ///
     /// - Parameter limit: the last turn to apply.

@@ -100,14 +100,36 @@ private enum Event: Portable {
             (schema.name, schema.version) = (name, version)
             return schema
         }
-        #expect(schema("A", 1).problems(reading: schema("B", 1), oldestReadable: 1) == ["the file is of B, this program is A"])
+        let migrations = { (version: Int, steps: [Migration]) in Migrations(Schema(name: "A", version: version), steps) }
         #expect(
-            schema("A", 1).problems(reading: schema("A", 2), oldestReadable: 1)
+            schema("A", 1).problems(reading: schema("B", 1), migrations(1, [])) == ["the file is of B, this program is A"])
+        #expect(
+            schema("A", 1).problems(reading: schema("A", 2), migrations(1, []))
                 == ["the file is of version 2, which is newer than this program's, 1"])
         #expect(
-            schema("A", 3).problems(reading: schema("A", 1), oldestReadable: 2)
+            schema("A", 3).problems(reading: schema("A", 1), migrations(3, [Migration(from: 2)]))
                 == ["there is no migration from version 1: add one to `migrations`"])
-        #expect(schema("A", 3).problems(reading: schema("A", 2), oldestReadable: 2) == [])
-        #expect(schema("A", 3).problems(reading: schema("A", 3), oldestReadable: 2) == [])
+        #expect(schema("A", 3).problems(reading: schema("A", 2), migrations(3, [Migration(from: 2)])) == [])
+        #expect(schema("A", 3).problems(reading: schema("A", 3), migrations(3, [])) == [])
+    }
+
+    @Test func `A migration that leaves a changed type alone is a problem, and one that takes it is trusted`() {
+        let schema = { (version: Int, field: String) in
+            var schema = ProgramSchema(Shop.self)
+            (schema.name, schema.version) = ("A", version)
+            let shape = Shape(root: "S", types: ["S": .fields([field: "Int"])])
+            schema.shapes = ["state": shape, "view": shape]
+            return schema
+        }
+        let problems = { (steps: [Migration]) in
+            schema(3, "sum").problems(reading: schema(1, "total"), Migrations(Schema(name: "A", version: 3), steps))
+        }
+        #expect(
+            problems([Migration(from: 1), Migration(from: 2)]) == [
+                "State: field sum is new and required: old records cannot be read; give a migration from version 1 or a later one a "
+                    + "`state:`, or make it optional"
+            ])
+        #expect(problems([Migration(from: 1), Migration(from: 2, state: { $0 })]) == [])
+        #expect(problems([Migration(from: 1, message: { $0 }), Migration(from: 2)]).count == 1)
     }
 }

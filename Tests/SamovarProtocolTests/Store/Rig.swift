@@ -162,7 +162,7 @@ final class Rig {
             case .append(let first, let last, let bytes): journal.append(StoredBatch(first: first, last: last, bytes: bytes))
             case .save(let turn, let bytes): snapshots.append((turn, bytes))
             case .snapshot(let turn): snapshotRequests.append(turn)
-            case .export(let turn, let folder): exports.append((turn, folder))
+            case .export(let turn, let folder, _): exports.append((turn, folder))
             case .note(let note): notes.append(note)
             case .stop(let reason):
                 stop = reason

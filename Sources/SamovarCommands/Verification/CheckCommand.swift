@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "check", abstract: "Says whether this build can take over a data folder, also while its store runs.",
+            discussion: """
+                Example: \(executableName) check --data .samovar/\(executableName) && \(executableName) up
+                It does in memory what a start does: reads the newest snapshot, migrates it, replays what follows; and then reads the open and \
+                dead effects and the outputs that are left to workers and readers. With 0 it says that `up` starts; else why not, with the exit \
+                code of `up`, or 65 for what a start takes and nobody could read. A running store is asked for a copy, which goes to the \
+                folder for temporary files (TMPDIR), and is deleted again.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var acceptance: AcceptanceOptions
+    @Flag(name: .customLong("insecure-tcp"), help: "Take TCP without keys for granted, as for `up`.") var insecureTcp = false
+    @Option(name: .long, help: "text or json.") var format = OutputFormat.text
+
+    func run() async throws {
+        let settings = try options.settings(insecureTcp ? ["insecureTcp": "true"] : [:])
+        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        var configuration = StoreConfiguration(
+            dataFolder: folder, endpoint: try settings.endpoint(for: AppTypes<App>.self), build: executableBuild,
+            acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp,
+            settings: settings.store)
+        do {
+            try show(try await check(configuration, wait: .zero), of: folder)
+        } catch let error as StoreError where error.code == .busy {
+            try show(try await checkCopy(&configuration), of: folder)
+        }
+    }
+
+    /// Of a running store.
+    private func checkCopy(_ configuration: inout StoreConfiguration) async throws -> StartCheck {
+        let folder = configuration.dataFolder
+        let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-check-\(UUID().uuidString)")
+        // What could not be removed is in the folder for temporary files.
+        defer { try? FileManager.default.removeItem(at: copy) }
+        _ = try await AdminClient(at: configuration.endpoint).export(to: copy.path)
+        configuration.dataFolder = copy.path
+        let check: StartCheck
+        do {
+            check = try await self.check(configuration, wait: .seconds(5))
+        } catch let error as StoreError {
+            guard let failure = CommandFailure(error) else { throw error }
+            throw CommandFailure(failure.code, failure.description.replacing(copy.path, with: folder))
+        }
+        guard check.hasReadState || check.author == "\(App.Program.schema)" else {
+            throw CommandFailure(
+                .tryLater,
+                "the running store has made no snapshot, so the state of \(check.author) could not be read: stop the store, and check again")
+        }
+        return check
+    }
+
+    private func check(_ configuration: StoreConfiguration, wait: Duration) async throws -> StartCheck {
+        try await StartCheck.run(App.Program.self, configuration, wait: wait, engine: App.engine)
+    }
+
+    private func show(_ check: StartCheck, of folder: String) throws(CommandFailure) {
+        for warning in check.warnings { printError("warning: \(escapeForTerminal(warning))") }
+        switch format {
+        case .json: printData(JSONTranscoder.text(of: CheckText.value(of: check, App.Program.schema)))
+        case .text: printData(CheckText.text(of: check, App.Program.schema, escapeForTerminal(folder)))
+        }
+        guard check.problems.isEmpty else {
+            throw CommandFailure(.badData, check.problems.map(escapeForTerminal).joined(separator: "\n"))
+        }
+    }
+}
