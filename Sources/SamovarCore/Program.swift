@@ -41,7 +41,7 @@ public protocol Program<State, Message, Effect>: Sendable {
     /// What other programs may hear of.
     associatedtype Output: Portable = Never
     /// What outsiders may see.
-    associatedtype ViewState: Portable
+    associatedtype ViewState: Portable = Undeclared
 
     /// The name and version that peers and data folders must agree on. Default: the type's name, version 1.
     static var schema: Schema { get }
