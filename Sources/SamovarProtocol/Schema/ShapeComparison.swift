@@ -5,6 +5,9 @@ struct ShapeComparison {
     private let before: Shape
     private let after: Shape
     private let remedy: String
+    /// Pairs of types that were compared.
+    private var seen: Set<String> = []
+    private var problems: [String] = []
 
     /// - Parameter remedy: what to do about what cannot be read, beside keeping it.
     init(_ before: Shape, _ after: Shape, remedy: String = "give it a migration and the schema a new version") {
@@ -13,34 +16,31 @@ struct ShapeComparison {
         self.remedy = remedy
     }
 
-    func problems(_ role: String) -> [String] {
-        var seen: Set<String> = []
-        var problems: [String] = []
-        compare(before.root, after.root, at: role.prefix(1).uppercased() + role.dropFirst(), &seen, &problems)
+    consuming func problems(_ role: String) -> [String] {
+        compare(before.root, after.root, at: role.prefix(1).uppercased() + role.dropFirst())
         return problems
     }
 
-    private func compare(_ old: String, _ new: String, at path: String, _ seen: inout Set<String>, _ problems: inout [String]) {
+    private mutating func compare(_ old: String, _ new: String, at path: String) {
         let (old, new) = (Place(old), Place(new))
         switch (old, new) {
         case (.optional(let old), .optional(let new)), (.list(let old), .list(let new)):
-            compare(old, new, at: path, &seen, &problems)
+            compare(old, new, at: path)
         // What was always there may be left out from now on.
-        case (.plain(let old), .optional(let new)): compare(old, new, at: path, &seen, &problems)
+        case (.plain(let old), .optional(let new)): compare(old, new, at: path)
         case (.dictionary(let oldKey, let oldValue), .dictionary(let newKey, let newValue)):
-            compare(oldKey, newKey, at: path, &seen, &problems)
-            compare(oldValue, newValue, at: path, &seen, &problems)
+            compare(oldKey, newKey, at: path)
+            compare(oldValue, newValue, at: path)
         case (.optional(let name), _):
             problems.append(
                 "\(path) was optional and is required: old records without it cannot be read; \(remedy), or let it be \(name)?"
             )
-        case (.plain(let old), .plain(let new)): compareTypes(old, new, at: path, &seen, &problems)
+        case (.plain(let old), .plain(let new)): compareTypes(old, new, at: path)
         default: problems.append("\(path) was \(old.text) and is \(new.text): \(remedy)")
         }
     }
 
-    private func compareTypes(_ old: String, _ new: String, at path: String, _ seen: inout Set<String>, _ problems: inout [String])
-    {
+    private mutating func compareTypes(_ old: String, _ new: String, at path: String) {
         guard seen.insert("\(old) → \(new)").inserted else { return }
         switch (before.types[old], after.types[new]) {
         case (nil, nil):
@@ -48,17 +48,17 @@ struct ShapeComparison {
             if old != new, (old, new) != ("Int", "Double"), new != "Value" {
                 problems.append("\(path) was \(old) and is \(new): \(remedy)")
             }
-        case (.alias(let old), .alias(let new)): compare(old, new, at: path, &seen, &problems)
-        case (.alias(let old), nil): compare(old, new, at: path, &seen, &problems)
-        case (nil, .alias(let new)): compare(old, new, at: path, &seen, &problems)
-        case (.fields(let old), .fields(let new)): compareFields(old, new, at: path, &seen, &problems)
+        case (.alias(let old), .alias(let new)): compare(old, new, at: path)
+        case (.alias(let old), nil): compare(old, new, at: path)
+        case (nil, .alias(let new)): compare(old, new, at: path)
+        case (.fields(let old), .fields(let new)): compareFields(old, new, at: path)
         case (.cases(let old), .cases(let new)):
             for name in old.keys.sorted() {
                 guard let fields = new[name] else {
                     problems.append("\(path).\(name) is gone: old records with it cannot be read; keep it, or \(remedy)")
                     continue
                 }
-                compareFields(old[name] ?? [:], fields, at: "\(path).\(name)", &seen, &problems)
+                compareFields(old[name] ?? [:], fields, at: "\(path).\(name)")
             }
         case (.names(let old), .names(let new)):
             for name in old where !new.contains(name) {
@@ -69,13 +69,11 @@ struct ShapeComparison {
         }
     }
 
-    private func compareFields(
-        _ old: [String: String], _ new: [String: String], at path: String, _ seen: inout Set<String>, _ problems: inout [String]
-    ) {
+    private mutating func compareFields(_ old: [String: String], _ new: [String: String], at path: String) {
         for name in new.keys.sorted() {
             guard let place = new[name] else { continue }
             if let before = old[name] {
-                compare(before, place, at: "\(path): field \(name)", &seen, &problems)
+                compare(before, place, at: "\(path): field \(name)")
             } else if !place.hasSuffix("?") {
                 problems.append(
                     "\(path): field \(name) is new and required: old records cannot be read; \(remedy), or make it optional")
