@@ -17,7 +17,7 @@ struct Subject<P: OpenProgram> {
 extension Subject<Tally> {
     /// A counter that goes up by one, whose messages are all the same.
     static var counter: Self {
-        Self(engine: { TypedEngine(Tally.self, secret: $0).bound() }, message: { _ in .increment(by: 1) })
+        Self(engine: { TypedEngine(Tally.self, secret: $0) }, message: { _ in .increment(by: 1) })
     }
 
     /// The same with messages none of which is like another.
@@ -26,7 +26,7 @@ extension Subject<Tally> {
 
 extension Subject<PackableTally> {
     static var packableCounter: Self {
-        Self(engine: { TypedEngine(PackableTally.self, secret: $0).bound() }, message: { .increment(by: $0) })
+        Self(engine: { TypedEngine(PackableTally.self, secret: $0) }, message: { .increment(by: $0) })
     }
 }
 
@@ -88,7 +88,7 @@ enum Recovery {
     private static func addSnapshot(_ path: String, at turn: Int) throws {
         let journal = try SQLiteJournal(at: path)
         var machine = StoreMachine(
-            settings: StoreSettings(), engine: TypedEngine(Tally.self, secret: secret).bound(), timeline: .zero, secret: secret,
+            settings: StoreSettings(), engine: TypedEngine(Tally.self, secret: secret), timeline: .zero, secret: secret,
             build: "")
         try journal.read(from: 1) { batch in
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: turn)

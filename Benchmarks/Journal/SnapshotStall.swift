@@ -33,7 +33,7 @@ enum SnapshotStall {
         let journal = try SQLiteJournal(at: path)
         let make: @Sendable () -> StoreMachine = { [settings] in
             StoreMachine(
-                settings: settings, engine: TypedEngine(Ledger.self, secret: Recovery.secret).bound(),
+                settings: settings, engine: TypedEngine(Ledger.self, secret: Recovery.secret),
                 timeline: UniqueID(high: 1, low: 1),
                 secret: Recovery.secret, build: "bench")
         }

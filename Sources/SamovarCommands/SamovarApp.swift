@@ -62,7 +62,7 @@ extension SamovarApp {
     /// An engine of this program, with its gates and observers.
     @inlinable
     public static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine {
-        TypedEngine(Program.self, secret: secret, limits: limits, gates: gates, observers: observers).bound()
+        TypedEngine(Program.self, secret: secret, limits: limits, gates: gates, observers: observers)
     }
 
     /// The values of the view in one line, cut after 200 characters.

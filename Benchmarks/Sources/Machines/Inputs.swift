@@ -20,7 +20,7 @@ struct Inputs: ~Copyable {
         settings.snapshotTurns = .max
         settings.snapshotBytes = .max
         let secret = Secret(high: 1, low: 2)
-        let engine = TypedEngine(P.self, secret: secret).bound()
+        let engine = TypedEngine(P.self, secret: secret)
         store = StoreMachine(settings: settings, engine: engine, timeline: timeline, secret: secret, build: "machines")
         // One effect, which nobody comes for: what is ordered beyond the total is passed over.
         try store.start(seed: try MessagePackEncoder().encode(["open": 1, "total": 1]), now: now)

@@ -41,7 +41,7 @@ enum Machines {
         var allocations = 0
         for _ in 0..<rounds {
             let before = samovar_allocations()
-            let engine = TypedEngine(program, secret: Pair<Message, Effect>.secret).bound()
+            let engine = TypedEngine(program, secret: Pair<Message, Effect>.secret)
             var pair = try Pair<Message, Effect>(total: total, engine: engine)
             try pair.run()
             allocations = samovar_allocations() - before

@@ -17,7 +17,7 @@ public struct Replay<P: Program>: Sendable {
 
     /// - Parameters:
     ///   - turn: nil for the last.
-    ///   - engine: `TypedEngine(P.self, secret: secret).bound()` where the program is known, which makes it several times as fast.
+    ///   - engine: `TypedEngine(P.self, secret: secret)` where the program is known, which makes it several times as fast.
     /// - Throws: `StoreError` if the journal cannot be read, names the program of another folder, or ends before the turn.
     public static func run(
         _ program: P.Type = P.self, dataFolder: String, through turn: Int?, logger: Logger,

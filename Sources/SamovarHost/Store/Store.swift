@@ -26,7 +26,7 @@ public struct Store<P: Program>: Service {
         _ configuration: StoreConfiguration, gates: [InputGate<P>] = [], observers: [TurnObserver<P>] = [], logger: Logger
     ) throws {
         try self.init(configuration, logger: logger) { secret, limits in
-            TypedEngine(P.self, secret: secret, limits: limits, gates: gates, observers: observers).bound()
+            TypedEngine(P.self, secret: secret, limits: limits, gates: gates, observers: observers)
         }
     }
 

@@ -53,9 +53,6 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         core = Cell(EngineCore(secret: secret, limits: limits, gates: gates, observers: observers))
     }
 
-    /// This engine, whose turns are compiled where it was made.
-    public func bound() -> any ProgramEngine { self }
-
     /// Asked for once: each replayed record is compared with it.
     public let schema = P.schema
     public var head: Int { newest }

@@ -6,7 +6,7 @@ import Testing
 /// An engine that is made where its program is known does what one does that generic code has made.
 @Suite struct BoundEngineTests {
     private static func bound(limits: GroupLimits = .default) -> any ProgramEngine {
-        TypedEngine(Shop.self, secret: workshopSecret, limits: limits).bound()
+        TypedEngine(Shop.self, secret: workshopSecret, limits: limits)
     }
 
     private static func limits() -> GroupLimits { GroupLimits(turns: 5) }
