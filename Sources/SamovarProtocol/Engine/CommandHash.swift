@@ -21,14 +21,7 @@ struct CommandHash {
         add(.effectWithOptions, payload)
         add(.queue, options.queue.name)
         if let id = options.id { add(.label, id.text) }
-        let words =
-            options.commonWords + [
-                UInt64(truncatingIfNeeded: options.policy.code), UInt64(truncatingIfNeeded: options.priority),
-                UInt64(bitPattern: options.at?.microseconds ?? .min),
-                UInt64(bitPattern: options.limits.waiting?.microseconds ?? -1),
-                UInt64(bitPattern: options.limits.total?.microseconds ?? -1),
-            ]
-        words.map(\.littleEndian).withUnsafeBytes { add(.options, $0) }
+        (options.commonWords + options.rareWords).map(\.littleEndian).withUnsafeBytes { add(.options, $0) }
     }
 
     mutating func follow(_ message: UnsafeRawBufferPointer) { add(.followUp, message) }

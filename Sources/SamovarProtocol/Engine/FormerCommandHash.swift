@@ -46,11 +46,7 @@ extension KeyedHash {
             || options.limits != RunLimits(attempt: options.timeout)
         guard isRare else { return }
         if let id = options.id { combine(text: id.text) }
-        combine(options.policy.code)
-        combine(options.priority)
-        combine(UInt64(bitPattern: options.at?.microseconds ?? .min))
-        combine(UInt64(bitPattern: options.limits.waiting?.microseconds ?? -1))
-        combine(UInt64(bitPattern: options.limits.total?.microseconds ?? -1))
+        for word in options.rareWords { combine(word) }
     }
 }
 
@@ -61,6 +57,15 @@ extension RunOptions {
             UInt64(bitPattern: Int64(retry.attempts)), UInt64(bitPattern: retry.first.microseconds), retry.factor.bitPattern,
             UInt64(bitPattern: retry.maximum.microseconds), UInt64(bitPattern: timeout?.microseconds ?? -1),
             UInt64(bitPattern: delay.microseconds),
+        ]
+    }
+
+    /// What most effects do not have, beside their label.
+    var rareWords: [UInt64] {
+        [
+            UInt64(truncatingIfNeeded: policy.code), UInt64(truncatingIfNeeded: priority),
+            UInt64(bitPattern: at?.microseconds ?? .min), UInt64(bitPattern: limits.waiting?.microseconds ?? -1),
+            UInt64(bitPattern: limits.total?.microseconds ?? -1),
         ]
     }
 }
