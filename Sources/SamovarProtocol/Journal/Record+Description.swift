@@ -4,25 +4,7 @@ import SamovarCore
 /// A record for people and scripts: what `journal list` shows.
 extension Record {
     /// `started`, `applied` and so on, as docs/journal.md has them.
-    public var kind: String {
-        switch event {
-        case .started: "started"
-        case .applied: "applied"
-        case .streamed: "streamed"
-        case .refused: "refused"
-        case .attemptFailed: "attemptFailed"
-        case .done: "done"
-        case .dead: "dead"
-        case .requeued: "requeued"
-        case .quarantined: "quarantined"
-        case .divergenceAccepted: "divergenceAccepted"
-        case .dropped: "dropped"
-        case .workerJoined: "workerJoined"
-        case .workerLeft: "workerLeft"
-        case .sessionExpired: "sessionExpired"
-        case .drained: "drained"
-        }
-    }
+    public var kind: String { "\(event.kind)" }
 
     /// Who caused it, in a few words.
     public var originText: String {
@@ -42,8 +24,8 @@ extension Record {
         switch event {
         case .started(let number, let build, let schema, _):
             ["start": .int(Int64(number)), "build": .string(build), "schema": .string("\(schema)")]
-        case .applied(let message, _, _), .streamed(let message, _, _): Self.value(of: message)
-        case .refused(.refused(let refusal)): Self.value(of: refusal)
+        case .applied(let message, _, _), .streamed(let message, _, _): MessagePackValue(shown: message)
+        case .refused(.refused(let refusal)): MessagePackValue(shown: refusal)
         case .refused(.rejected(let text)): .string(text)
         case .refused(.applied), .drained: .nil
         case .attemptFailed(let effect, let reason, let text, _):
@@ -56,10 +38,12 @@ extension Record {
         case .sessionExpired(let id): ["session": .string("\(id)")]
         }
     }
+}
 
-    private static func value(of bytes: [UInt8]) -> MessagePackValue {
+extension MessagePackValue {
+    init(shown bytes: [UInt8]) {
         var reader = MessagePackReader(bytes)
-        // What cannot be shown is shown as bytes: it must not hide the rest of the list.
-        return (try? reader.readValue()) ?? .binary(bytes)
+        // What cannot be shown is shown as bytes: it must not hide the rest of a list.
+        self = (try? reader.readValue()) ?? .binary(bytes)
     }
 }

@@ -6,7 +6,7 @@ public import SamovarCore
 extension Record {
     func write(to writer: inout MessagePackWriter, after previous: Timestamp) {
         let delay = time.microseconds &- previous.microseconds
-        writer.writeShort(Self.headValues) { Self.writeHead(to: &$0, code: event.code, delay: delay) }
+        writer.writeShort(Self.headValues) { Self.writeHead(to: &$0, kind: event.kind, delay: delay) }
         writer.write(instance)
         writer.writeShort(Origin.values + 1, bytes: Origin.bytes) {
             origin.write(to: &$0)
@@ -17,9 +17,9 @@ extension Record {
 
     fileprivate static var headValues: Int { 3 }
 
-    fileprivate static func writeHead(to values: inout ShortWriter, code: Int, delay: Int64) {
+    fileprivate static func writeHead(to values: inout ShortWriter, kind: Event.Kind, delay: Int64) {
         values.writeArrayHeader(6)
-        values.write(code)
+        values.write(kind.rawValue)
         values.write(delay)
     }
 
@@ -31,30 +31,35 @@ extension Record {
         instance = try reader.readInstance()
         origin = try Origin(from: &reader)
         root = try reader.readInt()
-        event = try Event(code: code, from: &reader)
+        guard let kind = Event.Kind(rawValue: code) else { throw WireError.malformed("unknown kind of record \(code)") }
+        event = try Event(kind, from: &reader)
     }
 }
 
 extension Record.Event {
-    fileprivate static var appliedCode: Int { 2 }
+    /// What it is, with its number in the journal.
+    enum Kind: Int {
+        case started = 1, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired, drained
+        case quarantined, divergenceAccepted, streamed
+    }
 
-    var code: Int {
+    var kind: Kind {
         switch self {
-        case .started: 1
-        case .applied: Self.appliedCode
-        case .refused: 3
-        case .attemptFailed: 4
-        case .done: 5
-        case .dead: 6
-        case .requeued: 7
-        case .dropped: 8
-        case .workerJoined: 9
-        case .workerLeft: 10
-        case .sessionExpired: 11
-        case .drained: 12
-        case .divergenceAccepted: 14
-        case .quarantined: 13
-        case .streamed: 15
+        case .started: .started
+        case .applied: .applied
+        case .refused: .refused
+        case .attemptFailed: .attemptFailed
+        case .done: .done
+        case .dead: .dead
+        case .requeued: .requeued
+        case .dropped: .dropped
+        case .workerJoined: .workerJoined
+        case .workerLeft: .workerLeft
+        case .sessionExpired: .sessionExpired
+        case .drained: .drained
+        case .quarantined: .quarantined
+        case .divergenceAccepted: .divergenceAccepted
+        case .streamed: .streamed
         }
     }
 
@@ -117,49 +122,48 @@ extension Record.Event {
         values.write(closes)
     }
 
-    init(code: Int, from reader: inout MessagePackReader) throws {
-        switch code {
-        case 1:
+    init(_ kind: Kind, from reader: inout MessagePackReader) throws {
+        switch kind {
+        case .started:
             try reader.readFields(5, of: "started")
             self = .started(
                 number: try reader.readCount(), build: try reader.readString(), schema: try reader.readSchema(),
                 seed: try reader.readBinary())
-        case 2:
+        case .applied:
             try reader.readFields(3, of: "applied")
             self = .applied(message: try reader.readBinary(), hash: try reader.readUInt64(), closes: try reader.readBool())
-        case 3:
+        case .refused:
             try reader.readFields(2, of: "refused")
             self = .refused(try Outcome.Verdict(from: &reader))
-        case 4:
+        case .attemptFailed:
             try reader.readFields(5, of: "attemptFailed")
             self = .attemptFailed(
                 try reader.readEffect(), try reader.readReason(), try reader.readString(),
                 notBefore: Timestamp(microseconds: try reader.readInt64()))
-        case 6:
+        case .dead:
             try reader.readFields(5, of: "dead")
             self = .dead(try reader.readEffect(), try Failure(from: &reader))
-        case 5, 7, 8:
+        case .done, .requeued, .dropped:
             try reader.readFields(2, of: "an effect's record")
             let effect = try reader.readEffect()
-            self = code == 5 ? .done(effect) : code == 7 ? .requeued(effect) : .dropped(effect)
-        case 9: self = .workerJoined(try reader.readID())
-        case 10: self = .workerLeft(try reader.readID())
-        case 11: self = .sessionExpired(try reader.readID())
-        case 12:
+            self = kind == .done ? .done(effect) : kind == .requeued ? .requeued(effect) : .dropped(effect)
+        case .workerJoined: self = .workerJoined(try reader.readID())
+        case .workerLeft: self = .workerLeft(try reader.readID())
+        case .sessionExpired: self = .sessionExpired(try reader.readID())
+        case .drained:
             guard try reader.readNil() else { throw WireError.malformed("drained carries nothing") }
             self = .drained
-        case 14:
+        case .divergenceAccepted:
             try reader.readFields(3, of: "divergenceAccepted")
             self = .divergenceAccepted(
                 turn: try reader.readCount(), hash: try reader.readUInt64(), build: try reader.readString())
-        case 13:
+        case .quarantined:
             try reader.readFields(1, of: "quarantined")
             self = .quarantined(try reader.readString())
-        case 15:
+        case .streamed:
             try reader.readFields(3, of: "streamed")
             self = .streamed(
                 message: try reader.readBinary(), hash: try reader.readUInt64(), checkpoint: try reader.readOptionalBinary())
-        default: throw WireError.malformed("unknown kind of record \(code)")
         }
     }
 }
@@ -285,7 +289,7 @@ public struct RecordBatch: Sendable {
         let delay = turn.now.microseconds &- time.microseconds
         let count = Record.headValues + 1 + Origin.values + 1 + Record.Event.appliedValues
         writer.writeShort(count, bytes: Origin.bytes + message.count) {
-            Record.writeHead(to: &$0, code: Record.Event.appliedCode, delay: delay)
+            Record.writeHead(to: &$0, kind: .applied, delay: delay)
             $0.writeNil()
             turn.origin.write(to: &$0)
             $0.write(root)

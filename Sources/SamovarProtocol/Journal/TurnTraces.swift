@@ -36,10 +36,7 @@ public struct TurnTraces: Equatable, Sendable {
         case .applied(let message, _, let closes): note(applied: record, message, closes: closes)
         case .streamed(let message, _, _): note(applied: record, message, closes: false)
         case .attemptFailed(let effect, let reason, _, _): note(effect, "an attempt ended (\(reason.rawValue))", record)
-        case .done(let effect): note(effect, "done", record)
-        case .dead(let effect, _): note(effect, "dead", record)
-        case .requeued(let effect): note(effect, "requeued", record)
-        case .dropped(let effect): note(effect, "dropped", record)
+        case .done(let effect), .dead(let effect, _), .requeued(let effect), .dropped(let effect): note(effect, record.kind, record)
         default: break
         }
     }

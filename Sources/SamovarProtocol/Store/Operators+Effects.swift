@@ -35,16 +35,13 @@ extension Operators {
     }
 
     private func describe(_ effect: OpenEffect, _ more: [MessagePackPair]) -> MessagePackValue {
-        var reader = MessagePackReader(effect.payload)
-        // What cannot be shown is shown as bytes: it must not hide the rest of the list.
-        let payload = (try? reader.readValue()) ?? .binary(effect.payload)
         let common: [MessagePackPair] = [
             MessagePackPair("effect", .string("\(effect.id)")),
             MessagePackPair("queue", .string(effect.queue.name.bounded())),
             MessagePackPair("root", .number(effect.root)),
             MessagePackPair("failures", .number(effect.failures)),
             MessagePackPair("deaths", .number(effect.deaths)),
-            MessagePackPair("payload", payload),
+            MessagePackPair("payload", MessagePackValue(shown: effect.payload)),
         ]
         return .map(common + more)
     }
