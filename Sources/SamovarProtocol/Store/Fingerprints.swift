@@ -15,7 +15,7 @@ struct Fingerprints: Equatable {
             first = submission.sequence
             hashes.removeAll()
         }
-        hashes.append(Self.hash(submission))
+        hashes.append(KeyedHash.of(submission.input))
         keep(newest: limit)
     }
 
@@ -35,12 +35,6 @@ struct Fingerprints: Equatable {
     /// Whether another input is known under this number.
     func differs(_ submission: Submission) -> Bool {
         guard submission.sequence >= first, submission.sequence - first < hashes.count else { return false }
-        return hashes[submission.sequence - first] != Self.hash(submission)
-    }
-
-    private static func hash(_ submission: Submission) -> UInt64 {
-        var hash = KeyedHash(Secret(high: 0, low: 0))
-        hash.combine(submission.input)
-        return hash.finish()
+        return hashes[submission.sequence - first] != KeyedHash.of(submission.input)
     }
 }

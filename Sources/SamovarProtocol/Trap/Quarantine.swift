@@ -33,7 +33,7 @@ struct Quarantine: ~Copyable {
     /// - Parameter marker: a page that outlives the process, with what the one before has left in it.
     init(_ marker: TrapMarker, timeline: Timeline, build: String, settings: StoreSettings) {
         self.marker = marker
-        let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(build))
+        let suspicion = marker.take(timeline: timeline, build: KeyedHash.of(Array(build.utf8)))
         death = suspicion.death
         maintenanceDeath = suspicion.maintenanceDeath
         suspects = Suspects(suspicion, settings: settings)

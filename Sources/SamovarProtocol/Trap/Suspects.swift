@@ -53,21 +53,17 @@ public struct Suspicion: Equatable, Sendable {
 /// store cannot get past it, as when it takes more memory than there is; one that returns even once is cleared.
 struct Suspects: Equatable {
     private(set) var list: [Suspicion.Suspect]
-    private let limits: Limits
-
-    private struct Limits: Equatable {
-        /// Proven deaths alone after which an item is given up.
-        var deaths: Int
-        /// Unexplained deaths alone after which it is.
-        var kills: Int
-        /// Suspects that are kept; beyond, the one with the least against it is forgotten.
-        var count: Int
-    }
+    /// Proven deaths alone after which an item is given up.
+    private let deathLimit: Int
+    /// Unexplained deaths alone after which it is.
+    private let killLimit: Int
+    /// Suspects that are kept; beyond, the one with the least against it is forgotten.
+    private let capacity: Int
 
     init(_ suspicion: Suspicion, settings: StoreSettings) {
         list = suspicion.suspects
-        limits = Limits(
-            deaths: settings.trapDeaths, kills: settings.trapKills, count: min(settings.trapSuspects, TrapMarker.capacity))
+        (deathLimit, killLimit) = (settings.trapDeaths, settings.trapKills)
+        capacity = min(settings.trapSuspects, TrapMarker.capacity)
         if let death = suspicion.death { add(death) }
         if let death = suspicion.maintenanceDeath { add(death) }
     }
@@ -81,8 +77,8 @@ struct Suspects: Equatable {
     /// Why a call is not made any more; nil if it may be tried.
     func verdict(on call: ProgramCall) -> String? {
         guard let suspect = list.first(where: { $0.call == call }) else { return nil }
-        if suspect.deaths >= limits.deaths { return Self.text(suspect.deaths, call, suspect.evidence) }
-        if suspect.kills >= limits.kills { return Self.text(suspect.kills, call, .none) }
+        if suspect.deaths >= deathLimit { return Self.text(suspect.deaths, call, suspect.evidence) }
+        if suspect.kills >= killLimit { return Self.text(suspect.kills, call, .none) }
         return nil
     }
 
@@ -112,7 +108,7 @@ struct Suspects: Equatable {
         if death.wasAlone {
             if death.evidence.isProof { suspect.deaths += 1 } else { suspect.kills += 1 }
         }
-        if list.count >= limits.count, let least = list.indices.min(by: { rank(list[$0]) < rank(list[$1]) }) {
+        if list.count >= capacity, let least = list.indices.min(by: { rank(list[$0]) < rank(list[$1]) }) {
             list.remove(at: least)
         }
         list.append(suspect)

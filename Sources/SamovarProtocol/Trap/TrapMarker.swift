@@ -42,24 +42,15 @@ public final class TrapMarker {
     static let capacity = (MaintenanceMark.place - suspects) / suspectWords
 
     /// - Parameters:
-    ///   - memory: `byteCount` bytes, aligned to 8, that outlive this marker.
+    ///   - memory: `byteCount` bytes, aligned to 8, that outlive this marker; nil for a page that no other process will ever see.
     ///   - pulse: tells another thread of each call, too.
-    public convenience init(_ memory: UnsafeMutableRawPointer, pulse: WatchdogPulse? = nil) {
-        self.init(memory, isOwned: false, pulse)
-    }
-
-    /// A page that no other process will ever see.
-    public convenience init(pulse: WatchdogPulse? = nil) {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount, alignment: MemoryLayout<UInt64>.alignment)
-        memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.byteCount)
-        self.init(memory, isOwned: true, pulse)
-    }
-
-    private init(_ memory: UnsafeMutableRawPointer, isOwned: Bool, _ pulse: WatchdogPulse?) {
+    public init(_ memory: UnsafeMutableRawPointer? = nil, pulse: WatchdogPulse? = nil) {
+        isOwned = memory == nil
+        let memory = memory ?? .allocate(byteCount: Self.byteCount, alignment: MemoryLayout<UInt64>.alignment)
+        if isOwned { memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.byteCount) }
         self.memory = memory
         words = memory.bindMemory(to: UInt64.self, capacity: MaintenanceMark.place)
         (memory + Self.state * MemoryLayout<UInt64>.stride).bindMemory(to: Atomic<UInt64>.self, capacity: 1)
-        self.isOwned = isOwned
         self.pulse = pulse
     }
 
@@ -202,10 +193,10 @@ public final class TrapMarker {
 }
 
 extension KeyedHash {
-    /// Tells builds apart.
-    static func of(_ build: String) -> UInt64 {
+    /// A hash that tells bytes apart, equal in every process: its key is no secret.
+    static func of(_ bytes: [UInt8]) -> UInt64 {
         var hash = KeyedHash(Secret(high: 0, low: 0))
-        hash.combine(Array(build.utf8))
+        hash.combine(bytes)
         return hash.finish()
     }
 }

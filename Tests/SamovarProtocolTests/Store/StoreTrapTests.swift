@@ -337,7 +337,7 @@ import Testing
         rig.round()
         let viewsOff = rig.machine.readers.views.off
         #expect(viewsOff != nil)
-        #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of("test")).death == nil)
+        #expect(TrapMarker(page).take(timeline: home, build: KeyedHash.of(Array("test".utf8))).death == nil)
     }
 
     // MARK: Start and replay
@@ -361,7 +361,7 @@ import Testing
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
         func die(_ signal: Int32?) {
             let marker = TrapMarker(page)
-            _ = marker.take(timeline: home, build: KeyedHash.of("test"))
+            _ = marker.take(timeline: home, build: KeyedHash.of(Array("test".utf8)))
             marker.begin(.replay(turn: 2), isAlone: true, after: 0)
             if let signal { TrapMarker.note(signal: signal, in: page) }
         }
@@ -407,7 +407,7 @@ import Testing
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
         let marker = TrapMarker(page)
-        _ = marker.take(timeline: home, build: KeyedHash.of("test"))
+        _ = marker.take(timeline: home, build: KeyedHash.of(Array("test".utf8)))
         marker.begin(call, isAlone: true, after: 0)
         if let signal { TrapMarker.note(signal: signal, in: page) }
         return page
@@ -447,7 +447,7 @@ import Testing
         defer { copy.deallocate() }
         func expectNothing() {
             copy.copyMemory(from: page, byteCount: TrapMarker.byteCount)
-            #expect(TrapMarker(copy).take(timeline: home, build: KeyedHash.of("test")).death == nil)
+            #expect(TrapMarker(copy).take(timeline: home, build: KeyedHash.of(Array("test".utf8))).death == nil)
         }
         var machine = Rig.machine(marker: TrapMarker(page))
         try machine.restore(snapshot: snapshot)
@@ -501,7 +501,7 @@ import Testing
         let rig = try Rig(marker: TrapMarker(page))
         func expectNothing(_ what: String) {
             copy.copyMemory(from: page, byteCount: TrapMarker.byteCount)
-            #expect(TrapMarker(copy).take(timeline: home, build: KeyedHash.of("test")).death == nil, "\(what)")
+            #expect(TrapMarker(copy).take(timeline: home, build: KeyedHash.of(Array("test".utf8))).death == nil, "\(what)")
         }
         expectNothing("the start")
         rig.connectClient()
@@ -715,7 +715,7 @@ import Testing
         for number in 1...3 {
             let marker = TrapMarker(page)
             // A timeline that was never begun has another name each time.
-            _ = marker.take(timeline: Timeline(high: 9, low: UInt64(number)), build: KeyedHash.of("test"))
+            _ = marker.take(timeline: Timeline(high: 9, low: UInt64(number)), build: KeyedHash.of(Array("test".utf8)))
             let suspects = Suspects(
                 TrapMarker(page).take(timeline: Timeline(high: 9, low: UInt64(number)), build: 0), settings: StoreSettings())
             #expect(suspects.isEmpty, "another build")
@@ -765,7 +765,7 @@ import Testing
             }
             // What makes it worth reading.
             words[0] = 0x5341_4d56_4d4b_5231
-            (words[1], words[2], words[3]) = (home.high, home.low, KeyedHash.of("test"))
+            (words[1], words[2], words[3]) = (home.high, home.low, KeyedHash.of(Array("test".utf8)))
             do {
                 let rig = try Rig(journal: journal, marker: TrapMarker(page))
                 rig.connectClient()

@@ -226,9 +226,9 @@ import Testing
     }
 
     @Test func `Builds are told apart by a hash that stays the same`() {
-        #expect(KeyedHash.of("a") != KeyedHash.of("b"))
+        #expect(KeyedHash.of([1]) != KeyedHash.of([2]))
         var hash = KeyedHash(Secret(high: 0, low: 0))
-        hash.combine(Array("a".utf8))
-        #expect(KeyedHash.of("a") == hash.finish())
+        hash.combine([1] as [UInt8])
+        #expect(KeyedHash.of([1]) == hash.finish())
     }
 }
