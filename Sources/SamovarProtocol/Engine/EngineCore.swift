@@ -224,15 +224,14 @@ struct EngineCore<P: Program>: ~Copyable {
     @usableFromInline
     mutating func want(_ events: [Subscription<P>], turn: Int, now: Timestamp, log: inout TurnLog) {
         wanted = events
-        var logged: [WantedEvent] = []
-        for subscription in events {
+        let logged = events.map { subscription -> WantedEvent in
             let kind: WantedEvent.Kind =
                 switch subscription.event {
                 case .timer(let schedule, let message): .timer(schedule, message: encoded(message))
                 case .lifecycle(let moment, let message): .lifecycle(moment, message: encoded(message))
                 case .source(let effect, let options): .source(payload: encoded(effect), options)
                 }
-            logged.append(WantedEvent(id: subscription.id, kind: kind))
+            return WantedEvent(id: subscription.id, kind: kind)
         }
         log.append(.want(logged, turn: turn, now: now))
     }

@@ -14,6 +14,14 @@ struct Dispatcher {
         var worker: WorkerID { workerState.id }
     }
 
+    /// A job under the lease of one attempt.
+    private struct Attempt: Comparable {
+        let effect: EffectID
+        let lease: Lease
+
+        static func < (a: Attempt, b: Attempt) -> Bool { a.lease < b.lease }
+    }
+
     private(set) var workers: [WorkerID: WorkerState] = [:]
     /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
     private var places = AssignmentTable()
@@ -26,27 +34,38 @@ struct Dispatcher {
     private var told: [EffectID: JobProgress] = [:]
     /// Effects that wait for some time before another attempt.
     private var delayed = TimedQueue<EffectID>()
-    private var timeouts = AttemptTimeouts()
+    /// Until when jobs with a timeout have to be answered, with those that are over.
+    private var timeouts = TimedQueue<Attempt>()
+    /// Tasks with a timeout that wait at the gate. The time of a job begins when its task leaves for its worker, and that waits for the disk.
+    private var atGate: Deque<(floor: Int, attempt: Attempt, limit: Duration)> = []
     /// The order in which workers are served next.
     private var rotation = RoundRobin<WorkerID>()
     private let start: Int
     private var leases = 0
     private let suspectDeaths: Int
-    private var losses = WorkerLosses()
+    /// What a job has beyond its timeout.
+    private let grace: Duration
+    /// About the bytes of a frame of tasks.
+    private let frameBytes: Int
+    /// How often workers fell silent with an effect, and how often of them one that had nothing else. It says little, because a network may
+    /// break; but again and again it does.
+    private var losses: [EffectID: (all: Int, alone: Int)] = [:]
     /// Who had an effect last that was taken back from its worker and is not closed. The worker may be silent and stream later, from the
     /// place that its task told, so no older attempt may move that place meanwhile. What has streamed is on record and keeps every older
     /// attempt out (`EffectLedger.streamed`); a task that was handed out is on no record.
     private var formerLeases = NewestLeases()
 
-    init(start: Int, suspectDeaths: Int) {
+    init(_ settings: StoreSettings, start: Int) {
         self.start = start
-        self.suspectDeaths = suspectDeaths
+        suspectDeaths = settings.suspectDeaths
+        grace = settings.timeoutGrace
+        frameBytes = settings.taskFrameBytes
     }
 
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
         if trustsNewcomers, effect.isUsual { return false }
-        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses.count(of: effect.id)) >= suspectDeaths
+        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
     }
 
     /// Whether no effect is a suspect of which no worker has died.
@@ -54,12 +73,15 @@ struct Dispatcher {
 
     /// Counts that a worker fell silent with this effect; returns how often one did that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
-        losses.add(id, isIsolated: isIsolated)
+        let (all, alone) = losses[id] ?? (0, 0)
+        let counted = (all: all + 1, alone: alone + (isIsolated ? 1 : 0))
+        losses[id] = counted
+        return counted.alone
     }
 
     /// Forgets what was held against effects that are not open any more.
     mutating func forgetLosses(exceptOf ledger: EffectLedger) {
-        losses.keep { ledger.open[$0] != nil }
+        losses = losses.filter { ledger.open[$0.key] != nil }
         formerLeases.keep { ledger.isKept($0) }
     }
 
@@ -134,13 +156,7 @@ struct Dispatcher {
     /// Jobs that workers have.
     var running: Int { places.count - waitingCount }
 
-    /// Takes an effect back from its worker, if one has it. It stays open.
-    mutating func release(_ id: EffectID) {
-        guard let number = places.number(of: id), !places[number].isWaiting else { return }
-        takeBack(id)
-    }
-
-    /// The same, and if it waits it does so no more. Returns who held it.
+    /// Takes an effect back from its worker, or out of its line. It stays open. Returns who held it.
     @discardableResult
     mutating func takeBack(_ id: EffectID) -> Assignment? {
         let holder = forget(id)
@@ -164,13 +180,16 @@ struct Dispatcher {
 
     /// Tasks that waited for this turn or an earlier one have left.
     mutating func left(through durable: Int, now: Timestamp) {
-        while let (attempt, limit) = timeouts.popLeft(through: durable) { begin(attempt, until: now + limit) }
+        while let first = atGate.first, first.floor <= durable {
+            atGate.removeFirst()
+            begin(first.attempt, until: now + first.limit)
+        }
     }
 
     /// The earliest time at which `popDue` gives something.
     var nextDue: Timestamp? { delayed.nextTime }
     /// The earliest time at which `popExpired` may give something.
-    var nextExpiry: Timestamp? { timeouts.running.nextTime }
+    var nextExpiry: Timestamp? { timeouts.nextTime }
 
     /// Forgets delays of effects that were closed meanwhile, if they are many, and queues in which nothing waits and that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
@@ -221,9 +240,7 @@ struct Dispatcher {
     }
 
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
-    mutating func adopt(
-        _ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp, grace: Duration
-    ) -> Bool {
+    mutating func adopt(_ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp) -> Bool {
         let held = assignment(of: effect.id)
         if let held, held.lease > lease { return false }
         guard let workerState = workers[worker] else { return false }
@@ -233,7 +250,7 @@ struct Dispatcher {
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout {
-            begin(AttemptTimeouts.Attempt(effect: effect.id, lease: lease), until: now + timeout + grace)
+            begin(Attempt(effect: effect.id, lease: lease), until: now + timeout + grace)
         }
         return true
     }
@@ -256,10 +273,6 @@ struct Dispatcher {
         guard let workerState = workers[id] else { return }
         workerState.heard = now
         if let credit { workerState.credit = max(workerState.credit, credit) }
-    }
-
-    mutating func setLeaving(_ id: WorkerID) {
-        workers[id]?.isLeaving = true
     }
 
     func isServed(_ queue: Queue) -> Bool {
@@ -305,24 +318,24 @@ struct Dispatcher {
     /// Hands waiting effects to workers with room.
     ///
     /// - Returns: the tasks of each worker that gets some, in the order in which workers got their first.
-    mutating func assign(from ledger: EffectLedger, _ context: AssignmentContext) -> [(
+    mutating func assign(from ledger: EffectLedger, floor: Int, _ proof: JobProof) -> [(
         worker: WorkerState, frames: [TaskBatch.Frame]
     )] {
         guard hasWaiting else { return [] }
         var served: [WorkerState] = []
-        isolateSuspects(ledger, context, &served)
+        isolateSuspects(ledger, floor: floor, proof, &served)
         // Who is alone is given all at once.
         let share = rotation.count == 1 ? Int.max : 1
         var passes = rotation.count
         while passes > 0, let id = rotation.next() {
             passes -= 1
             guard let workerState = workers[id], workerState.id != reserved else { continue }
-            if fill(workerState, atMost: share, from: ledger, context, &served) { passes = rotation.count }
+            if fill(workerState, atMost: share, from: ledger, floor: floor, proof, &served) { passes = rotation.count }
         }
         return served.map { ($0, $0.handed.takeFrames()) }
     }
 
-    private mutating func isolateSuspects(_ ledger: EffectLedger, _ context: AssignmentContext, _ served: inout [WorkerState]) {
+    private mutating func isolateSuspects(_ ledger: EffectLedger, floor: Int, _ proof: JobProof, _ served: inout [WorkerState]) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
             guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
@@ -332,7 +345,7 @@ struct Dispatcher {
                     && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
-                give(effect, at: place, to: empty, context, &served)
+                give(effect, at: place, to: empty, floor: floor, proof, &served)
                 isolate(empty, ifSuspect: effect)
             } else {
                 kept.append(id)
@@ -351,7 +364,7 @@ struct Dispatcher {
 
     /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
     private mutating func fill(
-        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, _ context: AssignmentContext,
+        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, floor: Int, _ proof: JobProof,
         _ served: inout [WorkerState]
     ) -> Bool {
         var given = 0
@@ -362,7 +375,7 @@ struct Dispatcher {
                 guard places.isWaiting(first.effect, at: first.place) else { continue }
                 let isGiven = ledger.open.withEffect(first.effect) { effect in
                     if isSuspect(effect) { return false }
-                    give(effect, at: first.place, to: workerState, context, &served)
+                    give(effect, at: first.place, to: workerState, floor: floor, proof, &served)
                     return true
                 }
                 if isGiven == true { given += 1 }
@@ -372,20 +385,19 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, at place: Int, to worker: WorkerState, _ context: AssignmentContext, _ served: inout [WorkerState]
+        _ effect: OpenEffect, at place: Int, to worker: WorkerState, floor: Int, _ proof: JobProof, _ served: inout [WorkerState]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
-        let token = context.proof.token(of: effect.id, under: lease)
+        let token = proof.token(of: effect.id, under: lease)
         assign(effect, at: place, to: worker, lease: lease, token: token)
         worker.sent += 1
         if let timeout = effect.timeout {
-            let attempt = AttemptTimeouts.Attempt(effect: effect.id, lease: lease)
-            timeouts.waits(attempt, floor: context.floor, limit: timeout + context.grace)
+            atGate.append((floor, Attempt(effect: effect.id, lease: lease), timeout + grace))
         }
         if worker.handed.isEmpty { served.append(worker) }
-        worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: context.frameBytes)
+        worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: frameBytes)
     }
 
     private mutating func assign(_ effect: OpenEffect, at place: Int, to workerState: WorkerState, lease: Lease, token: UInt64) {
@@ -399,12 +411,12 @@ struct Dispatcher {
     }
 
     /// The time of an attempt begins, if it is not over already.
-    private mutating func begin(_ attempt: AttemptTimeouts.Attempt, until time: Timestamp) {
+    private mutating func begin(_ attempt: Attempt, until time: Timestamp) {
         guard assignment(of: attempt.effect)?.lease == attempt.lease else { return }
-        timeouts.begin(attempt, until: time)
+        timeouts.insert(attempt, at: time)
         // Jobs that ended in time leave their entry behind until it is due.
         let places = places
-        timeouts.keep(ifBeyond: 2 * running + 1_024) { attempt in
+        timeouts.keep(ifBeyond: 2 * running + 1_024) { attempt, _ in
             places.number(of: attempt.effect).map { !places[$0].isWaiting && places[$0].lease == attempt.lease } ?? false
         }
     }

@@ -28,9 +28,9 @@ struct EffectScheduler {
     }
 
     private let settings: StoreSettings
-    private(set) var dispatcher: Dispatcher
+    var dispatcher: Dispatcher
     /// Attempts that run in vain, whose workers are told at the end of the round.
-    private var cancellations = RouteBatches<Lease>()
+    private var cancellations: [Route: [Lease]] = [:]
     /// What may not be handed out yet, since somebody may be running it unseen.
     private(set) var hold: RestartHold
     /// When the service began.
@@ -42,7 +42,8 @@ struct EffectScheduler {
     private var silent: Deque<WorkerID> = []
     /// Some of what time has brought still waits for its turn.
     private(set) var isOverdue = false
-    private var unserved = UnservedQueues()
+    /// Queues in which effects wait and that no worker serves: each is warned of once, if it lasts.
+    private var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
 
     /// - Parameters:
     ///   - start: the number of this start.
@@ -51,7 +52,7 @@ struct EffectScheduler {
         _ settings: StoreSettings, start: Int, awaiting workers: Set<WorkerID> = [], effects: @autoclosure () -> [EffectID] = []
     ) {
         self.settings = settings
-        dispatcher = Dispatcher(start: start, suspectDeaths: settings.suspectDeaths)
+        dispatcher = Dispatcher(settings, start: start)
         hold = RestartHold(awaiting: workers, effects: effects())
     }
 
@@ -117,7 +118,7 @@ struct EffectScheduler {
 
     /// Takes an effect back from its worker, if one has it, and offers it again.
     mutating func giveBack(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
-        dispatcher.release(effect)
+        if dispatcher.assignment(of: effect) != nil { dispatcher.takeBack(effect) }
         offer(effect, in: ledger, now: now)
     }
 
@@ -137,13 +138,18 @@ struct EffectScheduler {
     }
 
     /// Tells a worker that this attempt is in vain.
-    mutating func cancel(_ lease: Lease, at route: Route) { cancellations.append(lease, for: route) }
+    mutating func cancel(_ lease: Lease, at route: Route) { cancellations[route, default: []].append(lease) }
 
     /// A connection is gone: nobody is told anything there.
-    mutating func forget(_ route: Route) { cancellations.remove(route) }
+    mutating func forget(_ route: Route) { cancellations[route] = nil }
 
+    /// In a fixed order: the same events always give the same frames.
     mutating func sendCancellations(head: Int, _ out: inout Outlet) {
-        for (route, leases) in cancellations.takeAll() { out.send(.cancel(leases), to: route, floor: .turn(head)) }
+        guard !cancellations.isEmpty else { return }
+        for (route, leases) in cancellations.sorted(by: { $0.key < $1.key }) {
+            out.send(.cancel(leases), to: route, floor: .turn(head))
+        }
+        cancellations = [:]
     }
 
     // MARK: Failures
@@ -182,7 +188,7 @@ struct EffectScheduler {
         _ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         let call = ProgramCall.failure(effect.id)
-        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
+        guard turns.mayTake(call) else { return turns.quarantine.postpone(failure, of: effect.id) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
         let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root)
         switch try turns.take(call, input, .failure(effect.id), root: effect.root, now: now, &out) {
@@ -241,32 +247,16 @@ struct EffectScheduler {
     mutating func join(_ offer: WorkerOffer, takesProofs: Bool, at route: Route, now: Timestamp) {
         dispatcher.join(offer, route: route, now: now)
         dispatcher.workers[offer.id]?.takesProofs = takesProofs
-        for queue in offer.queues { unserved.forget(queue) }
+        for queue in offer.queues { unserved[queue] = nil }
     }
 
     /// Takes a worker's word that it holds a job, and tells whoever held it before; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, _ claim: JobClaim, by worker: WorkerID, now: Timestamp) -> Bool {
         let holder = dispatcher.assignment(of: effect.id)
-        guard
-            dispatcher.adopt(
-                effect, lease: claim.lease, token: claim.token, worker: worker, now: now, grace: settings.timeoutGrace)
-        else { return false }
+        guard dispatcher.adopt(effect, lease: claim.lease, token: claim.token, worker: worker, now: now) else { return false }
         if let holder, holder.lease != claim.lease { cancel(holder) }
         return true
     }
-
-    mutating func heard(_ worker: WorkerID, credit: Int?, now: Timestamp) { dispatcher.heard(worker, credit: credit, now: now) }
-
-    mutating func forgiveSilence(now: Timestamp) {
-        for id in dispatcher.workers.keys { dispatcher.heard(id, credit: nil, now: now) }
-    }
-
-    mutating func note(_ report: ProgressReport, of worker: WorkerID) { dispatcher.note(report, of: worker) }
-
-    mutating func setLeaving(_ worker: WorkerID) { dispatcher.setLeaving(worker) }
-
-    /// Removes a worker; returns its jobs in the order in which it was given them.
-    mutating func leave(_ worker: WorkerID) -> [EffectID] { dispatcher.leave(worker) }
 
     /// A worker is gone that had started these jobs and had not started the rest.
     ///
@@ -290,18 +280,12 @@ struct EffectScheduler {
     /// Hands waiting effects to workers with credit.
     mutating func assign(from ledger: EffectLedger, head: Int, to connections: Connections, now: Timestamp, _ out: inout Outlet) {
         guard dispatcher.hasWaiting else { return }
-        let handed = dispatcher.assign(
-            from: ledger,
-            AssignmentContext(
-                floor: head, grace: settings.timeoutGrace, frameBytes: settings.taskFrameBytes, proof: out.identity.jobProof))
+        let handed = dispatcher.assign(from: ledger, floor: head, out.identity.jobProof)
         for (worker, frames) in handed where connections[worker.route] != nil {
             for frame in frames { out.send(frame, to: worker.route, floor: .turn(head)) }
         }
-        left(through: out.durable, now: now)
+        dispatcher.left(through: out.durable, now: now)
     }
-
-    /// Tasks that waited for this turn or an earlier one have left, and their time begins.
-    mutating func left(through durable: Int, now: Timestamp) { dispatcher.left(through: durable, now: now) }
 
     // MARK: After a restart
 
@@ -389,11 +373,15 @@ struct EffectScheduler {
 
     /// Warns of queues in which effects have waited for a while, and that no worker serves.
     mutating func warnOfUnserved(in ledger: EffectLedger, now: Timestamp, _ out: inout Outlet) {
-        let due = unserved.due(of: dispatcher.unservedQueues(in: ledger), now: now, after: settings.unservedWarning)
+        let queues = dispatcher.unservedQueues(in: ledger)
+        unserved = unserved.filter { queues.contains($0.key) }
+        for queue in queues where unserved[queue] == nil { unserved[queue] = (now, false) }
+        let due = unserved.filter { !$0.value.isWarned && now - $0.value.since >= settings.unservedWarning }.keys.sorted()
         guard !due.isEmpty else { return }
         // To count looks at all that wait, so it is done once for each queue.
         let waiting = dispatcher.waitingByQueue(in: ledger)
         for queue in due {
+            unserved[queue]?.isWarned = true
             let number = waiting[queue] ?? 0
             let what = "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue)"
             out.note(.warning, "\(what), and no worker serves it")

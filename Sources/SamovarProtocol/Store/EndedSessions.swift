@@ -31,8 +31,6 @@ struct EndedSessions: Equatable, Sendable {
 
     static let limit = 100_000
 
-    func contains(_ id: SessionID) -> Bool { ids.contains(id) }
-
     mutating func append(_ id: SessionID, at turn: Int) {
         guard ids.insert(id).inserted else { return }
         newest.append(Entry(id: id, turn: turn))

@@ -8,7 +8,7 @@ import SamovarCore
 struct Operators {
     let settings: StoreSettings
     private var replies = AdminReplies()
-    private(set) var backup = Backup()
+    var backup = Backup()
 
     init(_ settings: StoreSettings) {
         self.settings = settings
@@ -74,10 +74,6 @@ struct Operators {
                 text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, export, drain")
         }
     }
-
-    mutating func exportCopied(through turn: Int) { backup.copied(through: turn) }
-
-    mutating func exportEnded(_ problem: String?) { backup.ended(problem) }
 
     private func inspect(_ turns: inout Turns, _ out: inout Outlet) throws(AdminRefusal) -> MessagePackValue {
         if let why = turns.quarantine.verdict(on: .state) { throw AdminRefusal(text: "the state cannot be encoded: \(why)") }

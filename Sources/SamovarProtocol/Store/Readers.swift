@@ -14,7 +14,7 @@ import SamovarCore
 /// | `ask` for views after a turn | VIEWS | waits | misuse; the newest one, which says that some are missing |
 struct Readers {
     private let settings: StoreSettings
-    private(set) var views = ViewPublisher()
+    var views = ViewPublisher()
     private(set) var feed = ViewHistory()
     private(set) var waiters = Waiters()
     private var idleNotice = IdleNotice()
@@ -28,8 +28,6 @@ struct Readers {
     }
 
     // MARK: Publishing
-
-    func viewIsDue(head: Int, now: Timestamp) -> Bool { views.isDue(head: head, now: now, settings: settings) }
 
     /// When the next view is due; nil if the newest one is of the newest turn.
     func viewDue(head: Int) -> Timestamp? { views.dueTime(head: head, settings: settings) }
@@ -56,11 +54,9 @@ struct Readers {
     }
 
     mutating func turnViewsOff(_ why: String, _ out: inout Outlet) {
-        views.turnOff(why)
+        views.off = why
         out.note(.error, "no views are made any more: \(why)")
     }
-
-    mutating func viewTook(_ cost: Duration) { views.note(cost: cost) }
 
     /// - Parameter isIdle: nothing is left to do.
     mutating func announceIdle(_ isIdle: Bool, head: Int, now: Timestamp, _ out: inout Outlet) {
@@ -86,13 +82,13 @@ struct Readers {
     // MARK: Views
 
     mutating func ask(viewAtLeast turn: Int, for route: Route, _ turns: inout Turns, _ out: inout Outlet) {
-        if turns.commits.isFull, let shown = out.shown, turn <= shown.turn {
+        if turns.isDiskFull, let shown = out.shown, turn <= shown.turn {
             // No newer one can be on disk soon, and this one is.
             return out.send(.view(instance: instance, turn: shown.turn, bytes: shown.bytes), to: route, floor: .none)
         }
         guard turn > turns.head else { return sendView(to: route, &turns, &out) }
         guard waiters.count < settings.waiters else { return refuse(route, &out) }
-        waiters.view(turn, route: route)
+        waiters.insert(.view(turn), for: route)
     }
 
     private mutating func sendView(to route: Route, _ turns: inout Turns, _ out: inout Outlet) {
@@ -111,7 +107,7 @@ struct Readers {
         guard place.turn <= turns.head else { return out.misuse("there is no turn \(place.turn) yet", route) }
         let isThere = turns.state.outputs.last.map { $0 > place } ?? false
         if isThere || !waits { return sendOutputs(after: place, to: route, turns, &out) }
-        if !waiters.outputs(after: place, route: route, limit: settings.waiters) { refuse(route, &out) }
+        if !waiters.insert(.outputs(after: place), for: route, limit: settings.waiters) { refuse(route, &out) }
     }
 
     private func sendOutputs(after place: EffectID, to route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
@@ -135,7 +131,7 @@ struct Readers {
         gatherViews(&turns)
         if !feed.isComplete(after: turn) { return sendCurrentView(insteadOf: turn, to: route, &turns, &out) }
         if feed.newest > turn { return sendViews(after: turn, to: route, turns, &out) }
-        if !waiters.views(after: turn, route: route, limit: settings.waiters) { refuse(route, &out) }
+        if !waiters.insert(.views(after: turn), for: route, limit: settings.waiters) { refuse(route, &out) }
     }
 
     private func sendViews(after turn: Int, to route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
@@ -162,7 +158,7 @@ struct Readers {
         guard turn > 0, turn <= turns.head else { return out.misuse("there is no turn \(turn) yet", route) }
         if turns.state.ledger.isSettled(turn) { return sendSettled(turn, to: [route], turns, &out) }
         guard waiters.count < settings.waiters else { return refuse(route, &out) }
-        waiters.settle(turn, route: route)
+        waiters.insert(.settled(turn), for: route)
     }
 
     private func sendSettled(_ root: Int, to routes: [Route], _ turns: borrowing Turns, _ out: inout Outlet) {
@@ -172,9 +168,10 @@ struct Readers {
 
     /// Says for what those wait who wait for effects. The reports are made anew, in one look at the open effects, if that is due.
     mutating func reportWaiting(_ ledger: EffectLedger, _ dispatcher: Dispatcher, head: Int, _ out: inout Outlet) {
+        let settling = waiters.settling
         if waiters.reportsAreDue(effects: ledger.open.count, perTick: settings.reportedEffects) {
             var tallies: [Int: [Queue: (running: Int, waiting: Int)]] = [:]
-            for effect in ledger.open.values where waiters.settling[effect.root] != nil {
+            for effect in ledger.open.values where settling[effect.root] != nil {
                 if dispatcher.assignment(of: effect.id) != nil {
                     tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].running += 1
                 } else {
@@ -183,7 +180,7 @@ struct Readers {
             }
             waiters.report(tallies.mapValues { Self.report(of: $0, dispatcher) })
         }
-        for (root, routes) in waiters.settling.sorted(by: { $0.key < $1.key }) {
+        for (root, routes) in settling.sorted(by: { $0.key < $1.key }) {
             let report = waiters.reports[root] ?? "\(count(ledger.openCount(of: root), "effect")) open"
             for route in routes { out.send(.waiting(turn: root, on: report), to: route, floor: .turn(head)) }
         }
@@ -206,16 +203,26 @@ struct Readers {
 
     /// Answers who waited for what this round gave.
     mutating func answer(_ turns: inout Turns, _ out: inout Outlet) {
-        for route in waiters.takeViews(upTo: turns.head) { sendView(to: route, &turns, &out) }
-        for root in waiters.settling.keys.filter({ turns.state.ledger.isSettled($0) }).sorted() {
-            sendSettled(root, to: waiters.takeSettled(root), turns, &out)
+        let head = turns.head
+        let current = waiters.take { wish -> Int? in if case .view(...head) = wish { head } else { nil } }
+        for (route, _) in current { sendView(to: route, &turns, &out) }
+        let settled = waiters.take { wish -> Int? in
+            if case .settled(let root) = wish, turns.state.ledger.isSettled(root) { root } else { nil }
+        }
+        for (root, waiting) in Dictionary(grouping: settled, by: \.answer).sorted(by: { $0.key < $1.key }) {
+            sendSettled(root, to: waiting.map(\.route), turns, &out)
         }
         gatherViews(&turns)
         if let last = turns.state.outputs.last {
-            for (route, place) in waiters.takeOutputs(before: last) { sendOutputs(after: place, to: route, turns, &out) }
+            let waiting = waiters.take { wish -> EffectID? in
+                if case .outputs(let place) = wish, place < last { place } else { nil }
+            }
+            for (route, place) in waiting { sendOutputs(after: place, to: route, turns, &out) }
         }
         guard feed.isOpen else { return }
-        for (route, turn) in waiters.takeViewPages(before: feed.newest) {
+        let newest = feed.newest
+        let waiting = waiters.take { wish -> Int? in if case .views(let turn) = wish, turn < newest { turn } else { nil } }
+        for (route, turn) in waiting {
             if feed.isComplete(after: turn) {
                 sendViews(after: turn, to: route, turns, &out)
             } else {

@@ -25,9 +25,9 @@ struct SessionTable: Equatable, Sendable {
 
     private(set) var sessions: [SessionID: Session] = [:]
     /// Those that were silent for too long.
-    private(set) var expired = EndedSessions()
+    var expired = EndedSessions()
     /// Those that their clients have ended.
-    private(set) var closed = EndedSessions()
+    var closed = EndedSessions()
     let window: Int
 
     init(window: Int) {
@@ -73,13 +73,8 @@ struct SessionTable: Equatable, Sendable {
     /// - Parameter witness: the newest turn that its client was told of; 0 if it was never welcomed, and so never sent.
     func end(of id: SessionID, witness: Int) -> SessionEnd? {
         guard sessions[id] == nil else { return nil }
-        if closed.contains(id) { return .closed }
-        return expired.contains(id) || (witness > 0 && witness < expired.forgottenTurn) ? .expired : nil
-    }
-
-    mutating func restore(expired: EndedSessions, closed: EndedSessions) {
-        self.expired = expired
-        self.closed = closed
+        if closed.ids.contains(id) { return .closed }
+        return expired.ids.contains(id) || (witness > 0 && witness < expired.forgottenTurn) ? .expired : nil
     }
 
     mutating func restore(_ id: SessionID, last: Int, outcomes: [Outcome]) {

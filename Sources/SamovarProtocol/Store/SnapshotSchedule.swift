@@ -24,9 +24,9 @@ struct SnapshotSchedule: Equatable {
     /// The turn of the newest snapshot that was asked for.
     private(set) var turn = 0
     /// The size of the newest snapshot; 0 until there is one.
-    private var size = 0
+    var size = 0
     /// The host makes one.
-    private var isUnderWay = false
+    var isUnderWay = false
 
     /// What is due between two batches, at this turn.
     func due(at head: Int, _ settings: StoreSettings) -> Due {
@@ -49,11 +49,6 @@ struct SnapshotSchedule: Equatable {
         turn = head
     }
 
-    mutating func begins() { isUnderWay = true }
-
-    /// One was made at once.
-    mutating func made(bytes: Int) { size = bytes }
-
     /// The host is done with one.
     ///
     /// - Parameter bytes: its size; nil if there is none.
@@ -71,7 +66,7 @@ struct SnapshotSchedule: Equatable {
         case .atOnce: save(&turns, &out)
         case .fromJournal:
             guard turns.quarantine.verdict(on: .maintenance) == nil, mayMake(turns, &out) else { return }
-            begins()
+            isUnderWay = true
             out.emit(.snapshot(through: turns.head), floor: .turn(turns.head))
         }
     }
@@ -81,7 +76,7 @@ struct SnapshotSchedule: Equatable {
         guard mayMake(turns, &out) else { return }
         do {
             let bytes = try turns.ask(.state, &out) { try $0.snapshot() }
-            made(bytes: bytes.count)
+            size = bytes.count
             out.emit(.save(turn: turns.head, bytes: bytes), floor: .turn(turns.head))
         } catch {
             out.note(.error, "no snapshot is taken, the state cannot be encoded: \(error)")

@@ -14,3 +14,25 @@ struct StoreIdentity {
 
     func proof(of turn: Int) -> TurnProof { TurnProof(of: turn, in: timeline, secret) }
 }
+
+/// Proves that the store handed out a job: only it can make the token.
+struct JobProof {
+    /// What all jobs of a timeline have in common.
+    private let common: KeyedHash
+
+    init(_ timeline: Timeline, _ secret: Secret) {
+        var hash = KeyedHash(secret)
+        hash.combine(timeline.high)
+        hash.combine(timeline.low)
+        common = hash
+    }
+
+    func token(of effect: EffectID, under lease: Lease) -> UInt64 {
+        var hash = common
+        hash.combine(effect.turn)
+        hash.combine(effect.ordinal)
+        hash.combine(lease.start)
+        hash.combine(lease.counter)
+        return hash.finish()
+    }
+}

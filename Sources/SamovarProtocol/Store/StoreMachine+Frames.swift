@@ -33,7 +33,7 @@ extension StoreMachine {
     public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
         guard isRunning else { return }
         do throws(StopReason) {
-            try workers.died(id, evidence, now: time(now), &scheduler, &turns, &out)
+            try workers.ended(id, evidence: evidence, now: time(now), &scheduler, &turns, &out)
         } catch {
             stop(error)
         }
@@ -73,7 +73,7 @@ extension StoreMachine {
             return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
         }
         try out.requireTail(hello, of: seen, what: "a client")
-        guard !turns.commits.isFull else {
+        guard !turns.isDiskFull else {
             // A client that is sent away is not silent: its session must be there when it comes again.
             clients.heard(session, now: now)
             return refuseOnFullDisk(route)
@@ -102,7 +102,7 @@ extension StoreMachine {
             return refuse(text, route)
         }
         try out.requireTail(hello, of: seen, what: "worker \(offer.id)")
-        guard !turns.commits.isFull else { return refuseOnFullDisk(route) }
+        guard !turns.isDiskFull else { return refuseOnFullDisk(route) }
         guard phase == .serving else { return out.refuse(route, "the store is about to stop") }
         try workers.greet(hello, offer, of: seen, at: route, now: now, &scheduler, &turns, &out)
     }
@@ -135,7 +135,7 @@ extension StoreMachine {
         guard case .request(let request) = envelope.frame else {
             return out.misuse("\(envelope.frame.kind) is not for the admin socket", route)
         }
-        if let since = turns.commits.fullSince, request.verb != "drain" {
+        if let since = turns.fullSince, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
             let reply = Operators.replyOnFullDisk(
                 to: request, status: statusOnFullDisk(since: since, now: now), since: since, now: now)

@@ -6,7 +6,7 @@ extension StoreMachine {
     /// What can be told at once while the disk is full, whatever waits at the gate: the turns on disk, and who is there.
     func statusOnFullDisk(since: Timestamp, now: Timestamp) -> MessagePackValue {
         .map(
-            common(turns.commits.durableFacts, now: now) + [
+            common(turns.durableFacts, now: now) + [
                 MessagePackPair("diskFullSince", instant(since)),
                 MessagePackPair("diskFullSeconds", .number(Int((now - since).components.seconds))),
                 MessagePackPair("workers", .number(scheduler.dispatcher.workers.count)),
@@ -39,7 +39,7 @@ extension StoreMachine {
     private var phaseName: String {
         switch phase {
         case .recovering: "recovering"
-        case .serving: turns.commits.isFull ? "disk full" : "serving"
+        case .serving: turns.isDiskFull ? "disk full" : "serving"
         case .draining: "draining"
         case .stopped: "stopped"
         }

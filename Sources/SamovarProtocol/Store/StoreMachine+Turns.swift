@@ -28,7 +28,7 @@ extension StoreMachine {
             budget -= 1
             if scheduler.isOverdue, workers.answers.isEmpty || budget.isMultiple(of: 2) {
                 if let silent = try scheduler.takeOverdue(now: now, &turns, &out) {
-                    try workers.lost(silent, now: now, &scheduler, &turns, &out)
+                    try workers.ended(silent, evidence: nil, now: now, &scheduler, &turns, &out)
                 }
                 scheduler.findOverdue(now: now)
             } else if let effect = workers.answers.first {
@@ -38,7 +38,7 @@ extension StoreMachine {
                 try scheduler.failOverLimit(now: now, &turns, &out)
             } else if let failed = turns.quarantine.firstPostponed {
                 guard turns.mayTake(.failure(failed.effect)) else { return }
-                turns.removeFirstPostponed()
+                turns.quarantine.removeFirstPostponed()
                 try scheduler.take(failed, now: now, &turns, &out)
             } else if let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) {
                 guard turns.mayTake(.firing(firing.id)) else { return }
@@ -83,7 +83,7 @@ extension StoreMachine {
     public mutating func committed(through turn: Int, now: Timestamp) {
         turns.committed(through: turn)
         out.committed(through: turn)
-        scheduler.left(through: turn, now: time(now))
+        scheduler.dispatcher.left(through: turn, now: time(now))
         if isRunning { closeBatch() }
     }
 
@@ -100,11 +100,14 @@ extension StoreMachine {
     // MARK: Views
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
-    public func viewIsDue(now: Timestamp) -> Bool { isRunning && readers.viewIsDue(head: head, now: time(now)) }
+    public func viewIsDue(now: Timestamp) -> Bool {
+        guard isRunning, let due = readers.viewDue(head: head) else { return false }
+        return due <= time(now)
+    }
 
     public mutating func publishView(now: Timestamp) { readers.publishView(now: time(now), &turns, &out) }
 
-    public mutating func viewTook(_ cost: Duration) { readers.viewTook(cost) }
+    public mutating func viewTook(_ cost: Duration) { readers.views.note(cost: cost) }
 
     // MARK: Ticks
 
@@ -112,10 +115,10 @@ extension StoreMachine {
         guard let lateness = clock.tick(now: now, interval: settings.tickInterval) else { return }
         // Late by so much, it was the store that was away: a machine that slept, a debugger. Silence then proves nothing.
         if lateness > settings.silence / 2 {
-            scheduler.forgiveSilence(now: now)
+            for worker in scheduler.dispatcher.workers.values { worker.heard = now }
             clients.forgiveSilence(now: now)
         }
-        if turns.commits.isFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
+        if turns.isDiskFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
         scheduler.findSilent(now: now)
         clients.buryTheSilent(turns.state.sessions, now: now, &readers)
         scheduler.forgetClosed(exceptOf: turns.state.ledger)
@@ -148,7 +151,7 @@ extension StoreMachine {
         guard case .draining(let end) = phase else { return }
         let running = scheduler.dispatcher.running
         let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.hold.awaited.isEmpty
-        let isFull = turns.commits.isFull
+        let isFull = turns.isDiskFull
         guard (isQuiet && !isFull) || now >= end else { return }
         if isQuiet {
             turns.write(.drained, now: now)
@@ -158,7 +161,7 @@ extension StoreMachine {
         // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
         guard !isFull else { return stop(.drained) }
         phase = .stopped
-        turns.forgetWhatIsOff()
+        turns.quarantine.forgetWhatIsOff()
         let batch = turns.takeLastBatch()
         if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
         snapshots.save(&turns, &out)

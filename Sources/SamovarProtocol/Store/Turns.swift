@@ -39,8 +39,15 @@ struct Turns: ~Copyable {
 
     private let settings: StoreSettings
     private(set) var state: StoreState
-    private(set) var quarantine: Quarantine
-    private(set) var commits = CommitPipeline()
+    var quarantine: Quarantine
+    /// A batch is with the journal: one at a time.
+    private var isCommitting = false
+    /// Since when that batch waits for space; nil while there is some.
+    private(set) var fullSince: Timestamp?
+    /// What the turns on disk, and no others, make of the numbers that `status` tells.
+    private(set) var durableFacts = StoreFacts()
+    /// The same at the end of the batch with the journal.
+    private var committingFacts = StoreFacts()
     private(set) var counts = Counts()
     private(set) var log = TurnLog(after: 0)
 
@@ -52,6 +59,8 @@ struct Turns: ~Copyable {
 
     /// The number of the newest turn, on disk or not.
     var head: Int { state.head }
+
+    var isDiskFull: Bool { fullSince != nil }
 
     /// The numbers of the state as it is, on disk or not.
     var facts: StoreFacts {
@@ -100,7 +109,7 @@ struct Turns: ~Copyable {
     /// The service is about to begin: throws if the program is known not to survive that.
     mutating func admit() throws(TrapError) {
         try quarantine.admit(.subscriptions, after: head)
-        commits = CommitPipeline(facts: facts)
+        durableFacts = facts
     }
 
     /// `Program.start`, which has no root to be given up.
@@ -123,7 +132,7 @@ struct Turns: ~Copyable {
     /// While the journal is busy, one further batch may fill up; then the engine waits.
     var canTake: Bool {
         if quarantine.isIsolating { return false }
-        return !commits.isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
+        return !isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
     }
 
     /// Whether this item may be taken now. A suspect first waits until all before it is on disk.
@@ -133,7 +142,7 @@ struct Turns: ~Copyable {
     }
 
     /// Whether nothing but the next item would be lost with this process.
-    private var isClean: Bool { log.batch.isEmpty && !commits.isCommitting }
+    private var isClean: Bool { log.batch.isEmpty && !isCommitting }
 
     /// Takes an item: calls the program, or writes that it is given up.
     ///
@@ -247,8 +256,9 @@ struct Turns: ~Copyable {
 
     /// The open batch, to be given to the journal; nil if that is busy, or there is nothing to write.
     mutating func takeBatch() -> RecordBatch? {
-        guard !commits.isCommitting, !log.batch.isEmpty else { return nil }
-        commits.begin(facts)
+        guard !isCommitting, !log.batch.isEmpty else { return nil }
+        isCommitting = true
+        committingFacts = facts
         counts.batches += 1
         return takeLastBatch()
     }
@@ -264,23 +274,13 @@ struct Turns: ~Copyable {
     mutating func committed(through turn: Int) {
         quarantine.committed()
         log.committed(through: turn)
-        commits.committed()
+        isCommitting = false
+        durableFacts = committingFacts
     }
 
-    mutating func setFull(_ isFull: Bool, now: Timestamp) { commits.setFull(isFull, now: now) }
-
-    // MARK: Suspects
-
-    /// The failure of a suspected effect waits until it can be alone.
-    mutating func postpone(_ failure: Failure, of effect: EffectID) { quarantine.postpone(failure, of: effect) }
-
-    mutating func removeFirstPostponed() { quarantine.removeFirstPostponed() }
-
-    /// Another thread is done with a call, or it was made with another state.
-    mutating func returned(_ call: ProgramCall) { quarantine.returned(call) }
-
-    /// An operator who stops the store in order may have mended what views and snapshots need.
-    mutating func forgetWhatIsOff() { quarantine.forgetWhatIsOff() }
+    mutating func setFull(_ isFull: Bool, now: Timestamp) {
+        fullSince = isFull ? fullSince ?? now : nil
+    }
 
     // MARK: Views of single turns
 
@@ -295,4 +295,12 @@ struct Turns: ~Copyable {
         log.tap?.views.removeAll(keepingCapacity: true)
         return views
     }
+}
+
+/// Numbers of the state that `status` tells, as of one turn.
+struct StoreFacts: Equatable {
+    var turn = 0
+    var sessions = 0
+    var openEffects = 0
+    var deadEffects = 0
 }

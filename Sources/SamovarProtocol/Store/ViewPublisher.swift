@@ -5,7 +5,7 @@ import SamovarCore
 /// No view is due once one could not be made, for the rest of this start.
 struct ViewPublisher {
     /// Why no views are made any more; nil while they are.
-    private(set) var off: String?
+    var off: String?
     /// The turn of the newest published view; 0 before the first.
     private(set) var published = 0
     /// The turn up to which the view was looked at, changed or not.
@@ -13,11 +13,6 @@ struct ViewPublisher {
     private var last: [UInt8] = []
     private var time: Timestamp?
     private var cost: Duration = .zero
-
-    func isDue(head: Int, now: Timestamp, settings: StoreSettings) -> Bool {
-        guard let due = dueTime(head: head, settings: settings) else { return false }
-        return due <= now
-    }
 
     /// Nil if the newest view is of the newest turn.
     func dueTime(head: Int, settings: StoreSettings) -> Timestamp? {
@@ -38,10 +33,6 @@ struct ViewPublisher {
 
     mutating func note(cost: Duration) {
         self.cost = max(.zero, cost)
-    }
-
-    mutating func turnOff(_ why: String) {
-        off = why
     }
 
     /// Whether nobody waits for a newer one.

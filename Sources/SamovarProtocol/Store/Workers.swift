@@ -16,7 +16,7 @@ import SamovarCore
 /// | `greet` | joined; what it can prove to hold is its own | the same, also at another route, where it is from now on |
 /// | `received`: results | – | they wait; `takeAnswer` |
 /// | `received`: GOODBYE | – | it leaves, and what it holds goes to others |
-/// | `died`, `lost` | it has left by record | the same as GOODBYE, and what it had started is suspected |
+/// | `ended` | it has left by record | the same as GOODBYE, and what it had started is suspected |
 struct Workers {
     private let settings: StoreSettings
     private(set) var connections = Connections()
@@ -110,28 +110,17 @@ struct Workers {
         token == scheduler.dispatcher.token(of: effect, under: lease) ?? identity.jobProof.token(of: effect, under: lease)
     }
 
-    /// A worker is dead, as its supervisor saw. Its jobs go to others at once, and what it had started is suspected.
-    mutating func died(
-        _ id: WorkerID, _ evidence: String, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+    /// A worker is dead, or silent and so taken for dead. Its jobs go to others at once, and what it had started is suspected.
+    ///
+    /// - Parameter evidence: of its death, as its supervisor saw it; nil if it is silent.
+    mutating func ended(
+        _ id: WorkerID, evidence: String?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
-    ) throws(StopReason) {
-        try ended(id, "is dead: \(evidence)", evidence: evidence, now: now, &scheduler, &turns, &out)
-    }
-
-    /// A worker is silent, and so is taken for dead.
-    mutating func lost(
-        _ id: WorkerID, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
-    ) throws(StopReason) {
-        let silence = "silent for \(settings.silence.components.seconds) s"
-        try ended(id, "is taken for dead: \(silence)", evidence: nil, now: now, &scheduler, &turns, &out)
-    }
-
-    private mutating func ended(
-        _ id: WorkerID, _ what: String, evidence: String?, now: Timestamp, _ scheduler: inout EffectScheduler,
-        _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         if let worker = scheduler.dispatcher.workers[id] {
             deadWorkers += 1
+            let silence = "is taken for dead: silent for \(settings.silence.components.seconds) s"
+            let what = evidence.map { "is dead: \($0)" } ?? silence
             out.note(.warning, "worker \(id) \(what); \(count(worker.running, "job")) taken back")
             let (isIsolated, slots) = (worker.isIsolated, worker.slots)
             let jobs = leave(id, from: worker.route, now: now, &scheduler, &turns)
@@ -151,7 +140,7 @@ struct Workers {
     ) -> [EffectID] {
         writeLeft(id, now: now, &turns)
         let answered = answered(by: id, scheduler)
-        let jobs = scheduler.leave(id).filter { !answered.contains($0) }
+        let jobs = scheduler.dispatcher.leave(id).filter { !answered.contains($0) }
         connections.forget(id)
         forget(route, &scheduler)
         return jobs
@@ -177,18 +166,18 @@ struct Workers {
     ) throws(StopReason) {
         switch frame {
         case .ping(let credit):
-            scheduler.heard(id, credit: credit, now: now)
+            scheduler.dispatcher.heard(id, credit: credit, now: now)
             let worker = scheduler.dispatcher.workers[id]
             out.send(.pong(worker?.sent ?? 0), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
-        case .credit(let credit): scheduler.heard(id, credit: credit, now: now)
+        case .credit(let credit): scheduler.dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
-            scheduler.heard(id, credit: credit, now: now)
+            scheduler.dispatcher.heard(id, credit: credit, now: now)
             guard let worker = scheduler.dispatcher.workers[id] else { return }
             try receive(results, of: worker, scheduler, &out)
         case .progress(let reports):
-            scheduler.heard(id, credit: nil, now: now)
-            for report in reports { scheduler.note(report, of: id) }
-        case .drain: scheduler.setLeaving(id)
+            scheduler.dispatcher.heard(id, credit: nil, now: now)
+            for report in reports { scheduler.dispatcher.note(report, of: id) }
+        case .drain: scheduler.dispatcher.workers[id]?.isLeaving = true
         case .goodbye:
             for effect in leave(id, from: route, now: now, &scheduler, &turns) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
@@ -248,9 +237,7 @@ struct Workers {
     ) throws(StopReason) {
         let (id, lease) = (row.effect, row.lease)
         if case .streamed(let index, let message, let checkpoint) = answer {
-            guard let route = answers.worker?.route else { return }
-            let streamed = Streamed(effect: id, lease: lease, index: index, message: message, checkpoint: checkpoint)
-            return try take(streamed, at: route, now: now, &scheduler, &turns, &out)
+            return try take(message, index, checkpoint, of: row, now: now, &scheduler, &turns, &out)
         }
         guard let root = current(row, scheduler, turns) else { return reject() }
         switch answer {
@@ -306,28 +293,20 @@ struct Workers {
 
     // MARK: Streams
 
-    /// A message that a job sends before its end.
-    private struct Streamed {
-        let effect: EffectID
-        let lease: Lease
-        let index: Int
-        let message: [UInt8]
-        let checkpoint: [UInt8]?
-
-        var mark: StreamMark { StreamMark(lease: lease, index: index) }
-    }
-
+    /// Takes a message that a job has sent before its end.
     private mutating func take(
-        _ streamed: Streamed, at route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
-        _ out: inout Outlet
+        _ message: [UInt8], _ index: Int, _ checkpoint: [UInt8]?, of row: JobResults.Row, now: Timestamp,
+        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
-        let (id, lease, index) = (streamed.effect, streamed.lease, streamed.index)
+        guard let route = answers.worker?.route else { return }
+        let (id, lease) = (row.effect, row.lease)
+        let mark = StreamMark(lease: lease, index: index)
         let effect = turns.state.ledger.open[id]
         let last = effect?.place?.index ?? 0
         guard let effect, !effect.isOver(under: lease), !scheduler.dispatcher.isHeld(id, underOtherThan: lease),
             index <= last || !scheduler.dispatcher.isOutdated(lease, of: id)
         else {
-            streamMarks.note(streamed.mark, for: route)
+            streamMarks.note(mark, for: route)
             lateResults += 1
             guard let effect else { return }
             // A duplicate: it was applied, and its acknowledgement was lost. Nothing of this attempt is missing.
@@ -342,11 +321,11 @@ struct Workers {
             return
         }
         guard index <= last + 1 else { return }
-        streamMarks.note(streamed.mark, isOfSource: effect.isSource, for: route)
+        streamMarks.note(mark, isOfSource: effect.isSource, for: route)
         guard index > last else { return }
         let origin = Origin.effect(id, lease: lease, index: index)
         let input = EngineInput.message(
-            EngineMessage(streamed.message[...], origin, .streamed, checkpoint: streamed.checkpoint, root: effect.root))
+            EngineMessage(message[...], origin, .streamed, checkpoint: checkpoint, root: effect.root))
         switch try turns.take(.answer(id), input, origin, root: effect.root, now: now, &out) {
         case .applied(let number):
             applied += number

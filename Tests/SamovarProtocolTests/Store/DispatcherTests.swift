@@ -13,21 +13,61 @@ import Testing
         let equal = OpenEffect(
             id: EffectID(turn: 3, ordinal: 0), root: 3, options: RunOptions(retry: .times(9)), payload: [0], now: at(0))
         for effect in [usual, greater, equal] { ledger.order(effect) }
-        var dispatcher = Dispatcher(start: 1, suspectDeaths: 2)
+        var dispatcher = Dispatcher(StoreSettings(), start: 1)
         dispatcher.enqueue(usual: usual.id, now: at(0))
         for effect in [greater, equal] { dispatcher.enqueue(effect, now: at(0)) }
         dispatcher.join(WorkerOffer(id: workerID(1), slots: 9, queues: [.default]), route: worker(1), now: at(0))
         dispatcher.heard(workerID(1), credit: 9, now: at(0))
-        let handout = AssignmentContext(floor: 0, grace: .zero, frameBytes: 1_000, proof: JobProof(home, workshopSecret))
-        _ = dispatcher.assign(from: ledger, handout)
+        _ = dispatcher.assign(from: ledger, floor: 0, JobProof(home, workshopSecret))
         let order = [greater, usual, equal].map { dispatcher.assignment(of: $0.id)?.lease.counter }
         #expect(order == [1, 2, 3])
+    }
+
+    @Test func `The time of a task begins when its turn is on disk, and the earliest that is over is told of first`() {
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
+        dispatcher.join(WorkerOffer(id: workerID(1), slots: 9, queues: [.default]), route: worker(1), now: at(0))
+        dispatcher.heard(workerID(1), credit: 9, now: at(0))
+        // With a grace of two seconds.
+        for (turn, timeout) in [(1, 7.0), (2, 5), (3, 7), (4, 1)] {
+            let effect = OpenEffect(
+                id: EffectID(turn: turn, ordinal: 0), root: turn, options: RunOptions(limits: RunLimits(attempt: .seconds(timeout))),
+                payload: [0], now: at(0))
+            ledger.order(effect)
+            dispatcher.enqueue(effect, now: at(0))
+            _ = dispatcher.assign(from: ledger, floor: turn, JobProof(home, workshopSecret))
+        }
+        dispatcher.left(through: 0, now: at(1))
+        #expect(dispatcher.nextExpiry == nil)
+        dispatcher.left(through: 1, now: at(1))
+        #expect(dispatcher.nextExpiry == at(10))
+        dispatcher.left(through: 3, now: at(1))
+        dispatcher.left(through: 3, now: at(99))
+        #expect(dispatcher.nextExpiry == at(8))
+        dispatcher.left(through: 4, now: at(1))
+        // One that has ended in time is passed over.
+        dispatcher.forget(EffectID(turn: 4, ordinal: 0))
+        var expired: [Int] = []
+        while let effect = dispatcher.popExpired(now: at(10)) { expired.append(effect.turn) }
+        #expect(expired == [2, 1, 3] && dispatcher.nextExpiry == nil)
+    }
+
+    @Test func `All losses of an effect count against it, and by themselves those of workers that ran nothing else`() {
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
+        let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
+        ledger.order(effect)
+        #expect(dispatcher.trustsNewcomers)
+        #expect([false, true, false, true].map { dispatcher.lose(effect.id, isIsolated: $0) } == [0, 1, 1, 2])
+        dispatcher.forgetLosses(exceptOf: ledger)
+        #expect(!dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 3)
+        ledger.close(effect.id)
+        dispatcher.forgetLosses(exceptOf: ledger)
+        #expect(dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 1)
     }
 
     /// A dispatcher with so many delayed effects, of which those of the first turns are still open; the second was due at another time
     /// before, too.
     private static func delayed(_ count: Int, open: Int) -> Dispatcher {
-        var (dispatcher, ledger) = (Dispatcher(start: 1, suspectDeaths: 2), EffectLedger())
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
         for turn in 1...count {
             func effect(_ delay: Double) -> OpenEffect {
                 OpenEffect(

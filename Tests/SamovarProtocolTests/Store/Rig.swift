@@ -12,7 +12,9 @@ struct StoredBatch: Equatable {
 
 extension StoreMachine {
     mutating func turnViewsOff(_ why: String) { readers.turnViewsOff(why, &out) }
-    mutating func workerLost(_ id: WorkerID, now: Timestamp) throws { try workers.lost(id, now: now, &scheduler, &turns, &out) }
+    mutating func workerLost(_ id: WorkerID, now: Timestamp) throws {
+        try workers.ended(id, evidence: nil, now: now, &scheduler, &turns, &out)
+    }
     mutating func saveSnapshot() { snapshots.save(&turns, &out) }
 
     /// All that `status` counts.

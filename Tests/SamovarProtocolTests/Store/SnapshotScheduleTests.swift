@@ -37,7 +37,7 @@ import Testing
             #expect(snapshots.due(at: 6, settings) == due)
         }
         var snapshots = SnapshotSchedule()
-        snapshots.made(bytes: 20)
+        snapshots.size = 20
         snapshots.journalGrew(by: 101)
         #expect(snapshots.due(at: 1, settings) == .atOnce)
     }
@@ -54,7 +54,7 @@ import Testing
     @Test func `While the host makes one, no other is due; one that failed leaves the size as it was`() {
         var snapshots = SnapshotSchedule()
         snapshots.restored(at: 0, bytes: 20)
-        snapshots.begins()
+        snapshots.isUnderWay = true
         snapshots.journalGrew(by: 1_000)
         #expect(snapshots.due(at: 99, settings) == .no)
         snapshots.ended(bytes: nil)

@@ -31,14 +31,23 @@ import Testing
         var bench = try PartBench()
         bench.commit()
         try bench.order(job("a"))
-        var durable = [bench.turns.commits.durableFacts]
+        var durable = [bench.turns.durableFacts]
         let facts = bench.turns.facts
         let batch = bench.turns.takeBatch()
-        durable.append(bench.turns.commits.durableFacts)
+        durable.append(bench.turns.durableFacts)
         bench.turns.committed(through: batch?.last ?? 0)
-        durable.append(bench.turns.commits.durableFacts)
+        durable.append(bench.turns.durableFacts)
         #expect(facts.openEffects == 1)
         #expect(durable.map(\.openEffects) == [0, 0, 1] && durable[2] == facts)
+    }
+
+    @Test func `A full disk is full since it was told first`() throws {
+        var bench = try PartBench()
+        for (isFull, second, since) in [(true, 3.0, at(3)), (true, 5, at(3)), (false, 6, nil)] {
+            bench.turns.setFull(isFull, now: at(second))
+            let (known, told) = (bench.turns.isDiskFull, bench.turns.fullSince)
+            #expect(known == isFull && told == since)
+        }
     }
 
     private final class Notes: Sendable {

@@ -120,7 +120,7 @@ import Testing
         for name in ["a", "b"] { try bench.order(job(name, attempts: 3)) }
         try greet(credit: 2, &bench)
         let tasks = handOut(&bench)
-        try workers.died(workerID(1), "signal 9", now: at(3), &bench.scheduler, &bench.turns, &bench.out)
+        try workers.ended(workerID(1), evidence: "signal 9", now: at(3), &bench.scheduler, &bench.turns, &bench.out)
         let deaths = tasks.map { bench.turns.state.ledger.open[$0.effect]?.deaths }
         #expect(deaths == [1, 0] && workers.deadWorkers == 1)
         let notes = bench.out.takeActions().compactMap { action -> String? in
@@ -128,7 +128,7 @@ import Testing
         }
         #expect(notes.first == "worker \(workerID(1)) is dead: signal 9; 2 jobs taken back")
         let head = bench.turns.head
-        try workers.died(workerID(1), "signal 9", now: at(3), &bench.scheduler, &bench.turns, &bench.out)
+        try workers.ended(workerID(1), evidence: "signal 9", now: at(3), &bench.scheduler, &bench.turns, &bench.out)
         let now = bench.turns.head
         #expect(workers.deadWorkers == 1 && now == head, "it is not here")
     }
