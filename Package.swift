@@ -89,12 +89,14 @@ let package = Package(
             name: "SQLiteJournal", dependencies: ["CSQLite", "CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
             swiftSettings: settings),
 
+        .systemLibrary(name: "CMalloc"),
+
         // Hosts: the only place where actions become I/O.
         .target(
             name: "SamovarHost",
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal",
-                deque, histogram, lifecycle, logging,
+                "CMalloc", deque, histogram, lifecycle, logging,
             ],
             swiftSettings: settings),
 

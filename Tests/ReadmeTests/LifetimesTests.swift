@@ -4,7 +4,7 @@ import Testing
 @Suite struct LifetimesTests {
     @Test(arguments: [
         ("exclusivity(unchecked)", []), ("Unmanaged", ["Sources/MessagePack/Uncounted.swift"]),
-        ("unsafeBitCast", ["Sources/MessagePack/Decoder/EnumCases.swift", "Sources/SamovarHost/Process/StartMemory.swift"]),
+        ("unsafeBitCast", ["Sources/MessagePack/Decoder/EnumCases.swift"]),
     ])
     func `Unchecked accesses, uncounted references and bit casts stand in the files that are for them`(
         _ word: String, _ files: [String]

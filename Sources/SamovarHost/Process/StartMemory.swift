@@ -1,3 +1,4 @@
+import CMalloc
 import Foundation
 
 /// The memory that only the start of a process needs.
@@ -9,7 +10,8 @@ enum StartMemory {
     /// Does nothing where the system has no such call, and under a debugger, whose breakpoints are in these pages.
     static func giveBack() {
         #if canImport(Glibc)
-        trimHeap()
+        // What the recovery has freed.
+        malloc_trim(0)
         guard lines(of: "/proc/self/status").contains("TracerPid:\t0") else { return }
         for range in lines(of: "/proc/self/maps").compactMap(codeRange) {
             // Only advice: where it is not taken, all is as before.
@@ -31,12 +33,6 @@ enum StartMemory {
     }
 
     #if canImport(Glibc)
-    /// What the recovery has freed. Swift's module of the C library does not name the call.
-    private static func trimHeap() {
-        guard let address = dlsym(nil, "malloc_trim") else { return }
-        _ = unsafeBitCast(address, to: (@convention(c) (Int) -> CInt).self)(0)
-    }
-
     /// None if there is no such file. Not by `FileManager`, which takes the first page of such a file for all of it.
     private static func lines(of path: String) -> [Substring] {
         // What cannot be read is not given back.
