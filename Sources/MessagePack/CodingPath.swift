@@ -13,59 +13,46 @@ enum PathStep {
         case .same:
             return nil
         case .key(let type, let start):
-            let entry = EntryKey(in: bytes(), at: start)
-            return type.init(stringValue: entry.stringValue) ?? entry
+            let key = PathKey(in: bytes(), at: start)
+            return type.init(stringValue: key.stringValue) ?? key
         case .index(let index):
-            return IndexKey(index)
+            return PathKey(index: index)
         case .entry(let start):
-            return EntryKey(in: bytes(), at: start)
+            return PathKey(in: bytes(), at: start)
         }
     }
 }
 
-/// The place of an element in an array.
-struct IndexKey: CodingKey {
-    let index: Int
-
-    init(_ index: Int) { self.index = index }
-    init?(intValue: Int) { index = intValue }
-    init?(stringValue: String) { nil }
-
-    var intValue: Int? { index }
-    var stringValue: String { "Index \(index)" }
-}
-
-/// The key of a dictionary.
-struct EntryKey: CodingKey {
+/// A key that no type of a program has: the place of an element in an array, the key of a dictionary, or that of a superclass's value.
+struct PathKey: CodingKey {
     let stringValue: String
+    let intValue: Int?
 
+    static var `super`: PathKey { PathKey(stringValue: "super") }
+
+    init(index: Int) {
+        stringValue = "Index \(index)"
+        intValue = index
+    }
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = Int(stringValue)
+    }
+
+    init(intValue: Int) { self.init(stringValue: "\(intValue)") }
+
+    /// What is encoded at an index.
     init(in bytes: ArraySlice<UInt8>, at start: Int) {
         // There are none if whoever asks has kept a decoder beyond its time.
         var reader = MessagePackReader(bytes.dropFirst(max(start - bytes.startIndex, 0)))
         do {
-            stringValue = try reader.readString()
+            self.init(stringValue: try reader.readString())
         } catch {
             // A number names its place by itself; what is neither gets a few words.
-            stringValue = (try? reader.readInt64()).map { "\($0)" } ?? reader.describeNext()
+            self.init(stringValue: (try? reader.readInt64()).map { "\($0)" } ?? reader.describeNext())
         }
     }
-
-    init?(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { stringValue = "\(intValue)" }
-
-    var intValue: Int? { Int(stringValue) }
-}
-
-/// The key under which the value of a superclass stands.
-struct SuperKey: CodingKey {
-    static let name = "super"
-
-    init() {}
-    init?(intValue: Int) { nil }
-    init?(stringValue: String) { if stringValue != Self.name { return nil } }
-
-    var intValue: Int? { nil }
-    var stringValue: String { Self.name }
 }
 
 /// A path as it is written in Swift: `seed.items[3].name`.

@@ -61,13 +61,9 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         fileprivate var containers: [PooledContainer<Session, Node>] = []
         /// The first one that nobody has.
         fileprivate var free: Reference?
-        /// How many are handed out.
-        fileprivate var taken = 0
     }
 
-    /// For one type of keys. Further ones, as a value has that is nested so deep, are not kept.
-    private static var most: Int { 16 }
-    /// An enum has a type of keys for each case.
+    /// An enum has a type of keys for each case. Containers of what is more are not kept.
     private static var size: Int { 64 }
 
     private let rows: UnsafeMutablePointer<Row>
@@ -82,40 +78,41 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         rows.deallocate()
     }
 
-    private func row(of keys: any CodingKey.Type) -> UnsafeMutablePointer<Row> {
-        rows + ObjectIdentifier(keys).place(of: Self.size)
+    /// The row of such keys, or the one that they may have; nil if there is none left.
+    @inline(__always)
+    private func row(of keys: any CodingKey.Type) -> UnsafeMutablePointer<Row>? {
+        let id = ObjectIdentifier(keys)
+        let place = id.place(of: Self.size)
+        for step in 0..<Self.size {
+            let row = rows + (place + step) % Self.size
+            if row.pointee.keys == id || row.pointee.keys == nil { return row }
+        }
+        return nil
     }
 
     /// Hands out a container for such keys, if there is one that nobody has, and notes it among those that are to be given back.
     func take(for keys: any CodingKey.Type, _ node: NodePlace<Session, Node>.Slot, _ taken: inout Reference?) -> Reference? {
-        let row = row(of: keys)
-        guard let kept = row.pointee.free, row.pointee.keys == ObjectIdentifier(keys) else { return nil }
+        guard let row = row(of: keys), let kept = row.pointee.free else { return nil }
         kept.with { container in
             row.pointee.free = container.next.value
             container.place.move(to: node)
             container.next.value = taken
         }
-        row.pointee.taken += 1
         taken = kept
         return kept
     }
 
     /// Whether a new container for such keys would be kept.
-    func hasRoom(for keys: any CodingKey.Type) -> Bool {
-        let row = row(of: keys)
-        guard row.pointee.keys == ObjectIdentifier(keys) else { return row.pointee.taken == 0 }
-        return row.pointee.containers.count < Self.most
-    }
+    func hasRoom(for keys: any CodingKey.Type) -> Bool { row(of: keys) != nil }
 
-    /// Notes a new container, for which there is room, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
+    /// Keeps a new container, which is to be given back, and of which ``isReference(_:)`` must say that it is one.
     func add<Container>(
         _ container: Container, for keys: any CodingKey.Type, _ place: NodePlace<Session, Node>, _ taken: inout Reference?
     ) {
-        let row = row(of: keys)
-        if row.pointee.keys != ObjectIdentifier(keys) { row.pointee = Row(keys: ObjectIdentifier(keys)) }
+        guard let row = row(of: keys) else { return }
+        row.pointee.keys = ObjectIdentifier(keys)
         let kept = TypedContainer(container, place, row)
         row.pointee.containers.append(kept)
-        row.pointee.taken += 1
         kept.next.value = taken
         taken = Uncounted(kept)
     }
@@ -137,7 +134,6 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
             kept.with { container in
                 taken = container.next.value
                 let row = container.row
-                row.pointee.taken -= 1
                 if container.isAlone {
                     container.next.value = row.pointee.free
                     row.pointee.free = kept

@@ -68,8 +68,8 @@ extension MessagePackReader {
     package mutating func skip(repeating positions: Range<Int>) -> Bool {
         guard positions.upperBound <= position, positions.count <= end - next else { return false }
         let isSame = bytes.withUnsafeBytes { bytes in
-            let here = bytes.startIndex + position
-            return positions.allSatisfy { bytes[$0] == bytes[here + $0 - positions.lowerBound] }
+            let here = position..<position + positions.count
+            return areEqual(UnsafeRawBufferPointer(rebasing: bytes[positions]), UnsafeRawBufferPointer(rebasing: bytes[here]))
         }
         if isSame { next += positions.count }
         return isSame

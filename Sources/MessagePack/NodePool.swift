@@ -24,11 +24,20 @@ struct NodeLoans<Session: AnyObject, Node: ~Copyable> {
 }
 
 /// The nodes of one session, and what they hand out.
+///
+/// Nodes are structs that stay where they are for as long as the session lives, so that they can refer to each other without counting
+/// references. A node that is given back is handed out again as it is, with the memory that it has; whoever takes it lets it begin anew.
 struct NodePool<Node: PooledNode & ~Copyable>: ~Copyable {
     typealias Slot = UnsafeMutablePointer<Node>
     typealias Place = NodePlace<Node.Session, Node>
 
-    private var arena = NodeArena<Node>()
+    /// Nodes are made so many at a time.
+    private static var chunk: Int { 8 }
+
+    private var chunks: [Slot] = []
+    private var free: [Slot] = []
+    /// How many there are, whether handed out or not.
+    private var count = 0
     private let containers = ContainerPool<Node.Session, Node>()
     private var hasKept = false
 
@@ -37,14 +46,27 @@ struct NodePool<Node: PooledNode & ~Copyable>: ~Copyable {
     private static var largestCapacity: Int { 64 << 10 }
 
     /// Whether a later call may use them: no value has kept one, which could use the session while another call does, and they are few.
-    var areReusable: Bool { !hasKept && arena.count <= Self.largestCount }
+    var areReusable: Bool { !hasKept && count <= Self.largestCount }
 
     /// Notes that no later call may use them.
     mutating func forgo() { hasKept = true }
 
     /// Hands out a node that nobody has.
-    @inline(__always)
-    mutating func take(_ make: () -> Node) -> Slot { arena.take(make) }
+    mutating func take(_ make: () -> Node) -> Slot {
+        if let slot = free.popLast() { return slot }
+        if count == chunks.count * Self.chunk { chunks.append(.allocate(capacity: Self.chunk)) }
+        let slot = chunks[count / Self.chunk] + count % Self.chunk
+        slot.initialize(to: make())
+        count += 1
+        return slot
+    }
+
+    deinit {
+        for (index, chunk) in chunks.enumerated() {
+            chunk.deinitialize(count: min(count - index * Self.chunk, Self.chunk))
+            chunk.deallocate()
+        }
+    }
 
     /// Takes back a node that has no others below it any more, and what it has handed out. What somebody still has is left to them, with the
     /// nodes above, which its path leads to.
@@ -61,7 +83,7 @@ struct NodePool<Node: PooledNode & ~Copyable>: ~Copyable {
             node.pointee.above?.pointee.loans.isKept = true
         } else {
             if node.pointee.capacity > Self.largestCapacity { node.pointee.shrink() }
-            arena.giveBack(node)
+            free.append(node)
         }
     }
 

@@ -81,25 +81,11 @@ package struct ShortReader: ~Copyable {
     /// Passes over what comes next, which is the same, byte by byte, as what stands between two positions before it.
     @inlinable @inline(__always)
     package mutating func skip(repeating positions: Range<Int>) {
-        guard end - next >= positions.count, positions.lowerBound >= 0, positions.upperBound <= next - first else {
-            return hasGivenUp = true
-        }
-        let before = first + positions.lowerBound
-        var offset = 0
-        while positions.count - offset >= 8 {
-            if before.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                != next.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            {
-                return hasGivenUp = true
-            }
-            offset += 8
-        }
-        while offset < positions.count {
-            if before.load(fromByteOffset: offset, as: UInt8.self) != next.load(fromByteOffset: offset, as: UInt8.self) {
-                return hasGivenUp = true
-            }
-            offset += 1
-        }
+        guard end - next >= positions.count, positions.lowerBound >= 0, positions.upperBound <= next - first,
+            areEqual(
+                UnsafeRawBufferPointer(start: first + positions.lowerBound, count: positions.count),
+                UnsafeRawBufferPointer(start: next, count: positions.count))
+        else { return hasGivenUp = true }
         next += positions.count
     }
 

@@ -18,7 +18,7 @@ public struct ValueCodec<Value: Codable>: Sendable {
         {
             coder = Self.coder(of: generated, encoder, decoder)
         } else {
-            coder = PlainCoder(encoder, decoder)
+            coder = ValueCoder(encoder, decoder)
         }
     }
 
@@ -71,16 +71,18 @@ public struct ValueCodec<Value: Codable>: Sendable {
     }
 }
 
-/// What a codec found out about its type. A class, and neither closures nor a protocol: to call one of its methods counts no reference, and
-/// asks the runtime for no type.
+/// How values go through `Codable`'s containers, which are kept, or better where a codec has found that out about its type. A class, and neither
+/// closures nor a protocol: to call one of its methods counts no reference, and asks the runtime for no type.
 ///
-/// `@unchecked`: its subclasses hold an encoder, a decoder, and what those keep between two calls, all of it `Sendable`; the type was
+/// `@unchecked`: it holds an encoder, a decoder, and what those keep between two calls, all of it `Sendable`; the type was
 /// found at run time, and the compiler cannot know its conformance to be usable everywhere. Make codecs off the actors, as store and worker
 /// do: there the cast finds no conformance that belongs to one.
 @usableFromInline
 class ValueCoder<Value: Codable>: @unchecked Sendable {
     fileprivate let encoder: MessagePackEncoder
     fileprivate let decoder: MessagePackDecoder
+    private let encoding = PooledSession<EncodingSession>()
+    private let decoding = PooledSession<DecodingSession>()
 
     fileprivate init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
         self.encoder = encoder
@@ -89,23 +91,6 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 
     @usableFromInline
     func write(_ value: Value, to writer: inout MessagePackWriter) throws {
-        try encoder.encode(value, into: &writer)
-    }
-
-    @usableFromInline
-    func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
-        try decoder.decode(Value.self, from: bytes)
-    }
-}
-
-/// Goes through `Codable`'s containers, which are kept.
-///
-/// `@unchecked` as its superclass: what it adds is `Sendable`.
-private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Sendable {
-    private let encoding = PooledSession<EncodingSession>()
-    private let decoding = PooledSession<DecodingSession>()
-
-    override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         try encoding.with {
             EncodingSession(isCanonical: encoder.isCanonical, limits: encoder.limits)
         } _: {
@@ -113,32 +98,31 @@ private final class PlainCoder<Value: Codable>: ValueCoder<Value>, @unchecked Se
         }
     }
 
-    override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
+    @usableFromInline
+    func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
         try decoding.with {
             DecodingSession(limits: decoder.limits, isLenient: decoder.isLenient)
         } _: {
             try $0.decodeOrRepeat(Value.self, from: bytes)
         }
     }
+
+    /// Whether what was written from here on is too large. Then it is taken back, to be written through the containers, which say so.
+    fileprivate func takesBack(from start: Int, _ writer: inout MessagePackWriter) -> Bool {
+        guard writer.count - start > encoder.limits.maximumBytes else { return false }
+        writer.storage.removeSubrange(start...)
+        return true
+    }
 }
 
-/// Lets generated code write and read, and `Codable` what that does not know.
+/// Lets generated code write and read, and the containers what that does not know.
 ///
-/// `@unchecked` as its superclass: what it adds is `Sendable`.
+/// `@unchecked` as its superclass: it adds nothing.
 private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, @unchecked Sendable {
-    private let plain: PlainCoder<Value>
-
-    override init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
-        plain = PlainCoder(encoder, decoder)
-        super.init(encoder, decoder)
-    }
-
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
         value.encode(into: &writer)
-        guard writer.count - start > encoder.limits.maximumBytes else { return }
-        writer.storage.removeSubrange(start...)
-        try plain.write(value, to: &writer)
+        if takesBack(from: start, &writer) { try super.write(value, to: &writer) }
     }
 
     override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
@@ -149,20 +133,18 @@ private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, 
         } catch {
             // The bytes may be right all the same.
         }
-        return try plain.read(bytes)
+        return try super.read(bytes)
     }
 }
 
-/// Lets values write and read themselves. Whatever goes wrong goes wrong again in encoder or decoder, which say how.
+/// Lets values write and read themselves. Whatever goes wrong goes wrong again in the containers, which say how.
 ///
 /// `@unchecked` as its superclass: it adds nothing.
 private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<Value>, @unchecked Sendable {
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
         value.write(to: &writer)
-        guard writer.count - start > encoder.limits.maximumBytes else { return }
-        writer.storage.removeSubrange(start...)
-        try encoder.encode(value, into: &writer)
+        if takesBack(from: start, &writer) { try super.write(value, to: &writer) }
     }
 
     override func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
@@ -170,7 +152,7 @@ private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<
         do throws(MessagePackError) {
             return try Value(directlyFrom: &reader)
         } catch {
-            return try decoder.decode(Value.self, from: bytes)
+            return try super.read(bytes)
         }
     }
 }

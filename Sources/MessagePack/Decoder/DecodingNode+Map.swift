@@ -1,37 +1,27 @@
 /// The look-up of keys in a map.
 extension DecodingNode {
-    struct Entry {
-        /// Where the key and the value begin.
-        let key: Int
-        let value: Int
-    }
-
     /// A pair: its number, and where its key and its value begin.
-    struct Found {
+    struct Pair {
         let element: Int
         let key: Int
         let value: Int
     }
 
     /// The pair with this key, or nil if there is none.
-    mutating func find(_ key: String) throws -> Found? {
+    mutating func find(_ key: String) throws -> Pair? {
         guard count > 0 else { return nil }
         if isIndexed {
-            if index < count, try compareKey(at: entries[index].key, with: key) { return found(index) }
+            if index < count, try compareKey(at: entries[index].key, with: key) { return entries[index] }
         } else if index < count, try compareKey(at: next, with: key) {
-            return Found(element: index, key: next, value: reader.next)
+            return Pair(element: index, key: next, value: reader.next)
         }
         try makeIndex()
-        for element in entries.indices where try compareKey(at: entries[element].key, with: key) { return found(element) }
+        for element in entries.indices where try compareKey(at: entries[element].key, with: key) { return entries[element] }
         return nil
     }
 
-    private mutating func found(_ element: Int) -> Found {
-        Found(element: element, key: entries[element].key, value: entries[element].value)
-    }
-
     /// Moves the reader to a value that was asked for.
-    mutating func move(to found: Found) {
+    mutating func move(to found: Pair) {
         know(found.element)
         reader.next = found.value
     }
@@ -44,10 +34,10 @@ extension DecodingNode {
         entries.removeAll(keepingCapacity: true)
         // A header can announce as many pairs as half of the bytes: memory is taken as they turn out to be there.
         entries.reserveCapacity(min(count, 64))
-        for _ in 0..<count {
+        for element in 0..<count {
             let key = reader.next
             try reader.skip()
-            entries.append(Entry(key: key, value: reader.next))
+            entries.append(Pair(element: element, key: key, value: reader.next))
             try reader.skip()
         }
         isIndexed = true
@@ -179,6 +169,7 @@ extension MessagePackReader {
 }
 
 /// Whether these are the same bytes, compared eight at a time: the last ones together with some before them.
+@usableFromInline
 func areEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
     let count = first.count
     guard count == second.count else { return false }

@@ -16,7 +16,7 @@ struct DecodingNode: PooledNode, ~Copyable {
     /// Where the reader is: that of the node above, which for the root is the session's, or that of this node's own word.
     private var readerPlace: UnsafeMutablePointer<MessagePackReader>
     /// What a bare word in the place of an enum stands for.
-    private var word: WordReader?
+    private var word: Cell<MessagePackReader>?
     private(set) var above: Slot?
     private(set) var step = PathStep.same
     /// Where the value begins.
@@ -40,7 +40,7 @@ struct DecodingNode: PooledNode, ~Copyable {
     var index = 0
     var next = 0
     /// All pairs of a map, once a look-up needed them.
-    var entries: [Entry] = []
+    var entries: [Pair] = []
     var isIndexed = false
     /// The first pairs of a map whose keys are known to be keys of a container: a bit for each.
     private var known: UInt64 = 0
@@ -80,7 +80,7 @@ struct DecodingNode: PooledNode, ~Copyable {
         wordEnd = nil
         keyType = nil
         loans.isActive = true
-        if word != nil { word = nil }
+        word = nil
         if !moreKeyTypes.isEmpty { moreKeyTypes.removeAll() }
     }
 
@@ -91,7 +91,7 @@ struct DecodingNode: PooledNode, ~Copyable {
     }
 
     /// How many bytes it keeps for itself.
-    var capacity: Int { entries.capacity * MemoryLayout<Entry>.stride }
+    var capacity: Int { entries.capacity * MemoryLayout<Pair>.stride }
 
     /// Lets go of the memory for its index.
     mutating func shrink() { entries = [] }
@@ -115,7 +115,7 @@ struct DecodingNode: PooledNode, ~Copyable {
     mutating func openMap() throws {
         guard content != .map else { return }
         reader.next = offset
-        if reader.isLenient, isEnum(subject), try reader.nextType() == .string { try openWord() }
+        if reader.isLenient, try reader.nextType() == .string, isEnum(subject) { try openWord() }
         try open(.map, "a map", [String: Any].self) { reader throws(MessagePackError) in try reader.readMapHeader() }
     }
 
@@ -141,9 +141,9 @@ struct DecodingNode: PooledNode, ~Copyable {
     private mutating func openWord() throws {
         let text = try reader.readRaw()
         wordEnd = reader.next
-        let word = WordReader([Format.fixMap | 1] + text + [Format.fixMap], limits: reader.limits)
-        self.word = word
-        readerPlace = word.reader
+        let word = Cell(MessagePackReader([Format.fixMap | 1] + text + [Format.fixMap], limits: reader.limits, lenient: true))
+        readerPlace = word.address
+        self.word = consume word
         offset = 0
     }
 
@@ -221,20 +221,5 @@ struct DecodingNode: PooledNode, ~Copyable {
         reader.next = offset
         reader.depth = content == .unopened ? depth : depth + 1
         for _ in 0..<count { try reader.skip() }
-    }
-}
-
-/// The reader of a map which a bare word stands for.
-private final class WordReader {
-    let reader: UnsafeMutablePointer<MessagePackReader>
-
-    init(_ bytes: [UInt8], limits: MessagePackLimits) {
-        reader = .allocate(capacity: 1)
-        reader.initialize(to: MessagePackReader(bytes, limits: limits, lenient: true))
-    }
-
-    deinit {
-        reader.deinitialize(count: 1)
-        reader.deallocate()
     }
 }

@@ -3,15 +3,26 @@ extension DecodingSession {
     /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ above: DecodingNode.Slot, _ step: PathStep, isKey: Bool = false) throws -> T {
         // Elements of arrays arrive here whatever their type is, and these need no node.
-        if type == String.self { return known(try above.pointee.readString(step)) }
+        if type == String.self {
+            return known(try above.pointee.read("a string", step) { reader throws(MessagePackError) in try reader.readString() })
+        }
         if type == Int.self, !isKey { return known(try above.pointee.readInteger(Int.self, step)) }
-        if type == Double.self { return known(try above.pointee.readDouble(step)) }
-        if type == Bool.self { return known(try above.pointee.readBool(step)) }
-        if type == [UInt8].self, try above.pointee.reader.nextType() != .array { return known(try above.pointee.readBinary(step)) }
+        if type == Double.self {
+            return known(try above.pointee.read("a float", step) { reader throws(MessagePackError) in try reader.readDouble() })
+        }
+        if type == Bool.self {
+            return known(try above.pointee.read("a boolean", step) { reader throws(MessagePackError) in try reader.readBool() })
+        }
+        if type == [UInt8].self, try above.pointee.reader.nextType() != .array {
+            return known(try above.pointee.read("binary data", step) { reader throws(MessagePackError) in try reader.readBinary() })
+        }
         if type == UInt64.self, !isKey { return known(try above.pointee.readInteger(UInt64.self, step)) }
         if type == Int64.self, !isKey { return known(try above.pointee.readInteger(Int64.self, step)) }
         if type == UInt32.self, !isKey { return known(try above.pointee.readInteger(UInt32.self, step)) }
         if type == Int32.self, !isKey { return known(try above.pointee.readInteger(Int32.self, step)) }
+        if type == Float.self {
+            return known(try above.pointee.read("a float", step) { reader throws(MessagePackError) in try reader.readFloat() })
+        }
         let form = form(of: type)
         if case .packable(let direct) = form { return try readDirectly(direct, as: type, above, step) }
 

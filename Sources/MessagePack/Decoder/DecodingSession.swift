@@ -14,7 +14,7 @@ final class DecodingSession: CodingSession {
     let isLenient: Bool
 
     /// Where the reader is, which is that of all nodes but those of words.
-    let reader: UnsafeMutablePointer<MessagePackReader>
+    private let reader: Cell<MessagePackReader>
     private let nodes = Cell(NodePool<DecodingNode>())
     private let root: DecodingNode.Slot
     private let forms = Cell(TypeTable<Form>())
@@ -26,34 +26,28 @@ final class DecodingSession: CodingSession {
     private static let areContainersReferences = {
         let session = DecodingSession(limits: .default, isLenient: false)
         let place = DecodingNode.Place(session, session.root, isKept: true)
-        return withExtendedLifetime(session) { isReference(KeyedDecodingContainer(KeyedDecoding<SuperKey>(place: place))) }
+        return withExtendedLifetime(session) { isReference(KeyedDecodingContainer(KeyedDecoding<PathKey>(place: place))) }
     }()
 
     init(limits: MessagePackLimits, isLenient: Bool) {
         self.limits = limits
         self.isLenient = isLenient
-        reader = .allocate(capacity: 1)
-        reader.initialize(to: MessagePackReader([], limits: limits, lenient: isLenient))
-        let reader = reader
-        root = nodes.value.take { DecodingNode(reader) }
-    }
-
-    deinit {
-        reader.deinitialize(count: 1)
-        reader.deallocate()
+        reader = Cell(MessagePackReader([], limits: limits, lenient: isLenient))
+        let place = reader.address
+        root = nodes.value.take { DecodingNode(place) }
     }
 
     var isReusable: Bool { nodes.value.areReusable }
 
     /// Decodes one value from all the bytes.
     func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
-        reader.pointee = MessagePackReader(bytes, limits: limits, lenient: isLenient)
-        let offset = reader.pointee.next
+        reader.value = MessagePackReader(bytes, limits: limits, lenient: isLenient)
+        let offset = reader.value.next
         root.pointee.begin(at: offset, subject: type)
         let value = try decode(type, root, .same)
-        guard reader.pointee.isAtEnd else {
-            let count = reader.pointee.bytes.endIndex - reader.pointee.next
-            throw MessagePackError(.trailingBytes, "\(count) bytes follow the value", offset: reader.pointee.position)
+        guard reader.value.isAtEnd else {
+            let count = reader.value.bytes.endIndex - reader.value.next
+            throw MessagePackError(.trailingBytes, "\(count) bytes follow the value", offset: reader.value.position)
         }
         return value
     }
@@ -72,7 +66,7 @@ final class DecodingSession: CodingSession {
         below parent: DecodingNode.Slot, at offset: Int, step: PathStep, subject: any Any.Type, isNested: Bool = false,
         isKey: Bool = false
     ) -> DecodingNode.Slot {
-        let reader = reader
+        let reader = reader.address
         let node = nodes.value.take { DecodingNode(reader) }
         node.pointee.begin(below: parent, at: offset, step: step, subject: subject, isNested: isNested, isKey: isKey)
         return node
@@ -155,7 +149,7 @@ final class DecodingSession: CodingSession {
         do {
             let value = try decode(type, from: bytes)
             // Lets go of the bytes.
-            reader.pointee = MessagePackReader([], limits: limits, lenient: isLenient)
+            reader.value = MessagePackReader([], limits: limits, lenient: isLenient)
             if isRepeated { last.value.keep(value) } else { last.value.forget() }
             return value
         } catch {

@@ -1,49 +1,49 @@
+@_spi(Reflection) import Swift
+
 /// The cases of an enum that does not conform to `CaseIterable`.
 ///
 /// An error about a misspelt name is only a help if it lists the right ones, and Swift synthesises coding keys as an enum
-/// which cannot be asked for its cases. So this reads their number from the type's metadata, whose layout is part of
-/// Swift's stable ABI (`docs/ABI/TypeMetadata.rst` in the Swift repository), and makes each case from its tag. Only for
-/// enums without associated values that fit a byte; of every other type nothing is said.
+/// which cannot be asked for its cases. Without associated values they are the numbers from 0 in one byte, in the order of their
+/// declaration, and nil is the number after the last; a single case has no bytes (`docs/ABI/TypeLayout.rst` in the Swift repository).
+///
+/// An enum without cases has no bytes either. But only one that has cases, all without associated values, is hashable without saying
+/// so. A key of no cases that says so must not be: it would be taken for one of a single case.
+///
+/// - Returns: nil for every type but enums without associated values that fit a byte.
 func enumCases<T>(of type: T.Type) -> [T]? {
-    guard let count = emptyCaseCount(of: type), MemoryLayout<T>.size == (count > 1 ? 1 : 0), count <= 256 else { return nil }
-    let place = UnsafeMutablePointer<T>.allocate(capacity: 1)
-    defer { place.deallocate() }
-    return (0..<count).map { tag in
-        // The cases of such an enum are the tags from 0, in the order of their declaration. A single case has no bytes.
-        if count > 1 { UnsafeMutableRawPointer(place).storeBytes(of: UInt8(tag), as: UInt8.self) }
-        return place.pointee
+    guard isEnum(type) else { return nil }
+    guard type is any Hashable.Type, type != Never.self else { return MemoryLayout<T>.size == 0 ? [] : nil }
+    let count: Int
+    switch (MemoryLayout<T>.size, MemoryLayout<T?>.size) {
+    case (0, _): count = 1
+    case (1, 1): count = withUnsafeBytes(of: T?.none) { Int($0[0]) }
+    case (1, 2): count = 256
+    default: return nil
     }
+    func value(_ tag: Int) -> T {
+        withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { place in
+            place.storeBytes(of: UInt8(tag), as: UInt8.self)
+            return place.load(as: T.self)
+        }
+    }
+    // Those with associated values come first.
+    return Mirror(reflecting: value(0)).children.isEmpty ? (0..<count).map(value) : nil
 }
 
 /// Whether a type is an enum other than an optional.
 func isEnum(_ type: any Any.Type) -> Bool {
-    #if _pointerBitWidth(_64)
-    return unsafeBitCast(type, to: UnsafeRawPointer.self).load(as: UInt.self) == Metadata.enumKind
-    #else
-    return false
-    #endif
+    func isEnum<T>(_ type: T.Type) -> Bool {
+        var isEnum = false
+        _ = _forEachField(of: Holder<T>.self) { _, _, _, kind in
+            isEnum = kind == .enum
+            return true
+        }
+        return isEnum
+    }
+    return _openExistential(type, do: isEnum)
 }
 
-/// The number of cases of an enum all of whose cases are without associated values.
-private func emptyCaseCount(of type: any Any.Type) -> Int? {
-    guard isEnum(type) else { return nil }
-    let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
-    guard let descriptor = metadata.load(fromByteOffset: Metadata.descriptor, as: UnsafeRawPointer?.self),
-        descriptor.load(as: UInt32.self) & Metadata.kindMask == Metadata.enumDescriptorKind,
-        descriptor.load(fromByteOffset: Metadata.payloadCases, as: UInt32.self) & Metadata.payloadCasesMask == 0
-    else { return nil }
-    return Int(descriptor.load(fromByteOffset: Metadata.emptyCases, as: UInt32.self))
-}
-
-private enum Metadata {
-    static let enumKind: UInt = 0x201
-    /// The offset of the type's descriptor in its metadata.
-    static let descriptor = 8
-    /// The descriptor's flags tell its kind in the low five bits.
-    static let kindMask: UInt32 = 0x1f
-    static let enumDescriptorKind: UInt32 = 18
-    /// After flags, parent, name, access function and fields, four bytes each.
-    static let payloadCases = 20
-    static let payloadCasesMask: UInt32 = 0xff_ffff
-    static let emptyCases = 24
+/// Reflection tells the kinds of fields.
+private struct Holder<Value> {
+    let value: Value
 }

@@ -30,45 +30,14 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
     }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-        try value(for: key) { _, node, step in try node.pointee.readBool(step) }
-    }
-
-    func decode(_ type: String.Type, forKey key: Key) throws -> String {
-        try value(for: key) { _, node, step in try node.pointee.readString(step) }
-    }
-
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-        try value(for: key) { _, node, step in try node.pointee.readDouble(step) }
-    }
-
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-        try value(for: key) { _, node, step in try node.pointee.readFloat(step) }
-    }
-
     @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try value(for: key) { _, node, step in try node.pointee.readInteger(type, step) }
     }
 
+    @inline(__always)
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try value(for: key) { session, node, step in try session.decode(type, node, step) }
-    }
-
-    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-        try valueIfPresent(for: key) { _, node, step in try node.pointee.readBool(step) }
-    }
-
-    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-        try valueIfPresent(for: key) { _, node, step in try node.pointee.readString(step) }
-    }
-
-    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-        try valueIfPresent(for: key) { _, node, step in try node.pointee.readDouble(step) }
-    }
-
-    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-        try valueIfPresent(for: key) { _, node, step in try node.pointee.readFloat(step) }
     }
 
     @inline(__always)
@@ -76,6 +45,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try valueIfPresent(for: key) { _, node, step in try node.pointee.readInteger(type, step) }
     }
 
+    @inline(__always)
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         try valueIfPresent(for: key) { session, node, step in try session.decode(type, node, step) }
     }
@@ -92,8 +62,8 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder() throws -> any Decoder {
         try place.with { session, node in
-            guard let found = try node.pointee.find(SuperKey.name) else { throw node.pointee.missing(SuperKey()) }
-            return session.place(of: session.child(of: node, at: found.value, step: .key(SuperKey.self, at: found.key)))
+            guard let found = try node.pointee.find(PathKey.super.stringValue) else { throw node.pointee.missing(PathKey.super) }
+            return session.place(of: session.child(of: node, at: found.value, step: .key(PathKey.self, at: found.key)))
         }
     }
 
@@ -104,7 +74,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     // MARK: Places
 
     /// Moves the reader to the value of a key.
-    private func move(_ node: DecodingNode.Slot, to key: Key) throws -> DecodingNode.Found {
+    private func move(_ node: DecodingNode.Slot, to key: Key) throws -> DecodingNode.Pair {
         guard let found = try node.pointee.find(key.stringValue) else { throw node.pointee.missing(key) }
         node.pointee.move(to: found)
         return found

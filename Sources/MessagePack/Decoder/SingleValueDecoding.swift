@@ -12,27 +12,12 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
         }
     }
 
-    func decode(_ type: Bool.Type) throws -> Bool {
-        try value { try $1.pointee.readBool(.same) }
-    }
-
-    func decode(_ type: String.Type) throws -> String {
-        try value { try $1.pointee.readString(.same) }
-    }
-
-    func decode(_ type: Double.Type) throws -> Double {
-        try value { try $1.pointee.readDouble(.same) }
-    }
-
-    func decode(_ type: Float.Type) throws -> Float {
-        try value { try $1.pointee.readFloat(.same) }
-    }
-
     @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
         try value { try $1.pointee.readInteger(type, .same) }
     }
 
+    @inline(__always)
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         try value { try $0.decode(type, $1, .same, isKey: $1.pointee.isKey) }
     }

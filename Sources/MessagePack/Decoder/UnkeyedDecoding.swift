@@ -25,27 +25,12 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         }
     }
 
-    mutating func decode(_ type: Bool.Type) throws -> Bool {
-        try element(type) { _, node, step in try node.pointee.readBool(step) }
-    }
-
-    mutating func decode(_ type: String.Type) throws -> String {
-        try element(type) { _, node, step in try node.pointee.readString(step) }
-    }
-
-    mutating func decode(_ type: Double.Type) throws -> Double {
-        try element(type) { _, node, step in try node.pointee.readDouble(step) }
-    }
-
-    mutating func decode(_ type: Float.Type) throws -> Float {
-        try element(type) { _, node, step in try node.pointee.readFloat(step) }
-    }
-
     @inline(__always)
     mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
         try element(type) { _, node, step in try node.pointee.readInteger(type, step) }
     }
 
+    @inline(__always)
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
         try element(type) { session, node, step in try session.decode(type, node, step) }
     }

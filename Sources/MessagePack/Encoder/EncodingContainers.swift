@@ -29,29 +29,19 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         pair(key) { $0.pointee.appendNil() }
     }
 
-    func encode(_ value: Bool, forKey key: Key) {
-        pair(key) { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: String, forKey key: Key) {
-        pair(key) { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: Double, forKey key: Key) {
-        pair(key) { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: Float, forKey key: Key) {
-        pair(key) { $0.pointee.append(value) }
-    }
-
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) {
         pair(key) { $0.pointee.append(value) }
     }
 
+    @inline(__always)
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        try place.with { try $0.appendPair(value, for: key.stringValue, Key.self, to: $1) }
+        try place.with { session, node in
+            let start = node.pointee.body.count
+            node.pointee.beginPair(key.stringValue)
+            if node.pointee.appendScalar(value) { return }
+            try session.appendElement(value, to: node, from: start, at: .key(Key.self, at: start))
+        }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -68,7 +58,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         child(at: key.stringValue, Key.self).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { child(at: SuperKey.name, SuperKey.self) }
+    func superEncoder() -> any Encoder { child(at: PathKey.super.stringValue, PathKey.self) }
     func superEncoder(forKey key: Key) -> any Encoder { child(at: key.stringValue, Key.self) }
 
     @inline(__always)
@@ -94,29 +84,20 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
         element { $0.pointee.appendNil() }
     }
 
-    func encode(_ value: Bool) {
-        element { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: String) {
-        element { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: Double) {
-        element { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: Float) {
-        element { $0.pointee.append(value) }
-    }
-
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T) {
         element { $0.pointee.append(value) }
     }
 
+    @inline(__always)
     func encode<T: Encodable>(_ value: T) throws {
-        try place.with { try $0.appendElement(value, to: $1) }
+        try place.with { session, node in
+            let start = node.pointee.body.count
+            let step = PathStep.index(node.pointee.count)
+            node.pointee.beginElement()
+            if node.pointee.appendScalar(value) { return }
+            try session.appendElement(value, to: node, from: start, at: step)
+        }
     }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
@@ -152,27 +133,12 @@ struct SingleValueEncoding: SingleValueEncodingContainer {
         single { $0.pointee.appendNil() }
     }
 
-    func encode(_ value: Bool) {
-        single { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: String) {
-        single { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: Double) {
-        single { $0.pointee.append(value) }
-    }
-
-    func encode(_ value: Float) {
-        single { $0.pointee.append(value) }
-    }
-
     @inline(__always)
     func encode<T: FixedWidthInteger & Encodable>(_ value: T) {
         single { $0.pointee.append(value) }
     }
 
+    @inline(__always)
     func encode<T: Encodable>(_ value: T) throws {
         try place.with { session, node in
             node.pointee.beginSingle()

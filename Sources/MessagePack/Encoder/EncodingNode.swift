@@ -118,8 +118,36 @@ struct EncodingNode: PooledNode, ~Copyable {
     // MARK: Values
 
     mutating func appendNil() { body.writeNil() }
-    mutating func append(_ value: Bool) { body.write(value) }
-    mutating func append(_ value: String) { body.write(value) }
+
+    /// Appends a value that needs no node of its own, or says that it is none of those. Where the type is known when this is compiled,
+    /// nothing is asked.
+    @inline(__always)
+    mutating func appendScalar<T>(_ value: T) -> Bool {
+        if let value = same(value, as: String.self) {
+            body.write(value)
+        } else if let value = same(value, as: Int.self) {
+            append(value)
+        } else if let value = same(value, as: Double.self) {
+            body.write(isCanonical ? value.canonical : value)
+        } else if let value = same(value, as: Bool.self) {
+            body.write(value)
+        } else if let value = same(value, as: [UInt8].self) {
+            body.writeBinary(value)
+        } else if let value = same(value, as: UInt64.self) {
+            append(value)
+        } else if let value = same(value, as: Int64.self) {
+            append(value)
+        } else if let value = same(value, as: UInt32.self) {
+            append(value)
+        } else if let value = same(value, as: Int32.self) {
+            append(value)
+        } else if let value = same(value, as: Float.self) {
+            body.write(isCanonical ? value.canonical : value)
+        } else {
+            return false
+        }
+        return true
+    }
 
     @inline(__always)
     mutating func append(_ value: some FixedWidthInteger) {
@@ -128,14 +156,6 @@ struct EncodingNode: PooledNode, ~Copyable {
         } else {
             body.write(UInt64(truncatingIfNeeded: value))
         }
-    }
-
-    mutating func append(_ value: Double) { body.write(isCanonical ? canonical(value) : value) }
-    mutating func append(_ value: Float) { body.write(isCanonical ? canonical(value) : value) }
-
-    /// Equal floats with equal bits, and one NaN.
-    private func canonical<T: BinaryFloatingPoint>(_ value: T) -> T {
-        value.isNaN ? .nan : value == 0 ? 0 : value
     }
 
     /// While other code appends to the body, or reads it, it is not in the node: what could be replaced there would be counted.

@@ -25,7 +25,7 @@ final class EncodingSession: CodingSession {
     private static let areContainersReferences = {
         let session = EncodingSession(isCanonical: false, limits: .default)
         let place = EncodingNode.Place(session, session.root, isKept: true)
-        return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<SuperKey>(place: place))) }
+        return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<PathKey>(place: place))) }
     }()
 
     init(isCanonical: Bool, limits: MessagePackLimits) {
@@ -130,36 +130,20 @@ final class EncodingSession: CodingSession {
 
     // MARK: Values
 
-    func appendElement<T: Encodable>(_ value: T, to node: EncodingNode.Slot) throws {
-        let step = PathStep.index(node.pointee.count)
-        try appendElement(to: node) { _ in try append(value, to: node, at: step) }
-    }
-
-    func appendPair<T: Encodable>(
-        _ value: T, for name: String, _ keyType: any CodingKey.Type, to node: EncodingNode.Slot
-    ) throws {
-        try appendElement(to: node) { start in
-            node.pointee.body.write(name)
-            try append(value, to: node, at: .key(keyType, at: start))
-        }
-    }
-
     /// Appends a pair of a dictionary.
     func appendPair<Key: Encodable, Value: Encodable>(_ key: Key, _ value: Value, to node: EncodingNode.Slot) throws {
-        try appendElement(to: node) { start in
-            try append(key, to: node, at: .same)
-            node.pointee.noteKey(from: start)
-            try append(value, to: node, at: .entry(start))
-        }
-    }
-
-    /// Appends an element, or nothing at all if it throws: the value may catch the error and go on.
-    @inline(__always)
-    private func appendElement(to node: EncodingNode.Slot, _ append: (_ start: Int) throws -> Void) throws {
         let start = node.pointee.body.count
         node.pointee.beginElement()
+        if !node.pointee.appendScalar(key) { try appendElement(key, to: node, from: start, at: .same) }
+        node.pointee.noteKey(from: start)
+        if !node.pointee.appendScalar(value) { try appendElement(value, to: node, from: start, at: .entry(start)) }
+    }
+
+    /// Appends a value that is no scalar as what an element consists of, or takes the element back if it throws: who wanted to encode it
+    /// may catch the error and go on.
+    func appendElement<T: Encodable>(_ value: T, to node: EncodingNode.Slot, from start: Int, at step: PathStep) throws {
         do {
-            try append(start)
+            try appendComposite(value, to: node, at: step)
         } catch {
             node.pointee.removeElement(from: start)
             throw error
@@ -168,17 +152,11 @@ final class EncodingSession: CodingSession {
 
     /// Appends a value in the form its type has here, or else in the one it asks for.
     func append<T: Encodable>(_ value: T, to node: EncodingNode.Slot, at step: PathStep) throws {
-        // Elements of arrays arrive here whatever their type is.
-        if let value = same(value, as: String.self) { return node.pointee.append(value) }
-        if let value = same(value, as: Int.self) { return node.pointee.append(value) }
-        if let value = same(value, as: Double.self) { return node.pointee.append(value) }
-        if let value = same(value, as: Bool.self) { return node.pointee.append(value) }
-        if let value = same(value, as: [UInt8].self) { return node.pointee.body.writeBinary(value) }
-        if let value = same(value, as: UInt64.self) { return node.pointee.append(value) }
-        if let value = same(value, as: Int64.self) { return node.pointee.append(value) }
-        if let value = same(value, as: UInt32.self) { return node.pointee.append(value) }
-        if let value = same(value, as: Int32.self) { return node.pointee.append(value) }
+        if !node.pointee.appendScalar(value) { try appendComposite(value, to: node, at: step) }
+    }
 
+    @inline(__always)
+    private func appendComposite<T: Encodable>(_ value: T, to node: EncodingNode.Slot, at step: PathStep) throws {
         // By the type of the value, which for an object may be a subclass.
         let form = form(of: Swift.type(of: value))
         if case .packable(let type) = form { return write(value, as: type, to: node) }

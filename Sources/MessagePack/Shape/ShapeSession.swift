@@ -45,9 +45,10 @@ package final class ShapeSession {
     /// Makes a value up, and says what stands in its place.
     func make<T: Decodable>(_ type: T.Type) throws -> (value: T, place: String) {
         if let simple = Self.simple[ObjectIdentifier(type)], let value = simple.value as? T { return (value, simple.place) }
-        if let type = type as? any ShapedContainer.Type, let shaped = try type.shaped(by: self) as? (value: T, place: String) {
-            return shaped
+        if let container = type as? any ShapedContainer.Type, let value = container.init() as? T {
+            return (value, container.place(in: self))
         }
+        if let integer = type as? any FixedWidthInteger.Type, let value = integer.init(0) as? T { return (value, "Int") }
         let id = ObjectIdentifier(type)
         let name = self.name(of: type)
         if let value = made[id] as? T { return (value, name) }
@@ -124,16 +125,6 @@ package final class ShapeSession {
         add("", "String")
         add(0.0, "Double")
         add(Float(0), "Double")
-        add(0, "Int")
-        add(Int8(0), "Int")
-        add(Int16(0), "Int")
-        add(Int32(0), "Int")
-        add(Int64(0), "Int")
-        add(UInt(0), "Int")
-        add(UInt8(0), "Int")
-        add(UInt16(0), "Int")
-        add(UInt32(0), "Int")
-        add(UInt64(0), "Int")
         add([UInt8](), "Bytes")
         add(MessagePackValue.nil, "Value")
         return simple
@@ -142,31 +133,25 @@ package final class ShapeSession {
 
 /// A container of the standard library, which may be empty.
 protocol ShapedContainer {
-    /// A value of this type and its place.
-    static func shaped(by session: ShapeSession) throws -> Any
+    init()
+    static func place(in session: ShapeSession) -> String
 }
 
 extension Optional: ShapedContainer where Wrapped: Decodable {
-    static func shaped(by session: ShapeSession) -> Any {
-        (value: Self.none, place: session.place(of: Wrapped.self) + "?") as (value: Self, place: String)
-    }
+    init() { self = nil }
+    static func place(in session: ShapeSession) -> String { session.place(of: Wrapped.self) + "?" }
 }
 
 extension Array: ShapedContainer where Element: Decodable {
-    static func shaped(by session: ShapeSession) -> Any {
-        (value: [], place: "[\(session.place(of: Element.self))]") as (value: Self, place: String)
-    }
+    static func place(in session: ShapeSession) -> String { "[\(session.place(of: Element.self))]" }
 }
 
 extension Set: ShapedContainer where Element: Decodable {
-    static func shaped(by session: ShapeSession) -> Any {
-        (value: [], place: "[\(session.place(of: Element.self))]") as (value: Self, place: String)
-    }
+    static func place(in session: ShapeSession) -> String { "[\(session.place(of: Element.self))]" }
 }
 
 extension Dictionary: ShapedContainer where Key: Decodable, Value: Decodable {
-    static func shaped(by session: ShapeSession) -> Any {
-        let place = "[\(session.place(of: Key.self)): \(session.place(of: Value.self))]"
-        return (value: [:], place: place) as (value: Self, place: String)
+    static func place(in session: ShapeSession) -> String {
+        "[\(session.place(of: Key.self)): \(session.place(of: Value.self))]"
     }
 }
