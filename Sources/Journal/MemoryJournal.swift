@@ -127,6 +127,15 @@ extension MemoryJournal {
         contents.withLock { $0.planned = (error, keepingBatch) }
     }
 
+    /// What was written, for those who look at it or damage it.
+    package var batches: [Batch] { contents.withLock(\.batches) }
+
+    /// The snapshots that are kept, oldest first.
+    package var savedSnapshots: [Snapshot] {
+        get { contents.withLock(\.snapshots) }
+        set { contents.withLock { $0.snapshots = newValue } }
+    }
+
     /// What the next process would find: an open journal with the same contents, free of planned and past failures.
     /// This journal is closed, as a process that is gone cannot write.
     public func reopened() -> MemoryJournal {

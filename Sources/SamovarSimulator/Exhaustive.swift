@@ -29,7 +29,7 @@ public enum Exhaustive {
         _ name: String, _ swarm: Swarm, _ crash: CrashPlan?, _ result: inout Result, _ look: (World) -> Void = { _ in }
     ) {
         guard result.violation == nil else { return }
-        let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, crash: crash, trace: .nothing)
+        let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, crash: crash, trace: .none)
         let end = Simulation.finish(world)
         result.runs += 1
         look(world)
@@ -68,10 +68,9 @@ extension Swarm {
         retaining.store.snapshotBytes = 100
         retaining.store.window = 1
         var clockwork = usual
-        clockwork.script = [
-            .arm(TimerSpec(place: 0, kind: .every, missed: .all, milliseconds: 700, isWorking: true)),
-            .runLabelled(.streaming, LabelSpec(number: 0, rule: 0)), .runLabelled(.streaming, LabelSpec(number: 0, rule: 0)),
-        ]
+        let timer = TimerSpec(place: 0, kind: .every, missed: .all, milliseconds: 700, isWorking: true)
+        let label = LabelSpec(number: 0, rule: 0)
+        clockwork.script = [{ .armed($0, timer) }, { .labelled($0, .streaming, label) }, { .labelled($0, .streaming, label) }]
         clockwork.store.snapshotBytes = 300
         return [("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork)]
     }

@@ -3,14 +3,14 @@ public struct Report: Sendable {
     public private(set) var seeds = 0
     /// Microseconds.
     public private(set) var virtualTime: Int64 = 0
-    public private(set) var events = 0
-    public private(set) var inputs = 0
+    public internal(set) var events = 0
+    public internal(set) var inputs = 0
     public private(set) var turns = 0
     public private(set) var effects = 0
-    public private(set) var executions = 0
-    public private(set) var restarts = 0
+    public internal(set) var executions = 0
+    public internal(set) var restarts = 0
     /// By `Fault.rawValue`.
-    private var faults = [Int](repeating: 0, count: Fault.allCases.count)
+    var faults = [Int](repeating: 0, count: Fault.allCases.count)
 
     /// By `CoverageEvent.rawValue`.
     private var coverage = [Int](repeating: 0, count: CoverageEvent.allCases.count)
@@ -18,15 +18,11 @@ public struct Report: Sendable {
     public init() {}
 
     init(_ world: World) {
+        self = world.report
         seeds = 1
         virtualTime = world.now
-        events = world.events
-        inputs = world.sent
         turns = world.checker.reference.last + world.checker.archive.values.reduce(0) { $0 + $1.last }
         effects = world.checker.effectsEnded
-        executions = world.executions
-        restarts = world.restarts
-        faults = world.faultCounts
         for reference in [world.checker.reference] + world.checker.archive.values {
             for index in coverage.indices { coverage[index] += reference.coverage[index] }
         }

@@ -19,7 +19,7 @@ public struct Simulation: Sendable {
         public let trace: [String]
     }
 
-    public enum Tracing: Sendable {
+    public enum Tracing: Equatable, Sendable {
         case none
         /// So many of the last lines.
         case last(Int)
@@ -27,14 +27,8 @@ public struct Simulation: Sendable {
     }
 
     public func run(tracing: Tracing = .none) -> Result {
-        let keeping: Trace.Keeping =
-            switch tracing {
-            case .none: .nothing
-            case .last(let count): .last(count)
-            case .everything: .everything
-            }
         let world = World(
-            seed: seed, swarm: Swarm(seed: seed), duration: Instant(minutes) * 60 * seconds, trace: keeping)
+            seed: seed, swarm: Swarm(seed: seed), duration: Instant(minutes) * 60 * seconds, trace: tracing)
         return Self.finish(world)
     }
 

@@ -101,7 +101,7 @@ extension World {
     /// Everything works again; only what is broken in the processes themselves is still broken.
     func heal() throws(Violation) {
         note("everything heals")
-        faultsAreOver()
+        isFaulty = false
         storeFuse = nil
         network.delay = milliseconds
         diskDelay = 0

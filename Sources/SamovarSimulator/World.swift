@@ -19,16 +19,21 @@ final class World {
     var trace: Trace
     var random: SeededRandom
 
-    private var parts: Parts?
-    private var counts = [Int](repeating: 0, count: Fault.allCases.count)
-    private var knownWorkers: Set<WorkerID> = []
-    private var leavers: Set<SessionID> = []
+    let disk: Disk
+    private(set) lazy var network = Network(self)
+    private(set) lazy var checker = InvariantChecker(
+        self, reference: ReferenceModel(timeline: disk.timeline, secret: disk.secret, viewBytes: swarm.viewBytes))
+    private(set) lazy var store = StoreProcess(self)
+    private(set) lazy var workers = (0..<swarm.workers).map { WorkerProcess(self, $0) }
+    private(set) lazy var clients = (0..<swarm.clients).map { ClientProcess(self, $0) }
+
+    var knownWorkers: Set<WorkerID> = []
+    /// Sessions that their users have left.
+    var leavers: Set<SessionID> = []
     private var inputID: UInt64 = 1
 
-    /// Faults still happen.
-    private(set) var isFaulty = true
-    /// Clients still send.
-    var isBusy: Bool { isFaulty }
+    /// Faults still happen, and clients still send.
+    var isFaulty = true
 
     // What a fault has changed for a while.
     var diskDelay: Instant = 0
@@ -39,28 +44,15 @@ final class World {
     /// Steps that processes have taken, where one may die.
     private(set) var steps = Steps()
 
-    // For the report.
-    var sent = 0
-    var executions = 0
-    var turnsTaken = 0
-    private(set) var restarts = 0
-    private(set) var events = 0
-
-    private struct Parts {
-        let network: Network
-        let disk: Disk
-        let checker: InvariantChecker
-        let store: StoreProcess
-        let workers: [WorkerProcess]
-        let clients: [ClientProcess]
-    }
+    /// What is counted on the way.
+    var report = Report()
 
     struct Steps: Equatable, Sendable {
         var store = 0
         var worker = 0
     }
 
-    init(seed: UInt64, swarm: Swarm, duration: Instant, crash: CrashPlan? = nil, trace: Trace.Keeping) {
+    init(seed: UInt64, swarm: Swarm, duration: Instant, crash: CrashPlan? = nil, trace: Simulation.Tracing) {
         self.seed = seed
         self.swarm = swarm
         self.crash = crash
@@ -69,26 +61,8 @@ final class World {
         queue = EventQueue(random: SeededRandom(seed: seed, "agenda"))
         self.trace = Trace(trace)
         random = SeededRandom(seed: seed, "world")
-        let timeline = random.id()
-        let secret = Secret(high: random.word(), low: random.word())
-        let reference = ReferenceModel(timeline: timeline, secret: secret, viewBytes: swarm.viewBytes)
-        parts = Parts(
-            network: Network(self), disk: Disk(timeline: timeline, secret: secret),
-            checker: InvariantChecker(self, reference: reference),
-            store: StoreProcess(self), workers: (0..<swarm.workers).map { WorkerProcess(self, $0) },
-            clients: (0..<swarm.clients).map { ClientProcess(self, $0) })
+        disk = Disk(timeline: random.id(), secret: Secret(high: random.word(), low: random.word()))
     }
-
-    private var built: Parts {
-        guard let parts else { preconditionFailure("a part of the world asks for another before it is made") }
-        return parts
-    }
-    var network: Network { built.network }
-    var disk: Disk { built.disk }
-    var checker: InvariantChecker { built.checker }
-    var store: StoreProcess { built.store }
-    var workers: [WorkerProcess] { built.workers }
-    var clients: [ClientProcess] { built.clients }
 
     // MARK: Running
 
@@ -102,15 +76,15 @@ final class World {
     private static let inspectionInterval = seconds * 21 / 100
 
     func run() throws(Violation) {
-        try launch(store, after: 0)
-        for worker in workers { try launch(worker, after: random.time(0...seconds)) }
-        for client in clients { try launch(client, after: random.time(0...seconds)) }
+        plan(.start(store, incarnation: 0), at: 0)
+        for worker in workers { plan(.start(worker, incarnation: 0), at: random.time(0...seconds)) }
+        for client in clients { plan(.start(client, incarnation: 0), at: random.time(0...seconds)) }
         planFaults()
         plan(.inspect, at: seconds)
         while let (time, event) = queue.next() {
             now = time
             if isFaulty, now >= faultsEnd { try heal() }
-            events += 1
+            report.events += 1
             try handle(event)
             if isAtRest { return try requireEnd() }
         }
@@ -174,9 +148,7 @@ final class World {
 
     func note(_ text: @autoclosure () -> String) { trace.note(now, 0, 0, text) }
 
-    func count(_ fault: Fault) { counts[fault.rawValue] += 1 }
-
-    var faultCounts: [Int] { counts }
+    func count(_ fault: Fault) { report.faults[fault.rawValue] += 1 }
 
     func nextInputID() -> UInt64 {
         inputID += 1
@@ -185,11 +157,6 @@ final class World {
 
     /// As much waits for slots as can be done in the time after the faults.
     var isLoaded: Bool { checker.reference.open.count >= 5 + 5 * swarm.slots }
-
-    func joined(_ id: WorkerID) { knownWorkers.insert(id) }
-    func isWorker(_ id: WorkerID) -> Bool { knownWorkers.contains(id) }
-    func left(_ session: SessionID) { leavers.insert(session) }
-    func hasLeft(_ session: SessionID) -> Bool { leavers.contains(session) }
 
     /// What a commit takes now.
     func syncTime() -> Instant {
@@ -201,32 +168,19 @@ final class World {
     private func connected(_ link: Link) {
         guard network.connected(link) else { return }
         trace.note(now, 2, link.id) { "link \(link.id) of \(link.peer.name) is open" }
-        switch link.peer {
-        case let worker as WorkerProcess: worker.connected(link)
-        case let client as ClientProcess: client.connected(link)
-        default: break
-        }
+        link.peer.connected(link)
     }
 
     private func broke(_ link: Link) {
         guard link.peer.incarnation == link.incarnation else { return }
         trace.note(now, 3, link.id) { "\(link.peer.name) notices that link \(link.id) broke" }
-        switch link.peer {
-        case let worker as WorkerProcess: worker.broke(link)
-        case let client as ClientProcess: client.broke(link)
-        default: break
-        }
+        link.peer.broke(link)
     }
 
     private func arrive(_ link: Link, _ direction: Direction) {
         guard let parts = network.arrive(link, direction) else { return }
         trace.note(now, 4, link.id, content: parts) { frameText(parts, link, direction) }
-        switch (direction, link.peer) {
-        case (.toStore, _): store.arrive(parts, on: link)
-        case (.toPeer, let worker as WorkerProcess): worker.arrive(parts, on: link)
-        case (.toPeer, let client as ClientProcess): client.arrive(parts, on: link)
-        default: break
-        }
+        (direction == .toStore ? store : link.peer).arrive(parts, on: link)
     }
 
     // MARK: Steps
@@ -235,12 +189,12 @@ final class World {
     func survives(_ process: Process) -> Bool {
         if process is StoreProcess {
             steps.store += 1
-            if let crash, crash.victim == .store, crash.step == steps.store { return !killStore(crash.fate) }
+            if let crash, crash.victim == .store, crash.step == steps.store { return killStore(crash.fate) }
             guard let fuse = storeFuse else { return true }
             storeFuse = fuse - 1
             guard fuse <= 0 else { return true }
             storeFuse = nil
-            return !killStore(nil)
+            return killStore(nil)
         }
         steps.worker += 1
         guard let crash, crash.victim == .worker, crash.step == steps.worker, let worker = process as? WorkerProcess else {
@@ -251,10 +205,6 @@ final class World {
     }
 
     // MARK: Deaths and starts
-
-    private func launch(_ process: Process, after pause: Instant) throws(Violation) {
-        plan(.start(process, incarnation: process.incarnation), at: now + pause)
-    }
 
     private func start(_ process: Process) throws(Violation) {
         guard !process.isUp else { return }
@@ -274,11 +224,11 @@ final class World {
     private var wall: Instant { 1_790_000_000 * seconds + now + wallOffset }
     private var wallOffset: Instant = 0
 
-    /// Kills the store; the disk decides what its unconfirmed write comes to.
+    /// Kills the store, which does not survive; the disk decides what its unconfirmed write comes to.
     private func killStore(_ fate: CrashPlan.Fate?) -> Bool {
         unconfirmed = fate
         do throws(Violation) { try storeDied("killed") } catch { deferred = error }
-        return true
+        return false
     }
 
     /// Found where nothing can be thrown.
@@ -291,7 +241,7 @@ final class World {
         storeFuse = nil
         store.die(reason)
         network.storeEnded()
-        restarts += 1
+        report.restarts += 1
         if let deferred { throw deferred }
         plan(.start(store, incarnation: store.incarnation), at: now + (crash == nil ? random.time(1...500) : 100) * milliseconds)
     }
@@ -299,9 +249,7 @@ final class World {
     private func finishWrite() throws(Violation) {
         switch unconfirmed ?? drawFate() {
         case .lost: count(.unconfirmedLost)
-        case .torn:
-            disk.tear()
-            count(.tornWrite)
+        case .torn: count(.tornWrite)
         case .kept:
             try store.writeUnconfirmed()
             count(.unconfirmedKept)
@@ -348,9 +296,6 @@ final class World {
         client.die(reason)
         plan(.start(client, incarnation: client.incarnation), at: now + random.time(20...3_000) * milliseconds)
     }
-
-    /// Nothing more will be drawn, and all is done.
-    func faultsAreOver() { isFaulty = false }
 }
 
 private func frameText(_ parts: [[UInt8]], _ link: Link, _ direction: Direction) -> String {

@@ -59,7 +59,7 @@ import Testing
 
     @Test func `A small world without faults comes to rest`() throws {
         for (name, swarm) in Swarm.small {
-            let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, trace: .nothing)
+            let world = World(seed: 1, swarm: swarm, duration: 2 * seconds, trace: .none)
             let result = Simulation.finish(world)
             #expect(result.violation == nil, "\(name)")
             #expect(result.report.inputs == 3)

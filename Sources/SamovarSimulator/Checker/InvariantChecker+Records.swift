@@ -48,7 +48,7 @@ extension InvariantChecker {
         case .requeued(let id), .dropped(let id):
             try require(false, .i2, expected: "no operator", seen: "effect \(id) requeued or dropped")
         case .workerJoined(let id):
-            try require(world.isWorker(id), .i2, expected: "a worker of this world", seen: "worker \(id) joins")
+            try require(world.knownWorkers.contains(id), .i2, expected: "a worker of this world", seen: "worker \(id) joins")
             reference.workers.insert(id)
         case .workerLeft(let id):
             reference.workers.remove(id)
@@ -172,7 +172,7 @@ extension InvariantChecker {
             reference.fates[session] != nil && !reference.isOver(session), .i3, expected: "a session that there is",
             seen: "the end of \(session)")
         let silence = silence(of: session, at: record) ?? .max
-        let hasLeft = world.hasLeft(session)
+        let hasLeft = world.leavers.contains(session)
         try require(
             hasLeft || silence >= world.swarm.store.sessionIdle.microseconds * 9 / 10, .i3,
             expected: "session \(session) to be kept, it was heard of \(describe(silence)) s ago", seen: "its end")

@@ -30,7 +30,7 @@ extension InvariantChecker {
             seen: "message \(index) under lease \(lease) at turn \(record.turn)")
         order.place = StreamPlace(index: index, checkpoint: checkpoint ?? order.place?.checkpoint)
         order.streamedBy = lease
-        order.streamed.insert(index, of: lease)
+        order.streamed[lease, default: []].insert(index)
         if checkpoint != nil {
             order.failures = 0
             order.deaths = 0
@@ -50,7 +50,7 @@ extension InvariantChecker {
 
     /// The first message that an attempt has streamed and that was not applied.
     func missingDrop(_ id: EffectID, _ lease: Lease) -> Int? {
-        let applied = reference.open[id]?.streamed.indices(of: lease) ?? []
+        let applied = reference.open[id]?.streamed[lease] ?? []
         return reference.assignments[lease]?.drops.keys.sorted().first { !applied.contains($0) }
     }
 
@@ -70,13 +70,4 @@ extension InvariantChecker {
             reference.isFenced(mark.lease, of: assignment.effect) || mark.index <= order.place?.index ?? 0, .i5,
             expected: "message \(order.place?.index ?? 0) of effect \(assignment.effect), the newest on disk", seen: "\(mark)")
     }
-}
-
-/// Which numbers were applied under which lease.
-struct Streamed {
-    private var byLease: [Lease: Set<Int>] = [:]
-
-    mutating func insert(_ index: Int, of lease: Lease) { byLease[lease, default: []].insert(index) }
-
-    func indices(of lease: Lease) -> Set<Int> { byLease[lease] ?? [] }
 }

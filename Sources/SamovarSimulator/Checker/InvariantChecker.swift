@@ -15,8 +15,6 @@ final class InvariantChecker {
     var wire: [SessionID: [Timeline: [Int: ClientProcess.Input]]] = [:]
     /// When a session's last greetings have reached the store.
     private var greetings: [SessionID: [Instant]] = [:]
-    /// The first promise that was broken.
-    private(set) var violation: Violation?
     private(set) var effectsEnded = 0
 
     init(_ world: World, reference: ReferenceModel) {

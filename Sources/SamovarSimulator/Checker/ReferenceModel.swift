@@ -19,10 +19,10 @@ final class ReferenceModel {
         var notBefore: Timestamp
         /// Its policy leaves no room for it: it fails without an attempt.
         var isOverLimit = false
-        /// What was streamed: how far, by which attempt last, and by each.
+        /// What was streamed: how far, by which attempt last, and which numbers by each.
         var place: StreamPlace?
         var streamedBy: Lease?
-        var streamed = Streamed()
+        var streamed: [Lease: Set<Int>] = [:]
         var failures = 0
         var deaths = 0
         var failed: Lease?

@@ -65,6 +65,11 @@ class Process {
     /// Forgets all that a dead process forgets.
     func end() {}
 
+    /// A frame has come, a link that it has made is open, or it notices that one is broken.
+    func arrive(_ parts: [[UInt8]], on link: Link) {}
+    func connected(_ link: Link) {}
+    func broke(_ link: Link) {}
+
     // MARK: Time
 
     func wake(at time: Instant) {

@@ -5,19 +5,12 @@ import SamovarCore
 /// The text of millions of events costs more than the events. So a run only hashes; a run that must be explained is repeated
 /// from its seed with the text on, which the hash shows to be the same run.
 struct Trace {
-    enum Keeping: Equatable {
-        case nothing
-        /// So many of the newest lines.
-        case last(Int)
-        case everything
-    }
-
     private var hash = KeyedHash(Secret(high: 0, low: 0))
-    private let keeping: Keeping
+    private let keeping: Simulation.Tracing
     private(set) var lines: [String] = []
     private(set) var count = 0
 
-    init(_ keeping: Keeping) {
+    init(_ keeping: Simulation.Tracing) {
         self.keeping = keeping
     }
 
@@ -30,7 +23,7 @@ struct Trace {
             hash.combine(bytes.count)
             hash.combine(bytes)
         }
-        guard keeping != .nothing else { return }
+        guard keeping != .none else { return }
         lines.append("\(describe(time))  \(text())")
         if case .last(let limit) = keeping, lines.count >= 2 * limit { lines.removeFirst(lines.count - limit) }
     }

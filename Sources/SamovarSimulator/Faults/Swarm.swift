@@ -47,13 +47,8 @@ struct Swarm {
     /// What the program does beside its daily work.
     var traits: Set<Trait>
 
-    /// The first inputs, where they are not drawn.
-    var script: [Scripted] = []
-
-    enum Scripted {
-        case arm(TimerSpec)
-        case runLabelled(Work, LabelSpec)
-    }
+    /// What the first inputs become, where they are not drawn.
+    var script: [(_ inputID: UInt64) -> ModelProgram.Message] = []
 
     /// Parts of the program that a world has or has not.
     enum Trait: CaseIterable {

@@ -19,22 +19,13 @@ enum ModelProgram: Program {
     }
 
     enum Input: Portable {
-        case note(UInt64)
-        /// With so many follow-ups, the last of which orders an effect.
-        case chain(UInt64, links: Int)
-        case work(UInt64, Work, count: Int)
+        case message(Message)
         case refuse(UInt64)
-        case arm(UInt64, TimerSpec)
-        case disarm(UInt64, timer: Int)
-        /// Orders an effect with a label and a policy.
-        case runLabelled(UInt64, Work, LabelSpec)
-        /// Cancels what has a label.
-        case cancel(UInt64, labelSpec: Int)
-        case emit(UInt64)
     }
 
     enum Message: Portable {
         case noted(UInt64)
+        /// With so many follow-ups, the last of which orders an effect.
         case link(UInt64, rest: Int)
         case ordered(UInt64, Work, count: Int)
         /// The answer of an effect; `resultID` is of one execution and no other.
@@ -43,7 +34,9 @@ enum ModelProgram: Program {
         case armed(UInt64, TimerSpec)
         case disarmed(UInt64, timer: Int)
         case fired(UInt64, timer: Int)
+        /// Orders an effect with a label and a policy.
         case labelled(UInt64, Work, LabelSpec)
+        /// Cancels what has a label.
         case cancelled(UInt64, labelSpec: Int)
         case emitted(UInt64)
         /// Streamed by an effect, item after item.
@@ -78,15 +71,8 @@ enum ModelProgram: Program {
 
     static func accept(_ input: Input, _ state: State, _ turn: Turn) throws(Refusal) -> Message {
         switch input {
-        case .note(let inputID): return .noted(inputID)
-        case .chain(let inputID, let links): return .link(inputID, rest: links)
-        case .work(let inputID, let work, let count): return .ordered(inputID, work, count: count)
+        case .message(let message): return message
         case .refuse(let inputID): throw Refusal(inputID: inputID)
-        case .arm(let inputID, let timer): return .armed(inputID, timer)
-        case .disarm(let inputID, let timer): return .disarmed(inputID, timer: timer)
-        case .runLabelled(let inputID, let work, let labelSpec): return .labelled(inputID, work, labelSpec)
-        case .cancel(let inputID, let labelSpec): return .cancelled(inputID, labelSpec: labelSpec)
-        case .emit(let inputID): return .emitted(inputID)
         }
     }
 

@@ -15,75 +15,77 @@ extension Work: MessagePackable {
     }
 }
 
+/// What inputs and messages are written as.
+private typealias Fields = (kind: Int, inputID: UInt64, number: UInt64, work: Work?)
+
 extension ModelProgram.Input: MessagePackable {
+    /// The kinds of the messages that inputs become; one place is that of what is refused.
+    private static let kinds = [0, 1, 2, refusal, 5, 6, 8, 9, 10]
+    private static let refusal = -1
+
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(4)
-        switch self {
-        case .note(let inputID): writer.write(0, inputID, 0, nil)
-        case .chain(let inputID, let links): writer.write(1, inputID, UInt64(links), nil)
-        case .work(let inputID, let work, let count): writer.write(2, inputID, UInt64(count), work)
-        case .refuse(let inputID): writer.write(3, inputID, 0, nil)
-        case .arm(let inputID, let timer): writer.write(4, inputID, timer.code, nil)
-        case .disarm(let inputID, let timer): writer.write(5, inputID, UInt64(timer), nil)
-        case .runLabelled(let inputID, let work, let labelSpec): writer.write(6, inputID, UInt64(labelSpec.code), work)
-        case .cancel(let inputID, let labelSpec): writer.write(7, inputID, UInt64(labelSpec), nil)
-        case .emit(let inputID): writer.write(8, inputID, 0, nil)
-        }
+        var fields: Fields =
+            switch self {
+            case .message(let message): message.fields
+            case .refuse(let inputID): (Self.refusal, inputID, 0, nil)
+            }
+        fields.kind = Self.kinds.firstIndex(of: fields.kind) ?? Self.kinds.count
+        writer.write(fields)
     }
 
     init(from reader: inout MessagePackReader) throws(MessagePackError) {
-        let (kind, inputID, number, work) = try reader.readFour()
-        switch (kind, work) {
-        case (0, nil): self = .note(inputID)
-        case (1, nil): self = .chain(inputID, links: Int(number))
-        case (2, let work?): self = .work(inputID, work, count: Int(number))
-        case (3, nil): self = .refuse(inputID)
-        case (4, nil): self = .arm(inputID, try .read(number, at: reader.position))
-        case (5, nil): self = .disarm(inputID, timer: Int(number))
-        case (6, let work?): self = .runLabelled(inputID, work, try .read(number, at: reader.position))
-        case (7, nil): self = .cancel(inputID, labelSpec: Int(number))
-        case (8, nil): self = .emit(inputID)
-        default: throw MessagePackError(.invalidValue, "no input \(kind)", offset: reader.position)
+        var fields = try reader.readFields()
+        guard Self.kinds.indices.contains(fields.kind) else {
+            throw MessagePackError(.invalidValue, "no input \(fields.kind)", offset: reader.position)
         }
+        fields.kind = Self.kinds[fields.kind]
+        self =
+            fields.kind == Self.refusal
+            ? .refuse(fields.inputID) : .message(try ModelProgram.Message(fields, at: reader.position))
     }
 }
 
 extension ModelProgram.Message: MessagePackable {
-    func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(4)
+    fileprivate var fields: Fields {
         switch self {
-        case .noted(let inputID): writer.write(0, inputID, 0, nil)
-        case .link(let inputID, let rest): writer.write(1, inputID, UInt64(rest), nil)
-        case .ordered(let inputID, let work, let count): writer.write(2, inputID, UInt64(count), work)
-        case .answered(let inputID, let resultID): writer.write(3, inputID, resultID, nil)
-        case .failed(let inputID, let attempts): writer.write(4, inputID, UInt64(attempts), nil)
-        case .armed(let inputID, let timer): writer.write(5, inputID, timer.code, nil)
-        case .disarmed(let inputID, let timer): writer.write(6, inputID, UInt64(timer), nil)
-        case .fired(let inputID, let timer): writer.write(7, inputID, UInt64(timer), nil)
-        case .labelled(let inputID, let work, let labelSpec): writer.write(8, inputID, UInt64(labelSpec.code), work)
-        case .cancelled(let inputID, let labelSpec): writer.write(9, inputID, UInt64(labelSpec), nil)
-        case .emitted(let inputID): writer.write(10, inputID, 0, nil)
-        case .streamed(let inputID, let item): writer.write(11, inputID, UInt64(item), nil)
+        case .noted(let inputID): (0, inputID, 0, nil)
+        case .link(let inputID, let rest): (1, inputID, UInt64(rest), nil)
+        case .ordered(let inputID, let work, let count): (2, inputID, UInt64(count), work)
+        case .answered(let inputID, let resultID): (3, inputID, resultID, nil)
+        case .failed(let inputID, let attempts): (4, inputID, UInt64(attempts), nil)
+        case .armed(let inputID, let timer): (5, inputID, timer.code, nil)
+        case .disarmed(let inputID, let timer): (6, inputID, UInt64(timer), nil)
+        case .fired(let inputID, let timer): (7, inputID, UInt64(timer), nil)
+        case .labelled(let inputID, let work, let labelSpec): (8, inputID, UInt64(labelSpec.code), work)
+        case .cancelled(let inputID, let labelSpec): (9, inputID, UInt64(labelSpec), nil)
+        case .emitted(let inputID): (10, inputID, 0, nil)
+        case .streamed(let inputID, let item): (11, inputID, UInt64(item), nil)
         }
     }
 
-    init(from reader: inout MessagePackReader) throws(MessagePackError) {
-        let (kind, inputID, number, work) = try reader.readFour()
+    fileprivate init(_ fields: Fields, at offset: Int) throws(MessagePackError) {
+        let (kind, inputID, number, work) = fields
         switch (kind, work) {
         case (0, nil): self = .noted(inputID)
         case (1, nil): self = .link(inputID, rest: Int(number))
         case (2, let work?): self = .ordered(inputID, work, count: Int(number))
         case (3, nil): self = .answered(inputID, resultID: number)
         case (4, nil): self = .failed(inputID, attempts: Int(number))
-        case (5, nil): self = .armed(inputID, try .read(number, at: reader.position))
+        case (5, nil): self = .armed(inputID, try .read(number, at: offset))
         case (6, nil): self = .disarmed(inputID, timer: Int(number))
         case (7, nil): self = .fired(inputID, timer: Int(number))
-        case (8, let work?): self = .labelled(inputID, work, try .read(number, at: reader.position))
+        case (8, let work?): self = .labelled(inputID, work, try .read(number, at: offset))
         case (9, nil): self = .cancelled(inputID, labelSpec: Int(number))
         case (10, nil): self = .emitted(inputID)
         case (11, nil): self = .streamed(inputID, item: Int(number))
-        default: throw MessagePackError(.invalidValue, "no message \(kind)", offset: reader.position)
+        default: throw MessagePackError(.invalidValue, "no message \(kind)", offset: offset)
         }
+    }
+
+    func write(to writer: inout MessagePackWriter) { writer.write(fields) }
+
+    init(from reader: inout MessagePackReader) throws(MessagePackError) {
+        try self.init(try reader.readFields(), at: reader.position)
     }
 }
 
@@ -133,20 +135,18 @@ extension LabelSpec {
 }
 
 extension MessagePackWriter {
-    fileprivate mutating func write(_ kind: Int, _ inputID: UInt64, _ number: UInt64, _ work: Work?) {
-        write(kind)
-        write(inputID)
-        write(number)
-        if let work { write(work) } else { writeNil() }
+    fileprivate mutating func write(_ fields: Fields) {
+        writeArrayHeader(4)
+        write(fields.kind)
+        write(fields.inputID)
+        write(fields.number)
+        if let work = fields.work { write(work) } else { writeNil() }
     }
 }
 
 extension MessagePackReader {
-    fileprivate mutating func readFour() throws(MessagePackError) -> (kind: Int, inputID: UInt64, number: UInt64, work: Work?) {
+    fileprivate mutating func readFields() throws(MessagePackError) -> Fields {
         try readArrayHeader(of: 4)
-        let kind = try readInt()
-        let inputID = try readUInt64()
-        let number = try readUInt64()
-        return (kind, inputID, number, try readNil() ? nil : try read())
+        return (try readInt(), try readUInt64(), try readUInt64(), try readNil() ? nil : try read())
     }
 }

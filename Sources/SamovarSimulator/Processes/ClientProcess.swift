@@ -7,7 +7,18 @@ final class ClientProcess: Process {
         let inputID: UInt64
         let bytes: [UInt8]
         /// What it becomes; nil if it is refused, or no input at all.
-        let message: ModelProgram.Message?
+        var message: ModelProgram.Message?
+
+        init(_ inputID: UInt64, _ message: ModelProgram.Message) {
+            self.init(inputID, bytes: packed(ModelProgram.Input.message(message)))
+            self.message = message
+        }
+
+        /// One that becomes no message.
+        init(_ inputID: UInt64, bytes: [UInt8]) {
+            self.inputID = inputID
+            self.bytes = bytes
+        }
 
         var description: String { message.map { "\($0)" } ?? "the refused input \(inputID)" }
     }
@@ -90,16 +101,16 @@ final class ClientProcess: Process {
 
     // MARK: Events
 
-    func arrive(_ parts: [[UInt8]], on link: Link) {
+    override func arrive(_ parts: [[UInt8]], on link: Link) {
         if link === front.link { front.arrive(parts) } else if link === feed.link { feed.arrive(parts) } else { return }
         wake(at: world.now)
     }
 
-    func connected(_ link: Link) {
+    override func connected(_ link: Link) {
         if link === front.link || link === feed.link { wake(at: world.now) }
     }
 
-    func broke(_ link: Link) {
+    override func broke(_ link: Link) {
         if link === front.link { front.breakOff() } else if link === feed.link { feed.breakOff() } else { return }
         wake(at: world.now)
     }
@@ -107,7 +118,7 @@ final class ClientProcess: Process {
     // MARK: The user
 
     func act() throws(Violation) {
-        guard world.isBusy else { return }
+        guard world.isFaulty else { return }
         world.plan(.act(self, incarnation: incarnation), at: world.now + random.about(world.swarm.pause))
         guard !isPaused else { return }
         let now = localNow
@@ -120,7 +131,7 @@ final class ClientProcess: Process {
     }
 
     /// Neither too much waits for an outcome, nor is a small world's number of inputs reached.
-    private var maySend: Bool { inputs.count < world.swarm.unanswered && world.sent < world.swarm.inputs ?? .max }
+    private var maySend: Bool { inputs.count < world.swarm.unanswered && world.report.inputs < world.swarm.inputs ?? .max }
 
     private func submit() {
         let inputID = world.nextInputID()
@@ -129,7 +140,7 @@ final class ClientProcess: Process {
             guard let number = try machine?.submit(input.bytes) else { return }
             inputs[number] = input
             inputsByBytes[input.bytes] = input
-            world.sent += 1
+            world.report.inputs += 1
             world.note("\(name) submits \(number): \(input)")
         } catch {
             world.note("\(name) cannot submit: \(error)")
@@ -137,11 +148,8 @@ final class ClientProcess: Process {
     }
 
     private func makeInput(_ inputID: UInt64) -> Input {
-        if world.swarm.script.indices.contains(world.sent) {
-            switch world.swarm.script[world.sent] {
-            case .arm(let timer): return arm(timer, inputID)
-            case .runLabelled(let work, let labelSpec): return runLabelled(work, on: labelSpec, inputID)
-            }
+        if world.swarm.script.indices.contains(world.report.inputs) {
+            return Input(inputID, world.swarm.script[world.report.inputs](inputID))
         }
         if world.swarm.inputs == nil, !world.swarm.traits.isEmpty, random.chance(0.4) {
             // In a fixed order: a set has another in each process.
@@ -153,102 +161,72 @@ final class ClientProcess: Process {
     private func makeInput(_ inputID: UInt64, _ trait: Swarm.Trait) -> Input {
         switch trait {
         case .timers where random.chance(0.3):
-            let timer = random.number(0...TimerSpec.places - 1)
-            return Input(
-                inputID: inputID, bytes: packed(ModelProgram.Input.disarm(inputID, timer: timer)),
-                message: .disarmed(inputID, timer: timer))
-        case .timers: return arm(TimerSpec.drawn(&random), inputID)
+            return Input(inputID, .disarmed(inputID, timer: random.number(0...TimerSpec.places - 1)))
+        case .timers: return Input(inputID, .armed(inputID, TimerSpec.drawn(&random)))
         case .labels where random.chance(0.25):
-            let labelSpec = random.number(0...LabelSpec.count - 1)
-            return Input(
-                inputID: inputID, bytes: packed(ModelProgram.Input.cancel(inputID, labelSpec: labelSpec)),
-                message: .cancelled(inputID, labelSpec: labelSpec))
+            return Input(inputID, .cancelled(inputID, labelSpec: random.number(0...LabelSpec.count - 1)))
         case .labels:
             let labelSpec = LabelSpec.drawn(&random)
             var work = random.pick(world.swarm.works + [.relay])
             if world.isLoaded, !work.isShort { work = .quick }
-            return runLabelled(work, on: labelSpec, inputID)
+            return Input(inputID, .labelled(inputID, work, labelSpec))
         case .streaming: return order(.streaming, inputID)
         case .limits: return order(world.swarm.hasEndlessWork ? .endless : .quick, inputID)
-        case .outputs: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.emit(inputID)), message: .emitted(inputID))
+        case .outputs: return Input(inputID, .emitted(inputID))
         }
     }
 
     private func order(_ work: Work, _ inputID: UInt64) -> Input {
-        let work = world.isLoaded ? .quick : work
-        return Input(
-            inputID: inputID, bytes: packed(ModelProgram.Input.work(inputID, work, count: 1)),
-            message: .ordered(inputID, work, count: 1))
-    }
-
-    private func arm(_ timer: TimerSpec, _ inputID: UInt64) -> Input {
-        Input(inputID: inputID, bytes: packed(ModelProgram.Input.arm(inputID, timer)), message: .armed(inputID, timer))
-    }
-
-    private func runLabelled(_ work: Work, on labelSpec: LabelSpec, _ inputID: UInt64) -> Input {
-        Input(
-            inputID: inputID, bytes: packed(ModelProgram.Input.runLabelled(inputID, work, labelSpec)),
-            message: .labelled(inputID, work, labelSpec))
+        Input(inputID, .ordered(inputID, world.isLoaded ? .quick : work, count: 1))
     }
 
     private func makePlainInput(_ inputID: UInt64) -> Input {
-        switch world.swarm.inputs == nil ? random.number(0...19) : [5, 3, 12][world.sent % 3] {
-        case 0: return Input(inputID: inputID, bytes: [0xc1] + packed(inputID), message: nil)
-        case 1: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.refuse(inputID)), message: nil)
-        case 2...4:
-            let links = random.pick([0, 1, 3, 10])
-            return Input(
-                inputID: inputID, bytes: packed(ModelProgram.Input.chain(inputID, links: links)),
-                message: .link(inputID, rest: links))
-        case 5...11: return Input(inputID: inputID, bytes: packed(ModelProgram.Input.note(inputID)), message: .noted(inputID))
+        switch world.swarm.inputs == nil ? random.number(0...19) : [5, 3, 12][world.report.inputs % 3] {
+        case 0: return Input(inputID, bytes: [0xc1] + packed(inputID))
+        case 1: return Input(inputID, bytes: packed(ModelProgram.Input.refuse(inputID)))
+        case 2...4: return Input(inputID, .link(inputID, rest: random.pick([0, 1, 3, 10])))
+        case 5...11: return Input(inputID, .noted(inputID))
         default:
             let isDeadly = !world.swarm.deadly.isEmpty && random.chance(0.03)
             var work = random.pick(isDeadly ? world.swarm.deadly : world.swarm.works)
             if world.isLoaded, !work.isShort { work = .quick }
-            let count = isDeadly ? 1 : random.pick([1, 1, 1, 3])
-            return Input(
-                inputID: inputID, bytes: packed(ModelProgram.Input.work(inputID, work, count: count)),
-                message: .ordered(inputID, work, count: count))
+            return Input(inputID, .ordered(inputID, work, count: isDeadly ? 1 : random.pick([1, 1, 1, 3])))
         }
     }
 
     private func settle(_ turn: Int, _ now: Timestamp) throws(Violation) {
-        var actions: [ClientMachine.Action] = []
-        do throws(ClientMachine.SubmitError) {
-            actions = try machine?.settle(turn: turn, now: now) ?? []
+        try ask(now) { () throws(ClientMachine.SubmitError) in
+            let actions = try machine?.settle(turn: turn, now: now)
             settling.insert(turn)
-        } catch {
-            world.note("\(name) cannot ask: \(error)")
+            return actions
         }
-        try perform(actions, now)
     }
 
     private func requestView(atLeast turn: Int, _ now: Timestamp) throws(Violation) {
-        var actions: [ClientMachine.Action] = []
-        do throws(ClientMachine.SubmitError) {
-            actions = try machine?.requestView(atLeast: turn, now: now) ?? []
+        try ask(now) { () throws(ClientMachine.SubmitError) in
+            let actions = try machine?.requestView(atLeast: turn, now: now)
             wantedView = max(turn, wantedView ?? turn)
-        } catch {
-            world.note("\(name) cannot ask: \(error)")
+            return actions
         }
-        try perform(actions, now)
     }
 
     /// All outputs after the last one that was heard.
     private func requestOutputs(_ now: Timestamp) throws(Violation) {
         let page = PageRequest.outputs(after: heard, in: home == .zero ? nil : home, waits: false)
+        try ask(now) { () throws(ClientMachine.SubmitError) in try machine?.request(page, now: now) }
+    }
+
+    private func ask(
+        _ now: Timestamp, _ request: () throws(ClientMachine.SubmitError) -> [ClientMachine.Action]?
+    ) throws(Violation) {
         var actions: [ClientMachine.Action] = []
-        do throws(ClientMachine.SubmitError) {
-            actions = try machine?.request(page, now: now) ?? []
-        } catch {
-            world.note("\(name) cannot ask: \(error)")
-        }
+        do throws(ClientMachine.SubmitError) { actions = try request() ?? [] } catch { world.note("\(name) cannot ask: \(error)") }
         try perform(actions, now)
     }
 
     /// Says goodbye; another user comes later.
     private func leave(_ now: Timestamp) throws(Violation) {
-        world.left(session)
+        world.leavers.insert(session)
         left = session
         try perform(machine?.close(now: now) ?? [], now)
     }
@@ -366,21 +344,14 @@ final class ClientProcess: Process {
                 try world.checker.shown(self, turn: turn, bytes: bytes, timeline: timeline, after: previous)
                 shown = Shown(timeline: timeline, turn: turn, bytes: bytes)
                 world.note("\(name) shows turn \(turn)")
-            case .requestView(let turn, let timeline): try ask(atLeast: turn, of: timeline, now)
+            case .requestView(let turn, let timeline):
+                // Through the front socket.
+                try ask(now) { () throws(ClientMachine.SubmitError) in
+                    try machine?.requestView(atLeast: turn, in: timeline, now: now)
+                }
             case .stale, .live, .idle: break
             case .note(let text): world.note("\(name): \(text)")
             }
         }
-    }
-
-    /// The subscriber asks through the front socket.
-    private func ask(atLeast turn: Int, of timeline: Timeline, _ now: Timestamp) throws(Violation) {
-        var actions: [ClientMachine.Action] = []
-        do throws(ClientMachine.SubmitError) {
-            actions = try machine?.requestView(atLeast: turn, in: timeline, now: now) ?? []
-        } catch {
-            world.note("\(name) cannot ask: \(error)")
-        }
-        try perform(actions, now)
     }
 }

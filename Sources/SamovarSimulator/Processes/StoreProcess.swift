@@ -48,7 +48,6 @@ final class StoreProcess: Process {
         }
         self.machine = consume machine
         maintain { $0.trim(&$1) }
-        world.turnsTaken += 1
         wake(at: world.now)
     }
 
@@ -116,7 +115,7 @@ final class StoreProcess: Process {
 
     // MARK: Events
 
-    func arrive(_ parts: [[UInt8]], on link: Link) {
+    override func arrive(_ parts: [[UInt8]], on link: Link) {
         guard let route = link.route else { return }
         inboxes[route.listener.rawValue].append((route, parts))
         if let client = link.peer as? ClientProcess, parts[0].count > 5, parts[0][5] == FrameKind.hello.rawValue {
@@ -317,7 +316,6 @@ final class StoreProcess: Process {
             try world.checker.storePublishes(envelope)
             world.network.publish(envelope.parts)
         case .append(let first, let last, let bytes):
-            world.turnsTaken += last - first + 1
             append(Batch(first: first, last: last, bytes: bytes))
         case .save(let turn, let bytes): post(.save(Snapshot(turn: turn, bytes: bytes)))
         case .snapshot(let turn): post(.snapshot(through: turn))

@@ -47,7 +47,7 @@ final class WorkerProcess: Process {
 
     override func begin() throws(Violation) {
         id = random.id()
-        world.joined(id)
+        world.knownWorkers.insert(id)
         let offer = WorkerOffer(id: id, slots: slots, queues: queues)
         machine = WorkerMachine(
             offer, schema: ModelProgram.schema, readAhead: world.swarm.readAhead, settings: world.swarm.worker,
@@ -73,18 +73,18 @@ final class WorkerProcess: Process {
 
     // MARK: Events
 
-    func arrive(_ parts: [[UInt8]], on link: Link) {
+    override func arrive(_ parts: [[UInt8]], on link: Link) {
         guard link === port.link else { return }
         port.arrive(parts)
         wake(at: world.now)
     }
 
-    func connected(_ link: Link) {
+    override func connected(_ link: Link) {
         guard link === port.link else { return }
         wake(at: world.now)
     }
 
-    func broke(_ link: Link) {
+    override func broke(_ link: Link) {
         guard link === port.link else { return }
         port.breakOff()
         wake(at: world.now)
@@ -172,7 +172,7 @@ final class WorkerProcess: Process {
         if !job.isStopping {
             assignment?.answer = answer
             owed.insert(lease)
-            world.executions += 1
+            world.report.executions += 1
         }
         return machine?.finished(lease, answer, now: now) ?? []
     }
