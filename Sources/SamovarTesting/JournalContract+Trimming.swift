@@ -3,8 +3,7 @@ import Journal
 /// What a journal promises when its oldest batches are removed.
 extension JournalContract {
     func checkTrimming() throws {
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        var journal = try makeFilled()
         try journal.save(Snapshot(turn: 43, bytes: [1]))
         // 43 is inside of a batch, which stays.
         try trimAll(&journal, through: 43)
@@ -25,8 +24,7 @@ extension JournalContract {
     }
 
     func checkTrimmedAway() throws {
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        var journal = try makeFilled()
         try journal.save(Snapshot(turn: 60, bytes: [1]))
         try trimAll(&journal, through: 60)
         for _ in 1...2 {
@@ -42,8 +40,7 @@ extension JournalContract {
     }
 
     func checkNeeded() throws {
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        var journal = try makeFilled()
         try requireError(.misuse, "trimming without a snapshot") { _ = try journal.trim(through: 1) }
         try journal.save(Snapshot(turn: 40, bytes: [1]))
         for turn in [41, 60, 61, Int.max] {

@@ -168,15 +168,13 @@ extension JournalContract {
     }
 
     private func checkRoundTrip() throws {
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        let journal = try makeFilled()
         try requireEqual(batches(of: journal) == Self.batches, true, "the batches are equal")
         try requireEqual(batches(of: journal, from: .min) == Self.batches, true, "the batches from the least turn are equal")
     }
 
     private func checkMiddle() throws {
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        let journal = try makeFilled()
         for turn in 1...journal.last {
             let expected = Self.batches.filter { $0.last >= turn }
             let found = try batches(of: journal, from: turn)
@@ -187,8 +185,7 @@ extension JournalContract {
     }
 
     private func checkReentrancy() throws {
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        var journal = try makeFilled()
         try journal.record([7], as: "seed")
         var count = 0
         try journal.read(from: 1) { batch in
@@ -201,8 +198,7 @@ extension JournalContract {
 
     private func checkBodyError() throws {
         struct Enough: Error {}
-        var journal = try make()
-        for batch in Self.batches { try journal.append(batch) }
+        var journal = try makeFilled()
         var count = 0
         do {
             try journal.read(from: 1) { _ in
@@ -318,6 +314,12 @@ extension JournalContract {
         Batch(first: 42, last: 44, bytes: noise(8192, seed: 4)),
         Batch(first: 45, last: 60, bytes: [0, 0, 0]),
     ]
+
+    func makeFilled() throws -> any Journal {
+        var journal = try make()
+        for batch in Self.batches { try journal.append(batch) }
+        return journal
+    }
 
     func batches(of journal: any Journal, from turn: Int = 1) throws -> [Batch] {
         var batches: [Batch] = []

@@ -51,8 +51,7 @@ extension PanelMachine {
         if block.rows.count > pageRows {
             parts.append("lines \(scroll + 1)–\(min(scroll + pageRows, block.rows.count)) of \(block.rows.count)")
         }
-        let isTyping = focus.map { $0.index < slots.count && slots[$0.index].control.isField } ?? false
-        if isTyping {
+        if focusedControl?.isField == true {
             parts += ["enter send", "esc back", "ctrl-c leave"]
         } else {
             if !slots.isEmpty { parts += ["tab next", "enter press"] }

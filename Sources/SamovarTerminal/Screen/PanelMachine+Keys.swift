@@ -27,8 +27,8 @@ extension PanelMachine {
         case .pageDown: scroll(by: pageRows)
         case .enter: return press(now)
         default:
-            if let identity = focusedField { return edit(identity, key) }
-            return command(key, now)
+            guard let control = focusedControl, control.isField else { return command(key, now) }
+            return edit(control.identity, key)
         }
         return []
     }
@@ -44,8 +44,7 @@ extension PanelMachine {
             guard digit <= buttons.count else { return [] }
             let index = buttons[digit - 1]
             guard hasSettled(slots[index].since, now) else { return hesitate() }
-            focus = Focus(index: index)
-            followsFocus = true
+            setFocus(index)
             return press(now)
         case .left: moveFocus(by: -1)
         case .right: moveFocus(by: 1)
@@ -79,9 +78,8 @@ extension PanelMachine {
     // MARK: Sending
 
     private mutating func press(_ now: Timestamp) -> [Action] {
-        guard let focus, focus.index < slots.count else { return [] }
-        guard hasSettled(focus.inherited, now) else { return hesitate() }
-        let control = slots[focus.index].control
+        guard let control = focusedControl else { return [] }
+        guard hasSettled(focus?.inherited, now) else { return hesitate() }
         switch control.role {
         case .button(let input): return send(input, Sent(label: control.identity.label))
         case .field(let field):
@@ -118,18 +116,20 @@ extension PanelMachine {
 
     // MARK: Focus
 
-    private var focusedField: Control.Identity? {
-        guard let focus, focus.index < slots.count, slots[focus.index].control.isField else { return nil }
-        return slots[focus.index].control.identity
+    var focusedControl: Control? {
+        focus.flatMap { slots.indices.contains($0.index) ? slots[$0.index].control : nil }
+    }
+
+    private mutating func setFocus(_ index: Int) {
+        focus = Focus(index: index)
+        followsFocus = true
     }
 
     /// In the order of reading, and around its ends.
     private mutating func moveFocus(by steps: Int) {
         guard !slots.isEmpty else { return }
         let count = slots.count
-        let index = focus.map { ($0.index + steps + count) % count } ?? (steps > 0 ? 0 : count - 1)
-        focus = Focus(index: index)
-        followsFocus = true
+        setFocus(focus.map { ($0.index + steps + count) % count } ?? (steps > 0 ? 0 : count - 1))
     }
 
     /// To the nearest control above or below; false if there is none.
@@ -142,8 +142,7 @@ extension PanelMachine {
         let distance = { (other: Block.Place) in ((other.row - place.row) * direction, abs(other.column - place.column)) }
         let next = block.places.filter { distance($0).0 > 0 }.min { distance($0) < distance($1) }
         guard let next else { return false }
-        self.focus = Focus(index: next.control)
-        followsFocus = true
+        setFocus(next.control)
         return true
     }
 

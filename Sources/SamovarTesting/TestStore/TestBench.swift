@@ -1,3 +1,4 @@
+import Journal
 import MessagePack
 import SamovarCore
 import SamovarProtocol
@@ -7,13 +8,6 @@ import SamovarProtocol
 ///
 /// Everything goes through the machine's own listeners, as frames, so nothing here knows of policies, retries or timers.
 final class TestBench<P: Program> {
-    /// What survives the end of the store process.
-    struct StoredBatch {
-        let first: Int
-        let last: Int
-        let bytes: [UInt8]
-    }
-
     static var client: Route { Route(listener: .front, id: [0, 1]) }
     static var worker: Route { Route(listener: .work, id: [0, 1]) }
     static var session: SessionID { SessionID(high: 0, low: 1) }
@@ -34,7 +28,8 @@ final class TestBench<P: Program> {
     private let settings: StoreSettings
     private let gates: [InputGate<P>]
     private let observers: [TurnObserver<P>]
-    private var journal: [StoredBatch] = []
+    /// What survives the end of the store process.
+    private var journal: [Batch] = []
     private var outcomes: [Outcome] = []
     /// What the store told its peers instead of an answer.
     private(set) var complaint: String?
@@ -200,7 +195,7 @@ final class TestBench<P: Program> {
         for action in actions {
             switch action {
             case .append(let first, let last, let bytes):
-                journal.append(StoredBatch(first: first, last: last, bytes: bytes))
+                journal.append(Batch(first: first, last: last, bytes: bytes))
                 committed = last
             case .send(let envelope, _): take(envelope.frame)
             case .stop(let reason): stop = "\(reason)"

@@ -84,12 +84,7 @@ extension TestStore {
     /// All open effects, those of sources included, oldest first.
     func decodedEffects(at location: SourceLocation) -> [(open: OpenEffect, effect: P.Effect)] {
         bench.machine.openEffects.compactMap { open in
-            do {
-                return (open, try decoder.decode(P.Effect.self, from: open.payload))
-            } catch {
-                report("effect \(open.id) does not survive being encoded and decoded: \(error)", at: location)
-                return nil
-            }
+            decoded(open.payload, "effect \(open.id)", at: location).map { (open, $0) }
         }
     }
 }

@@ -80,24 +80,10 @@ extension TestStore {
     func takeOutputs(at location: SourceLocation) -> [P.Output] {
         let outputs = bench.machine.outputs(after: expectedOutputs)
         if let last = outputs.last { expectedOutputs = last.id }
-        return outputs.compactMap { output in
-            do {
-                return try decoder.decode(P.Output.self, from: output.bytes)
-            } catch {
-                report("output \(output.id) does not survive being encoded and decoded: \(error)", at: location)
-                return nil
-            }
-        }
+        return outputs.compactMap { decoded($0.bytes, "output \($0.id)", at: location) }
     }
 
     func decodedDead(at location: SourceLocation) -> [P.Effect] {
-        bench.machine.deadEffects.compactMap { dead in
-            do {
-                return try decoder.decode(P.Effect.self, from: dead.effect.payload)
-            } catch {
-                report("effect \(dead.effect.id) does not survive being encoded and decoded: \(error)", at: location)
-                return nil
-            }
-        }
+        bench.machine.deadEffects.compactMap { decoded($0.effect.payload, "effect \($0.effect.id)", at: location) }
     }
 }

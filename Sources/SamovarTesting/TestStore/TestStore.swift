@@ -227,6 +227,18 @@ public final class TestStore<P: Program> {
         }
     }
 
+    /// A value that the store has; nil, with a report, if it cannot be read again.
+    func decoded<Value: Decodable>(
+        _ bytes: some Collection<UInt8>, _ name: @autoclosure () -> String, at location: SourceLocation
+    ) -> Value? {
+        do {
+            return try decoder.decode(Value.self, from: bytes)
+        } catch {
+            report("\(name()) does not survive being encoded and decoded: \(error)", at: location)
+            return nil
+        }
+    }
+
     func report(_ call: String, _ what: String, _ difference: Difference, at location: SourceLocation) {
         guard !difference.isEmpty else { return }
         report((["\(call): \(what)"] + difference.lines.map { "  \($0)" }).joined(separator: "\n"), at: location)
