@@ -84,19 +84,19 @@ let package = Package(
             name: "CZeroMQ", pkgConfig: "libzmq", providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: settings),
         .target(name: "Journal", swiftSettings: settings),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(
-            name: "SQLiteJournal", dependencies: ["CSQLite", "CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
+            name: "SQLiteJournal",
+            dependencies: ["CLinux", "CSQLite", "CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
             swiftSettings: settings),
-
-        .systemLibrary(name: "CMalloc"),
 
         // Hosts: the only place where actions become I/O.
         .target(
             name: "SamovarHost",
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal",
-                "CMalloc", deque, histogram, lifecycle, logging,
+                "CLinux", deque, histogram, lifecycle, logging,
             ],
             swiftSettings: settings),
 

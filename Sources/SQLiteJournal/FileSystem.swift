@@ -1,3 +1,4 @@
+import CLinux
 import CrashPoints
 import Foundation
 import Journal
@@ -162,6 +163,18 @@ enum FileSystem {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(status.st_size)
+    }
+
+    /// Whether what is kept at this path ends with the machine, as far as can be told.
+    static func isInMemory(_ path: String) -> Bool {
+        #if os(Linux)
+        var system = statfs()
+        guard statfs(path, &system) == 0 else { return false }
+        let (tmpfs, ramfs): (UInt32, UInt32) = (0x0102_1994, 0x8584_58f6)
+        return [tmpfs, ramfs].contains(UInt32(truncatingIfNeeded: system.f_type))
+        #else
+        return false
+        #endif
     }
 
     /// Where a link leads to; the path itself if it is none, or leads nowhere.

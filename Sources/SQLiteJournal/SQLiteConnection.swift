@@ -177,7 +177,7 @@ struct SQLiteConnection: Sendable {
 
     /// What a transaction outlives, by what is set, and where the file is.
     func durability() throws(JournalError) -> Durability {
-        if MountTable.current().isInMemory(path) { return .process(why: "the data folder is on a file system in memory") }
+        if FileSystem.isInMemory(path) { return .process(why: "the data folder is on a file system in memory") }
         let (log, level, isWaiting) = try perform("what is synced cannot be read") { db in
             (
                 try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"),

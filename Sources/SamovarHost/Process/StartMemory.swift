@@ -1,4 +1,4 @@
-import CMalloc
+import CLinux
 import Foundation
 
 /// The memory that only the start of a process needs.
