@@ -259,14 +259,27 @@ public struct MessagePackReader: Sendable {
 
     @usableFromInline
     mutating func readLongArrayHeader() throws(MessagePackError) -> Int {
+        try readHeader(Format.fixArray, Format.array16, Format.array32, values: 1, "an array")
+    }
+
+    /// Reads the announcement of a map and returns how many pairs of a key and a value follow.
+    public mutating func readMapHeader() throws(MessagePackError) -> Int {
+        try readHeader(Format.fixMap, Format.map16, Format.map32, values: 2, "a map")
+    }
+
+    /// - Parameter values: how many each element has.
+    @inline(__always)
+    private mutating func readHeader(
+        _ fix: UInt8, _ format16: UInt8, _ format32: UInt8, values: Int, _ expected: String
+    ) throws(MessagePackError) -> Int {
         let (count, width): (Int, Int)
         switch try peek() {
-        case let format where format & 0xf0 == Format.fixArray: (count, width) = (Int(format & 0x0f), 1)
-        case Format.array16: (count, width) = (Int(try load(UInt16.self)), 3)
-        case Format.array32: (count, width) = (Int(try load(UInt32.self)), 5)
-        default: throw mismatch("an array")
+        case let format where format & 0xf0 == fix: (count, width) = (Int(format & 0x0f), 1)
+        case format16: (count, width) = (Int(try load(UInt16.self)), 3)
+        case format32: (count, width) = (Int(try load(UInt32.self)), 5)
+        default: throw mismatch(expected)
         }
-        guard count <= end - next - width else { throw truncated() }
+        guard count <= (end - next - width) / values else { throw truncated() }
         next += width
         return count
     }
@@ -280,20 +293,6 @@ public struct MessagePackReader: Sendable {
             next = start
             throw MessagePackError(.invalidValue, "expected an array of \(count), found one of \(found)", offset: position)
         }
-    }
-
-    /// Reads the announcement of a map and returns how many pairs of a key and a value follow.
-    public mutating func readMapHeader() throws(MessagePackError) -> Int {
-        let (count, width): (Int, Int)
-        switch try peek() {
-        case let format where format & 0xf0 == Format.fixMap: (count, width) = (Int(format & 0x0f), 1)
-        case Format.map16: (count, width) = (Int(try load(UInt16.self)), 3)
-        case Format.map32: (count, width) = (Int(try load(UInt32.self)), 5)
-        default: throw mismatch("a map")
-        }
-        guard count <= (end - next - width) / 2 else { throw truncated() }
-        next += width
-        return count
     }
 
     /// Reads a value which is part of the one being read, and counts it for the depth limit: a recursive type cannot

@@ -108,7 +108,8 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
     }
 
     /// Whether what was written from here on is too large. Then it is taken back, to be written through the containers, which say so.
-    fileprivate func takesBack(from start: Int, _ writer: inout MessagePackWriter) -> Bool {
+    @inline(__always)
+    fileprivate final func takesBack(from start: Int, _ writer: inout MessagePackWriter) -> Bool {
         guard writer.count - start > encoder.limits.maximumBytes else { return false }
         writer.storage.removeSubrange(start...)
         return true
