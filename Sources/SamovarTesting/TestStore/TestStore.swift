@@ -117,12 +117,8 @@ public final class TestStore<P: Program> {
     ) {
         let call = "send(\(ValueText.of(input)))"
         run(call, expect, at: location) {
-            switch outcome(of: input, call, at: location) {
-            case .applied?: break
-            case .refused(let bytes)?: report("\(call): was refused: \(refusal(bytes))", at: location)
-            case .rejected(let text)?: report("\(call): was rejected: \(text)", at: location)
-            case nil: break
-            }
+            guard let verdict = outcome(of: input, call, at: location), verdict != .applied else { return }
+            report("\(call): \(words(for: verdict))", at: location)
         }
     }
 
@@ -130,18 +126,15 @@ public final class TestStore<P: Program> {
     public func expectRefusal(of input: P.Input, _ expected: P.Refusal, at location: SourceLocation = #_sourceLocation) {
         let call = "expectRefusal(of: \(ValueText.of(input)))"
         run(call, { _ in }, at: location) {
-            switch outcome(of: input, call, at: location) {
-            case .applied?: report("\(call): expected the refusal \(ValueText.of(expected)), was applied", at: location)
-            case .refused(let bytes)?:
-                guard let actual = try? decoder.decode(P.Refusal.self, from: bytes) else {
-                    return report("\(call): \(refusal(bytes))", at: location)
-                }
-                let difference = Difference(expected: expected, actual: actual, named: "refusal")
-                report(call, "another refusal", difference, at: location)
-            case .rejected(let text)?:
-                report("\(call): expected the refusal \(ValueText.of(expected)), was rejected: \(text)", at: location)
-            case nil: break
+            guard let verdict = outcome(of: input, call, at: location) else { return }
+            guard case .refused(let bytes) = verdict else {
+                return report("\(call): expected the refusal \(ValueText.of(expected)), \(words(for: verdict))", at: location)
             }
+            guard let actual = try? decoder.decode(P.Refusal.self, from: bytes) else {
+                return report("\(call): \(refusal(bytes))", at: location)
+            }
+            let difference = Difference(expected: expected, actual: actual, named: "refusal")
+            report(call, "another refusal", difference, at: location)
         }
     }
 
@@ -149,13 +142,11 @@ public final class TestStore<P: Program> {
     public func expectRejection(of input: P.Input, _ expected: String, at location: SourceLocation = #_sourceLocation) {
         let call = "expectRejection(of: \(ValueText.of(input)))"
         run(call, { _ in }, at: location) {
-            switch outcome(of: input, call, at: location) {
-            case .applied?: report("\(call): expected “\(expected)”, was applied", at: location)
-            case .refused(let bytes)?: report("\(call): expected “\(expected)”, was refused: \(refusal(bytes))", at: location)
-            case .rejected(let text)?:
-                if text != expected { report("\(call): expected “\(expected)”, is “\(text)”", at: location) }
-            case nil: break
+            guard let verdict = outcome(of: input, call, at: location) else { return }
+            guard case .rejected(let text) = verdict else {
+                return report("\(call): expected “\(expected)”, \(words(for: verdict))", at: location)
             }
+            if text != expected { report("\(call): expected “\(expected)”, is “\(text)”", at: location) }
         }
     }
 
@@ -166,6 +157,14 @@ public final class TestStore<P: Program> {
             report("\(call): was not taken: \(bench.complaint ?? "the store gave no answer")", at: location)
         }
         return outcome?.verdict
+    }
+
+    private func words(for verdict: Outcome.Verdict) -> String {
+        switch verdict {
+        case .applied: "was applied"
+        case .refused(let bytes): "was refused: \(refusal(bytes))"
+        case .rejected(let text): "was rejected: \(text)"
+        }
     }
 
     private func refusal(_ bytes: [UInt8]) -> String {
