@@ -48,23 +48,22 @@ public enum PanelExample {
 extension PanelNode {
     /// A field for text. The closure must hand the text on as it is: `{ .rename(to: $0) }`; `accept` is the place to refuse it.
     public static func field(_ label: String, holds: String = "", send: (String) -> Input) -> PanelNode {
-        .field(
-            PanelField(
-                label: label, kind: .text, holds: holds, first: send(PanelExample.text.0), second: send(PanelExample.text.1)))
+        field(label, .text, holds, PanelExample.text, send)
     }
 
     /// A field for a whole number. The closure must hand the number on as it is.
     public static func integerField(_ label: String, holds: String = "", send: (Int) -> Input) -> PanelNode {
-        .field(
-            PanelField(
-                label: label, kind: .integer, holds: holds, first: send(PanelExample.integer.0),
-                second: send(PanelExample.integer.1)))
+        field(label, .integer, holds, PanelExample.integer, send)
     }
 
     /// A field for a finite number. The closure must hand the number on as it is.
     public static func numberField(_ label: String, holds: String = "", send: (Double) -> Input) -> PanelNode {
-        .field(
-            PanelField(
-                label: label, kind: .number, holds: holds, first: send(PanelExample.number.0), second: send(PanelExample.number.1)))
+        field(label, .number, holds, PanelExample.number, send)
+    }
+
+    private static func field<Value>(
+        _ label: String, _ kind: PanelFieldKind, _ holds: String, _ examples: (Value, Value), _ send: (Value) -> Input
+    ) -> PanelNode {
+        .field(PanelField(label: label, kind: kind, holds: holds, first: send(examples.0), second: send(examples.1)))
     }
 }
