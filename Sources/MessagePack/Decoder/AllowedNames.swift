@@ -1,12 +1,8 @@
 /// The names that a type of keys, or an enum with raw values, allows; nil if it cannot be known.
 
 func allowedNames<Key: CodingKey>(of type: Key.Type) -> [String]? {
-    if let type = type as? any (CodingKey & CaseIterable).Type { return names(ofAll: type) }
-    return enumCases(of: type)?.map(\.stringValue)
-}
-
-private func names<Key: CodingKey & CaseIterable>(ofAll type: Key.Type) -> [String] {
-    type.allCases.map(\.stringValue)
+    let cases = (type as? any CaseIterable.Type)?.allCases as? [Key]
+    return (cases ?? enumCases(of: type))?.map(\.stringValue)
 }
 
 /// The raw values of an enum such as `enum Input: String { case increment }`.

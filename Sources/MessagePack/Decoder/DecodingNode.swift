@@ -108,7 +108,7 @@ struct DecodingNode: PooledNode, ~Copyable {
     mutating func openArray() throws {
         guard content != .array else { return }
         reader.next = offset
-        try open(.array, "an array", [Any].self) { reader throws(MessagePackError) in try reader.readArrayHeader() }
+        try open(.array, "an array", [Any].self)
     }
 
     /// Makes sure that the value is a map.
@@ -116,16 +116,14 @@ struct DecodingNode: PooledNode, ~Copyable {
         guard content != .map else { return }
         reader.next = offset
         if reader.isLenient, try reader.nextType() == .string, isEnum(subject) { try openWord() }
-        try open(.map, "a map", [String: Any].self) { reader throws(MessagePackError) in try reader.readMapHeader() }
+        try open(.map, "a map", [String: Any].self)
     }
 
-    private mutating func open(
-        _ content: Content, _ expected: String, _ type: any Any.Type,
-        header: (inout MessagePackReader) throws(MessagePackError) -> Int
-    ) throws {
+    @inline(__always)
+    private mutating func open(_ content: Content, _ expected: String, _ type: any Any.Type) throws {
         guard depth < reader.limits.maximumDepth else { throw reader.tooDeep() }
         do {
-            count = try header(&reader)
+            count = try content == .map ? reader.readMapHeader() : reader.readArrayHeader()
         } catch {
             throw failure(error, expected, type, .same)
         }

@@ -12,8 +12,9 @@ public func describe(decodingFailure error: any Error, of type: any Decodable.Ty
     }
     switch error {
     case .keyNotFound(let key, let context):
+        let keys: any CodingKey.Type = Swift.type(of: key)
         let failure = DecodingFailure.missingField(
-            key.stringValue, of: context.codingPath.isEmpty ? "\(type)" : "the value", allowed: allowedNames(like: key))
+            key.stringValue, of: context.codingPath.isEmpty ? "\(type)" : "the value", allowed: allowedNames(of: keys))
         return text(of: context, failure)
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
         return text(of: context, nil)
@@ -28,8 +29,4 @@ private func text(of context: DecodingError.Context, _ failure: DecodingFailure?
     // The decoder's own text already names the field.
     if context.underlyingError is MessagePackError || context.codingPath.isEmpty { return context.debugDescription }
     return "field \"\(describe(path: context.codingPath))\": \(context.debugDescription)"
-}
-
-private func allowedNames<Key: CodingKey>(like key: Key) -> [String]? {
-    allowedNames(of: Key.self)
 }

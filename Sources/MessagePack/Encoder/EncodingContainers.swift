@@ -26,7 +26,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     var codingPath: [any CodingKey] { place.codingPath }
 
     func encodeNil(forKey key: Key) {
-        pair(key) { $0.pointee.appendNil() }
+        pair(key) { $0.pointee.body.writeNil() }
     }
 
     @inline(__always)
@@ -81,7 +81,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     var count: Int { place.with { $1.pointee.count } }
 
     func encodeNil() {
-        element { $0.pointee.appendNil() }
+        element { $0.pointee.body.writeNil() }
     }
 
     @inline(__always)
@@ -130,7 +130,7 @@ struct SingleValueEncoding: SingleValueEncodingContainer {
     var codingPath: [any CodingKey] { place.codingPath }
 
     func encodeNil() {
-        single { $0.pointee.appendNil() }
+        single { $0.pointee.body.writeNil() }
     }
 
     @inline(__always)

@@ -117,8 +117,6 @@ struct EncodingNode: PooledNode, ~Copyable {
 
     // MARK: Values
 
-    mutating func appendNil() { body.writeNil() }
-
     /// Appends a value that needs no node of its own, or says that it is none of those. Where the type is known when this is compiled,
     /// nothing is asked.
     @inline(__always)
