@@ -39,7 +39,7 @@ public struct UniqueID: Hashable, Comparable, Sendable, BitwiseCopyable {
 extension UniqueID: CustomStringConvertible {
     /// In the form of a UUID, in small letters.
     public var description: String {
-        let digits = Self.hexadecimal(high) + Self.hexadecimal(low)
+        let digits = hexadecimal(high) + hexadecimal(low)
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text.append("-") }
@@ -47,11 +47,12 @@ extension UniqueID: CustomStringConvertible {
         }
         return text
     }
+}
 
-    private static func hexadecimal(_ word: UInt64) -> String {
-        let digits = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+/// All 16 digits of a number.
+package func hexadecimal(_ word: UInt64) -> String {
+    let digits = String(word, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
 }
 
 extension UniqueID: Codable {

@@ -58,8 +58,8 @@ extension Swarm {
         usual.deadly = []
         usual.viewBytes = 10
         usual.store = .init()
-        usual.client = .init()
-        usual.worker = .init()
+        usual.client = .standard
+        usual.worker = .standard
         var tiny = usual
         tiny.store.batchTurns = 1
         tiny.store.turnsPerRound = 1

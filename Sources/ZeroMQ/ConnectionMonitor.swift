@@ -33,9 +33,9 @@ public struct ConnectionMonitor: ~Copyable {
     /// Whether the connection broke, or could not be made, since the last call.
     public mutating func connectionBroke() throws(ZeroMQError) -> Bool {
         var broke = false
-        while let message = try Message(receivingFrom: events.pointer) {
-            // Two frames: the event, and the address. Both events that we ask for mean the same to us.
-            if message.hasMore { broke = true }
+        // Two frames: the event, and the address. Both events that we ask for mean the same to us.
+        while let frame = try receiveFrame(from: events.pointer) {
+            if frame.hasMore { broke = true }
         }
         return broke
     }

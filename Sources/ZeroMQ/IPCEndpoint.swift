@@ -1,12 +1,5 @@
+import Foundation
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The path of an `ipc://` endpoint, `nil` for other transports.
 func ipcPath(of endpoint: String) -> Substring? {

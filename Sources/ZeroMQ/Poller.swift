@@ -1,6 +1,6 @@
 import CZeroMQ
 
-/// Waits until one of a few sockets and file descriptors can be read or written.
+/// Waits until one of a few sockets and wake-ups can be read or written.
 ///
 /// ```swift
 /// var poller = Poller()
@@ -13,7 +13,7 @@ import CZeroMQ
 /// ```
 ///
 /// A poller belongs to the thread of its sockets. A wait costs time for each entry, so keep them below ten or so. A
-/// socket that was closed is skipped; put its successor in its place with ``replace(_:with:for:)``.
+/// socket that was closed is skipped.
 public struct Poller: ~Copyable {
     /// What to wait for, and what has come.
     public struct Events: OptionSet, Sendable {
@@ -28,7 +28,7 @@ public struct Poller: ~Copyable {
         fileprivate static let broken = Events(rawValue: Int16(ZMQ_POLLERR))
     }
 
-    /// The place of a socket or descriptor in its poller.
+    /// The place of a socket or wake-up in its poller.
     public struct Slot: Hashable, Sendable {
         fileprivate let index: Int
     }
@@ -37,7 +37,6 @@ public struct Poller: ~Copyable {
         case none
         case socket(SocketHandle)
         case wakeup(Wakeup)
-        case descriptor(Int32)
     }
 
     private struct Entry {
@@ -49,7 +48,6 @@ public struct Poller: ~Copyable {
             switch source {
             case .socket(let handle) where !handle.isClosed: item(socket: handle.pointer, descriptor: 0)
             case .wakeup(let wakeup): item(socket: nil, descriptor: wakeup.fileDescriptor)
-            case .descriptor(let descriptor): item(socket: nil, descriptor: descriptor)
             case .socket, .none: nil
             }
         }
@@ -60,6 +58,8 @@ public struct Poller: ~Copyable {
     }
 
     private var entries: [Entry] = []
+    /// The places of entries that were removed.
+    private var free: [Int] = []
     // Kept between waits only for their memory.
     private var items: [zmq_pollitem_t] = []
     private var slots: [Int] = []
@@ -76,24 +76,9 @@ public struct Poller: ~Copyable {
         add(Entry(source: .wakeup(wakeup), interest: .readable))
     }
 
-    /// Adds a file descriptor. It must stay open until it is removed.
-    public mutating func add(descriptor: Int32, for events: Events = .readable) -> Slot {
-        add(Entry(source: .descriptor(descriptor), interest: events))
-    }
-
-    /// Puts another socket in the place of one that was closed.
-    public mutating func replace(_ slot: Slot, with socket: borrowing Socket, for events: Events = .readable) {
-        entries[slot.index] = Entry(source: .socket(socket.handle), interest: events)
-    }
-
     /// Adds a monitor, which becomes readable.
     public mutating func add(_ monitor: borrowing ConnectionMonitor) -> Slot {
         add(Entry(source: .socket(monitor.events), interest: .readable))
-    }
-
-    /// Puts the monitor of another socket in the place of one that was dropped.
-    public mutating func replace(_ slot: Slot, with monitor: borrowing ConnectionMonitor) {
-        entries[slot.index] = Entry(source: .socket(monitor.events), interest: .readable)
     }
 
     /// Changes what is waited for, for example `.writable` only while something is to be sent.
@@ -101,27 +86,39 @@ public struct Poller: ~Copyable {
         entries[slot.index].interest = events
     }
 
-    /// Takes a socket or descriptor out; its slot is free for ``replace(_:with:for:)``.
+    /// Takes a socket or wake-up out. Once: its slot may be that of another one then.
     public mutating func remove(_ slot: Slot) {
         entries[slot.index] = Entry(source: .none, interest: [])
+        free.append(slot.index)
     }
 
     /// Waits until something is ready or the time is over; signals do not shorten the wait.
     ///
     /// - Parameter timeoutMilliseconds: 0 or less only looks, `nil` waits for ever.
     /// - Returns: how many slots are ready.
-    /// - Throws: ``ZeroMQError/Code/terminated`` if the context was closed.
     @discardableResult
     public mutating func wait(timeoutMilliseconds: Int?) throws(ZeroMQError) -> Int {
-        collectItems()
-        let deadline = timeoutMilliseconds.map { ContinuousClock.now + .milliseconds(max(0, $0)) }
-        while true {
-            let remaining = deadline.map { Self.milliseconds(until: $0) } ?? -1
-            let ready = zmq_poll(&items, Int32(items.count), remaining)
-            if ready >= 0 { break }
-            guard zmq_errno() == EINTR else { throw .last("poll") }
+        items.removeAll(keepingCapacity: true)
+        slots.removeAll(keepingCapacity: true)
+        for index in entries.indices {
+            entries[index].ready = []
+            guard let item = entries[index].item else { continue }
+            items.append(item)
+            slots.append(index)
         }
-        return storeReadiness()
+        let deadline = timeoutMilliseconds.map { ContinuousClock.now + .milliseconds(max(0, $0)) }
+        var count: Int32 = -1
+        while count < 0 {
+            let remaining = deadline.map { Self.milliseconds(until: $0) } ?? -1
+            count = zmq_poll(&items, Int32(items.count), remaining)
+            guard count >= 0 || zmq_errno() == EINTR else { throw .last("poll") }
+        }
+        for (item, index) in zip(items, slots) {
+            let ready = Events(rawValue: item.revents)
+            // Who reads a broken descriptor learns the reason.
+            entries[index].ready = ready.contains(.broken) ? ready.union(.readable) : ready
+        }
+        return Int(count)
     }
 
     /// Whether the last wait found that the slot can be read.
@@ -131,31 +128,12 @@ public struct Poller: ~Copyable {
     public func isWritable(_ slot: Slot) -> Bool { entries[slot.index].ready.contains(.writable) }
 
     private mutating func add(_ entry: Entry) -> Slot {
-        entries.append(entry)
-        return Slot(index: entries.count - 1)
-    }
-
-    private mutating func collectItems() {
-        items.removeAll(keepingCapacity: true)
-        slots.removeAll(keepingCapacity: true)
-        for index in entries.indices {
-            entries[index].ready = []
-            guard let item = entries[index].item else { continue }
-            items.append(item)
-            slots.append(index)
+        guard let index = free.popLast() else {
+            entries.append(entry)
+            return Slot(index: entries.count - 1)
         }
-    }
-
-    private mutating func storeReadiness() -> Int {
-        var count = 0
-        for (item, index) in zip(items, slots) {
-            var ready = Events(rawValue: item.revents)
-            // Who reads a broken descriptor learns the reason.
-            if ready.contains(.broken) { ready.insert(.readable) }
-            entries[index].ready = ready
-            if !ready.isEmpty { count += 1 }
-        }
-        return count
+        entries[index] = entry
+        return Slot(index: index)
     }
 
     /// Rounded up, so that the wait does not end before the deadline and spin.

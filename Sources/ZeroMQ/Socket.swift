@@ -38,7 +38,7 @@ public struct Socket: ~Copyable {
     /// Opens a socket and sets all its options, reading each back.
     ///
     /// - Throws: ``ZeroMQError`` with ``ZeroMQError/Code/optionMismatch`` if libzmq did not take an option over,
-    ///   ``ZeroMQError/Code/tooManyDescriptors`` at the limit, or ``ZeroMQError/Code/terminated`` for a closed context.
+    ///   or ``ZeroMQError/Code/tooManyDescriptors`` at the limit.
     public init(_ context: Context, _ kind: Kind, options: SocketOptions) throws(ZeroMQError) {
         self.kind = kind
         self.options = options
@@ -91,7 +91,7 @@ public struct Socket: ~Copyable {
     /// libzmq takes no address of IPv6 unless it is told to.
     private func allowIPv6(at endpoint: String) throws(ZeroMQError) {
         guard endpoint.hasPrefix("tcp://[") else { return }
-        try SocketSetting(name: "ZMQ_IPV6", option: ZMQ_IPV6, value: Int32(1)).apply(to: handle.pointer)
+        try set("ZMQ_IPV6", ZMQ_IPV6, to: Int32(1), of: handle.pointer)
     }
 
     /// The endpoint of the last bind or connect, with the port that the system chose; empty before.
@@ -104,5 +104,162 @@ public struct Socket: ~Copyable {
             // libzmq counts the terminating zero.
             return String(decoding: buffer.prefix(max(0, size - 1)), as: UTF8.self)
         }
+    }
+}
+
+/// The pointer of a socket, which knows whether the socket is closed.
+///
+/// A ``Poller`` holds the handle, so a socket that is closed while in a poll set is never touched again.
+final class SocketHandle {
+    /// Valid until ``close()``.
+    let pointer: UnsafeMutableRawPointer
+    private(set) var isClosed = false
+    // Lives as long as its sockets.
+    private let context: Context
+
+    init(_ context: Context, _ kind: Socket.Kind, options: SocketOptions? = nil) throws(ZeroMQError) {
+        self.context = context
+        pointer = try context.openSocket(kind)
+        do throws(ZeroMQError) {
+            try options?.apply(to: pointer, of: kind)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    func close() {
+        isClosed = true
+        // Fails only for what is not a socket.
+        zmq_close(pointer)
+    }
+}
+
+/// What became of a message given to ``Socket/send(_:)``.
+public enum SendResult: Sendable {
+    /// libzmq has the whole message. Whether it arrives only an answer can tell.
+    case sent
+    /// Nobody is connected or the peer's queue is full; nothing was sent.
+    case wouldBlock
+    /// A router knows no peer with this routing id; nothing was sent.
+    case unreachable
+}
+
+extension Socket {
+    /// Sends one message of several frames without waiting; a router's message begins with the routing id of the peer.
+    ///
+    /// ```swift
+    /// if try router.send([routingID, header, body]) == .unreachable { forget(routingID) }
+    /// ```
+    ///
+    /// The bytes are copied once, into libzmq. Peers see all frames of a message or none. A publisher never blocks: it
+    /// drops the message for each subscriber whose queue is full.
+    ///
+    /// - Parameter frames: at least one; frames may be empty.
+    /// - Throws: ``ZeroMQError`` if the socket cannot send.
+    public mutating func send(_ frames: [[UInt8]]) throws(ZeroMQError) -> SendResult {
+        precondition(!frames.isEmpty, "a message has at least one frame")
+        let socket = handle.pointer
+        for (index, frame) in frames.enumerated() {
+            let flags = ZMQ_DONTWAIT | (index == frames.count - 1 ? 0 : ZMQ_SNDMORE)
+            let sent = retryingInterrupts { zmq_send(socket, frame, frame.count, flags) }
+            guard sent == -1 else { continue }
+            // If the peer goes away between two frames, libzmq discards the message and expects a new one: the
+            // frames that are left must not be sent.
+            switch zmq_errno() {
+            case EAGAIN: return .wouldBlock
+            case EHOSTUNREACH: return .unreachable
+            default: throw .last("send")
+            }
+        }
+        return .sent
+    }
+
+    /// Sends one message of the given frames; see ``send(_:)-([[UInt8]])``.
+    public mutating func send(_ frames: [UInt8]...) throws(ZeroMQError) -> SendResult {
+        try send(frames)
+    }
+}
+
+/// One received message: its frames, the first of which is the peer's routing id if a router received it.
+///
+/// ```swift
+/// while let message = try router.receive() {
+///     guard !message.isTruncated, message.frames.count == 3 else { continue }
+///     handle(peer: message.frames[0], header: message.frames[1], body: message.frames[2])
+/// }
+/// ```
+public struct MultipartMessage: Sendable {
+    /// Those that were kept, at most ``SocketOptions/maximumFrames``.
+    public private(set) var frames: [[UInt8]] = []
+    /// How many further frames were thrown away.
+    public private(set) var droppedFrames = 0
+
+    /// Whether the message had more frames than its socket accepts. It is not one of ours: count it and let it go.
+    public var isTruncated: Bool { droppedFrames > 0 }
+
+    fileprivate mutating func append(_ frame: [UInt8], limit: Int) {
+        if frames.count < limit { frames.append(frame) } else { droppedFrames += 1 }
+    }
+}
+
+extension Socket {
+    /// Takes the next message without waiting, `nil` if there is none.
+    ///
+    /// Frames beyond ``SocketOptions/maximumFrames`` are read and thrown away one by one; see
+    /// ``MultipartMessage/isTruncated``. A message comes complete or not at all.
+    ///
+    /// - Throws: ``ZeroMQError`` if the socket cannot receive.
+    public mutating func receive() throws(ZeroMQError) -> MultipartMessage? {
+        guard var next = try receiveFrame(from: handle.pointer) else { return nil }
+        var message = MultipartMessage()
+        message.append(next.bytes, limit: options.maximumFrames)
+        while next.hasMore {
+            // libzmq hands messages over whole.
+            guard let frame = try receiveFrame(from: handle.pointer) else { throw ZeroMQError(errno: EPROTO, operation: "receive") }
+            next = frame
+            message.append(next.bytes, limit: options.maximumFrames)
+        }
+        return message
+    }
+}
+
+/// Takes the next frame of a socket, and whether another one of the same message follows; `nil` if there is none yet.
+func receiveFrame(from socket: UnsafeMutableRawPointer) throws(ZeroMQError) -> (bytes: [UInt8], hasMore: Bool)? {
+    // libzmq moves messages by copying these bytes, and so may Swift.
+    var raw = zmq_msg_t()
+    // Cannot fail: it only clears the structure.
+    zmq_msg_init(&raw)
+    defer { zmq_msg_close(&raw) }
+    if retryingInterrupts({ zmq_msg_recv(&raw, socket, ZMQ_DONTWAIT) }) == -1 {
+        guard zmq_errno() == EAGAIN else { throw .last("receive") }
+        return nil
+    }
+    // Short messages lie inside the structure.
+    return withUnsafeMutablePointer(to: &raw) { raw in
+        let bytes = UnsafeRawBufferPointer(start: zmq_msg_data(raw), count: zmq_msg_size(raw))
+        return ([UInt8](bytes), zmq_msg_more(raw) != 0)
+    }
+}
+
+extension Socket {
+    /// The longest topic: libzmq 4.3.4 loses subscriptions of 246 to 255 bytes.
+    public static let maximumTopicBytes = 200
+
+    /// Lets a subscriber receive the messages whose first frame begins with `topic`.
+    ///
+    /// - Parameter topic: at most ``maximumTopicBytes`` and ending in `0x00`, so that no topic is the beginning of another.
+    /// - Throws: ``ZeroMQError/Code/invalidTopic``, or an error of libzmq if the socket is no subscriber.
+    public mutating func subscribe(_ topic: [UInt8]) throws(ZeroMQError) {
+        guard topic.count <= Self.maximumTopicBytes else {
+            throw ZeroMQError(
+                .invalidTopic, operation: "subscribe",
+                reason: "the topic has \(topic.count) bytes, the limit is \(Self.maximumTopicBytes)")
+        }
+        guard topic.last == 0 else {
+            throw ZeroMQError(.invalidTopic, operation: "subscribe", reason: "the topic does not end in 0x00")
+        }
+        let socket = handle.pointer
+        try checked("subscribe") { zmq_setsockopt(socket, ZMQ_SUBSCRIBE, topic, topic.count) }
     }
 }

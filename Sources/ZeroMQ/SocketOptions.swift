@@ -1,3 +1,5 @@
+import CZeroMQ
+
 /// How a socket behaves, decided before it binds or connects and never changed afterwards.
 ///
 /// Take the preset of the socket's role and change what must differ:
@@ -24,41 +26,22 @@ public struct SocketOptions: Hashable, Sendable {
     public var receiveHighWaterMark: Int32 = 1000
     /// How long unsent messages outlive their socket, in milliseconds.
     public var linger: Int32 = 0
-    /// How many connections may wait to be accepted.
-    public var backlog: Int32 = 1024
     /// How long a peer may take for the ZMTP handshake, in milliseconds.
     public var handshakeTimeout: Int32 = 5000
-    /// What the connecting side needs; `nil` for sockets that bind.
-    public var connecting: Connecting?
-    /// How a dead TCP connection is noticed.
-    public var keepAlive = KeepAlive()
+    /// Whether it has one connection that never comes back by itself, as the connecting side needs it.
+    ///
+    /// `IMMEDIATE` is on then, so nothing is queued for a peer that is away, and `RECONNECT_IVL` is -1: when the connection
+    /// is lost, or could not be made, the socket stays silent. Close it and connect a new one.
+    let isConnecting: Bool
 
     /// The options of a socket that binds.
     public init(maximumFrameBytes: Int64) {
+        self.init(maximumFrameBytes: maximumFrameBytes, isConnecting: false)
+    }
+
+    private init(maximumFrameBytes: Int64, isConnecting: Bool) {
         self.maximumFrameBytes = maximumFrameBytes
-    }
-
-    /// The options of a socket with one connection that never comes back by itself.
-    ///
-    /// `IMMEDIATE` is on, so nothing is queued for a peer that is away, and `RECONNECT_IVL` is -1: when the connection
-    /// is lost, or could not be made, the socket stays silent. Close it and connect a new one.
-    public struct Connecting: Hashable, Sendable {
-        /// How long TCP may take to connect, in milliseconds.
-        public var timeout: Int32 = 5000
-
-        public init() {}
-    }
-
-    /// TCP keep-alive: the first probe after `idle` seconds of silence, then each `interval` seconds.
-    public struct KeepAlive: Hashable, Sendable {
-        public var idle: Int32 = 15
-        public var interval: Int32 = 5
-        /// How many unanswered probes end the connection.
-        public var count: Int32 = 3
-        /// How long sent bytes may stay unacknowledged, in milliseconds (Linux only).
-        public var maximumRetransmission: Int32 = 20_000
-
-        public init() {}
+        self.isConnecting = isConnecting
     }
 }
 
@@ -88,21 +71,66 @@ extension SocketOptions {
     }()
 
     /// A client's or operator's DEALER: frames to 64 MiB, for views arrive whole.
-    public static let client = SocketOptions.connecting(maximumFrameBytes: 64 << 20)
+    public static let client = SocketOptions(maximumFrameBytes: 64 << 20, isConnecting: true)
 
     /// A client's SUB: frames to 64 MiB, for views arrive whole.
     public static let subscriber = {
-        var options = SocketOptions.connecting(maximumFrameBytes: 64 << 20)
+        var options = SocketOptions(maximumFrameBytes: 64 << 20, isConnecting: true)
         options.receiveHighWaterMark = 16
         return options
     }()
 
     /// A worker's DEALER: jobs of 4 MiB, and room for their headers.
-    public static let worker = SocketOptions.connecting(maximumFrameBytes: 5 << 20)
+    public static let worker = SocketOptions(maximumFrameBytes: 5 << 20, isConnecting: true)
+}
 
-    private static func connecting(maximumFrameBytes: Int64) -> SocketOptions {
-        var options = SocketOptions(maximumFrameBytes: maximumFrameBytes)
-        options.connecting = Connecting()
-        return options
+/// Sets an option of a socket, as wide as libzmq has it, reads it back and compares.
+///
+/// - Parameter isReadable: libzmq has options that can be set but not read.
+func set<Value: FixedWidthInteger>(
+    _ name: String, _ option: Int32, to value: Value, of socket: UnsafeMutableRawPointer, isReadable: Bool = true
+) throws(ZeroMQError) {
+    try checked("set \(name)") { withUnsafePointer(to: value) { zmq_setsockopt(socket, option, $0, MemoryLayout<Value>.size) } }
+    guard isReadable else { return }
+    var actual: Value = 0
+    var size = MemoryLayout<Value>.size
+    try checked("read \(name)") { zmq_getsockopt(socket, option, &actual, &size) }
+    guard actual == value else {
+        throw ZeroMQError(.optionMismatch, operation: "set \(name)", reason: "it is \(actual) instead of \(value)")
+    }
+}
+
+extension SocketOptions {
+    /// Gives a socket of `kind` these options.
+    func apply(to socket: UnsafeMutableRawPointer, of kind: Socket.Kind) throws(ZeroMQError) {
+        func set(_ name: String, _ option: Int32, _ value: Int32, isReadable: Bool = true) throws(ZeroMQError) {
+            try ZeroMQ.set(name, option, to: value, of: socket, isReadable: isReadable)
+        }
+
+        try ZeroMQ.set("ZMQ_MAXMSGSIZE", ZMQ_MAXMSGSIZE, to: maximumFrameBytes, of: socket)
+        try set("ZMQ_SNDHWM", ZMQ_SNDHWM, sendHighWaterMark)
+        try set("ZMQ_RCVHWM", ZMQ_RCVHWM, receiveHighWaterMark)
+        try set("ZMQ_LINGER", ZMQ_LINGER, linger)
+        // How many connections may wait to be accepted.
+        try set("ZMQ_BACKLOG", ZMQ_BACKLOG, 1024)
+        try set("ZMQ_HANDSHAKE_IVL", ZMQ_HANDSHAKE_IVL, handshakeTimeout)
+        // The first probe after 15 s of silence, then each 5 s; three without an answer end the connection, and so do bytes that stay
+        // unacknowledged for 20 s (Linux only).
+        try set("ZMQ_TCP_KEEPALIVE", ZMQ_TCP_KEEPALIVE, 1)
+        try set("ZMQ_TCP_KEEPALIVE_IDLE", ZMQ_TCP_KEEPALIVE_IDLE, 15)
+        try set("ZMQ_TCP_KEEPALIVE_INTVL", ZMQ_TCP_KEEPALIVE_INTVL, 5)
+        try set("ZMQ_TCP_KEEPALIVE_CNT", ZMQ_TCP_KEEPALIVE_CNT, 3)
+        try set("ZMQ_TCP_MAXRT", ZMQ_TCP_MAXRT, 20_000)
+        if isConnecting {
+            // How long TCP may take to connect, in milliseconds.
+            try set("ZMQ_CONNECT_TIMEOUT", ZMQ_CONNECT_TIMEOUT, 5000)
+            try set("ZMQ_IMMEDIATE", ZMQ_IMMEDIATE, 1)
+            try set("ZMQ_RECONNECT_IVL", ZMQ_RECONNECT_IVL, -1)
+        }
+        if kind == .router {
+            try set("ZMQ_ROUTER_MANDATORY", ZMQ_ROUTER_MANDATORY, 1, isReadable: false)
+            try set("ZMQ_ROUTER_HANDOVER", ZMQ_ROUTER_HANDOVER, 0, isReadable: false)
+        }
+        // ZMQ_ZAP_DOMAIN and ZMQ_ZAP_ENFORCE_DOMAIN belong here as soon as there is a handler to answer for the domain.
     }
 }

@@ -1,12 +1,5 @@
 import CZeroMQ
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundation
 
 /// Lets any thread wake the one that waits in a ``Poller``.
 ///

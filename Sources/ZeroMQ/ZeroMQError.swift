@@ -28,7 +28,7 @@ public struct ZeroMQError: Error, Hashable, Sendable {
 
     init(errno number: Int32, operation: String, endpoint: String? = nil) {
         self.init(
-            Code(errno: number), operation: operation, endpoint: endpoint,
+            .errno(number), operation: operation, endpoint: endpoint,
             reason: zmq_strerror(number).map { String(cString: $0) } ?? "error \(number)")
     }
 
@@ -46,39 +46,38 @@ extension ZeroMQError: CustomStringConvertible {
 
 extension ZeroMQError {
     /// The kinds of failure. Further kinds may come: compare with the ones you handle.
-    public struct Code: Hashable, Sendable {
-        private enum Cause: Hashable {
-            case errno(Int32)
-            case invalidTopic, invalidEndpoint, optionMismatch, socketsOpen
-        }
-
-        private let cause: Cause
-
-        init(errno number: Int32) { cause = .errno(number) }
-        private init(_ cause: Cause) { self.cause = cause }
-
-        /// The error number, if the failure came from libzmq or the operating system.
-        public var errno: Int32? {
-            if case .errno(let number) = cause { number } else { nil }
-        }
+    public enum Code: Hashable, Sendable {
+        /// libzmq or the operating system has failed with this number.
+        case errno(Int32)
+        /// A topic is longer than 200 bytes or does not end in `0x00`.
+        case invalidTopic
+        /// The path of an `ipc` endpoint is too long or abstract.
+        case invalidEndpoint
+        /// libzmq did not take over the value of a socket option.
+        case optionMismatch
 
         /// Somebody else is bound to the endpoint.
-        public static let addressInUse = Code(errno: EADDRINUSE)
-        /// The endpoint names an address that this machine does not have.
-        public static let addressNotAvailable = Code(errno: EADDRNOTAVAIL)
-        /// The operating system denies the operation.
-        public static let accessDenied = Code(errno: EACCES)
+        public static let addressInUse = Code.errno(EADDRINUSE)
         /// No file descriptor is left for this process, or no socket for this context.
-        public static let tooManyDescriptors = Code(errno: EMFILE)
-        /// The context was closed.
-        public static let terminated = Code(errno: ETERM)
-        /// A topic is longer than 200 bytes or does not end in `0x00`.
-        public static let invalidTopic = Code(.invalidTopic)
-        /// The path of an `ipc` endpoint is too long or abstract.
-        public static let invalidEndpoint = Code(.invalidEndpoint)
-        /// libzmq did not take over the value of a socket option.
-        public static let optionMismatch = Code(.optionMismatch)
-        /// The context cannot be closed while some of its sockets are open.
-        public static let socketsOpen = Code(.socketsOpen)
+        public static let tooManyDescriptors = Code.errno(EMFILE)
     }
+}
+
+/// Calls `operation` again for as long as a signal interrupts it.
+///
+/// Only for calls that wait for nothing; ``Poller/wait(timeoutMilliseconds:)`` recomputes its deadline instead.
+@discardableResult
+func retryingInterrupts<Result: BinaryInteger>(_ operation: () -> Result) -> Result {
+    while true {
+        let result = operation()
+        // libzmq and the C library alike report an error as -1 with the reason in `errno`.
+        if result != -1 || zmq_errno() != EINTR { return result }
+    }
+}
+
+/// Makes such a call, and throws what libzmq reports.
+func checked(
+    _ operation: @autoclosure () -> String, endpoint: String? = nil, _ call: () -> Int32
+) throws(ZeroMQError) {
+    guard retryingInterrupts(call) == 0 else { throw .last(operation(), endpoint: endpoint) }
 }

@@ -62,12 +62,12 @@ struct CrowdRole {
     ) throws {
         switch action {
         case .reconnect:
-            if let slot = member.slot { poller.remove(slot) }
+            if let slot = member.slot.take() { poller.remove(slot) }
             member.socket = nil
             var socket = try Socket(context, .subscriber, options: .subscriber)
             try socket.subscribe(viewTopic(of: .main))
             try socket.connect(endpoint.view)
-            if let slot = member.slot { poller.replace(slot, with: socket) } else { member.slot = poller.add(socket) }
+            member.slot = poller.add(socket)
             member.socket = consume socket
         case .show(let turn, let bytes, _): member.shown = (turn, bytes)
         case .requestView(let turn, _):
@@ -93,7 +93,7 @@ private struct Asker: ~Copyable {
     var wanted: Int?
     private let context: Context
     private let address: String
-    private let slot: Poller.Slot
+    private var slot: Poller.Slot
     private var socket: Socket
     private var machine: ClientMachine
     private var waiting: [Envelope] = []
@@ -132,7 +132,7 @@ private struct Asker: ~Copyable {
                 waiting.removeAll()
                 poller.remove(slot)
                 socket = try Self.connected(context, address)
-                poller.replace(slot, with: socket)
+                slot = poller.add(socket)
             case .send(let envelope): waiting.append(envelope)
             case .view(_, let turn, let bytes):
                 newest = StoreClient.View(timeline: machine.timeline, turn: turn, bytes: bytes)

@@ -225,12 +225,12 @@ private struct ProxyFeed: ~Copyable {
     }
 
     private mutating func connect(_ poller: inout Poller) throws {
-        if let slot { poller.remove(slot) }
+        if let slot = slot.take() { poller.remove(slot) }
         subscriber = nil
         var socket = try Socket(context, .subscriber, options: .subscriber)
         try socket.subscribe(viewTopic(of: .main))
         try socket.connect(address)
-        if let slot { poller.replace(slot, with: socket) } else { slot = poller.add(socket) }
+        slot = poller.add(socket)
         subscriber = consume socket
         heard = .now
     }

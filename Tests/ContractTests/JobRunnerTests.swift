@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+@testable import SamovarProtocol
 import Synchronization
 import Testing
 

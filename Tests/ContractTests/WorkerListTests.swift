@@ -216,14 +216,16 @@ import Testing
         #expect(other.map { "\($0)" } == "a checkpoint of 65537 bytes; 65536 at most")
     }
 
-    @Test func `Progress reaches the loop once until it looks, and is the newest then`() {
-        let cells = Mutex<[ProgressCell]>([])
-        let context = Self.context { if case .progressed(_, let cell) = $0 { cells.withLock { $0.append(cell) } } }
+    @Test func `Progress is told in order, and none after the end of a job`() {
+        let told = Mutex<[JobProgress]>([])
+        let context = Self.context { if case .progressed(_, let progress) = $0 { told.withLock { $0.append(progress) } } }
         for number in 1...100 { context.progress(JobProgress(fraction: Double(number) / 100)) }
-        #expect(cells.withLock { $0.count } == 1)
-        #expect(cells.withLock { $0.first }?.take() == JobProgress(fraction: 1))
         context.progress(JobProgress(text: "more"))
-        #expect(cells.withLock { $0.count } == 2)
+        #expect(told.withLock { $0.count } == 101)
+        #expect(told.withLock { $0.suffix(2) } == [JobProgress(fraction: 1), JobProgress(text: "more")])
+        _ = context.close()
+        context.progress(JobProgress(text: "too late"))
+        #expect(told.withLock { $0.count } == 101)
     }
 
     @Test func `The place of an output is read as it is written`() {

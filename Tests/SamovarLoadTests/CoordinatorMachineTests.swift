@@ -53,7 +53,7 @@ struct CoordinatorMachineTests {
         #expect(machine.heard(.ready(timeline: "t"), from: b, now: at(0.3)) == [])
         #expect(
             machine.heard(.ready(timeline: "t"), from: a, now: at(0.7)) == [
-                .say(.start(in: 300_000), to: a), .say(.start(in: 300_000), to: b), .started(at: at(1)),
+                .say(.start(in: 300_000), to: a), .say(.start(in: 300_000), to: b), .started(in: .milliseconds(300)),
             ])
     }
 

@@ -11,7 +11,7 @@ import ZeroMQ
         var second = try Socket(context, .router, options: .front)
         let error = #expect(throws: ZeroMQError.self) { try second.bind(endpoint) }
         #expect(error?.code == .addressInUse)
-        #expect(error?.code.errno == EADDRINUSE)
+        #expect(error?.code == .errno(EADDRINUSE))
         #expect(error?.description == "bind \(endpoint): Address already in use")
     }
 

@@ -17,8 +17,8 @@ import ZeroMQ
         _ = poller.add(router)
         try poller.wait(timeoutMilliseconds: patience)
         guard let message = try router.receive() else { throw TimedOut() }
-        expect(message.isTruncated)
-        #expect(message.count == 4)
+        #expect(message.isTruncated)
+        #expect(message.frames.count == 4)
         #expect(message.droppedFrames == 997)
         #expect(message.frames[1...] == [[0], [1], [2]])
         #expect(try router.next()[1...] == [[1], [2]])

@@ -35,7 +35,7 @@ import ZeroMQ
             return socket
         }
         var reports: [[UInt8]] = []
-        func hear() throws { while let report = try publisher.receive() { reports.append(report[0]) } }
+        func hear() throws { while let report = try publisher.receive() { reports.append(report.frames[0]) } }
         do {
             var first = try subscriber()
             try eventually {
@@ -97,8 +97,8 @@ import ZeroMQ
         try eventually {
             #expect(try publisher.send([0], [2]) == .sent)
             while let message = try subscriber.receive() {
-                if message[1] == [2] { return true }
-                if message[1].count == large.count { waited += 1 }
+                if message.frames[1] == [2] { return true }
+                if message.frames[1].count == large.count { waited += 1 }
             }
             return false
         }

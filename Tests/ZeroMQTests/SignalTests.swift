@@ -34,7 +34,6 @@ import ZeroMQ
                 }
                 router.close()
                 dealer.close()
-                try context.close()
             }
         }
         #expect(signals > 10)

@@ -164,7 +164,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let host = ProcessInfo.processInfo.hostName
         let agent = LoadAgent(
             joining: try loadAddress(join), as: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
-            on: machineText(), store: store, schema: Types.schema, logger: settings.logger("agent"))
+            on: machineText(), store: store, schema: Types.schema)
         do {
             try await agent.run()
         } catch let error as LoadError {

@@ -25,14 +25,14 @@ final class LoadLog: Sendable {
         self.agents = agents
     }
 
-    func take(_ event: LoadCoordinator.Event) {
+    func take(_ event: CoordinatorMachine.Action) {
         switch event {
         case .started(let delay):
             state.withLock { $0.started = ContinuousClock.now + delay }
             say("\(agents) agent\(agents == 1 ? "" : "s") with \(plan.clients) clients: begun")
-        case .progress(let progress): show(progress)
+        case .show(let progress): show(progress)
         case .note(let text): say(text)
-        case .kill: break
+        case .kill, .say, .finish: break
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 public import MessagePack
 import SamovarCore
 import SamovarProtocol
@@ -47,10 +48,7 @@ public struct AdminClient: Sendable {
             while ContinuousClock.now < end, reply == nil {
                 socket.prepare(&poller)
                 try poller.wait(timeoutMilliseconds: 50)
-                try socket.sendWaiting()
-                // The last word of a store that ends may have come since the wait, and its end with it.
-                let isBroken = try socket.connectionBroke(poller)
-                try socket.receiveEnvelopes(poller, evenUnannounced: isBroken) {
+                let isBroken = try socket.receiveEnvelopes(poller) {
                     if case .reply(let answer) = $0.frame { reply = answer }
                 }
                 if isBroken { break }
@@ -62,7 +60,7 @@ public struct AdminClient: Sendable {
                 return reply.value
             }
             wasSent = wasSent || socket.isEmpty
-            try Poller.pause(milliseconds: 50)
+            Thread.sleep(forTimeInterval: 0.05)
         }
         throw AdminError.noStore(endpoint, waited: patience)
     }
@@ -81,12 +79,5 @@ public enum AdminError: Error, Sendable, CustomStringConvertible {
         case .noStore(let endpoint, let waited): "no store answers at \(endpoint.admin), for \(waited.text) now"
         case .refused(let reason): reason
         }
-    }
-}
-
-extension Poller {
-    fileprivate static func pause(milliseconds: Int) throws(ZeroMQError) {
-        var poller = Poller()
-        try poller.wait(timeoutMilliseconds: milliseconds)
     }
 }

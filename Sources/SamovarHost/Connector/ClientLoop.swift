@@ -19,17 +19,12 @@ struct ClientLoop: ~Copyable {
     private var restoring: Set<Int> = []
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
         [:]
-    private var requests: [ViewRequest] = []
+    private var requests:
+        [(turn: Int, onWaiting: @Sendable (String) -> Void, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
     private var pages: [UInt64: (request: PageRequest, continuation: CheckedContinuation<StoreClient.PageResult, Never>)] = [:]
     /// The view that is shown; for watchers that come later.
     private var newest: StoreClient.View?
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
-
-    private struct ViewRequest {
-        let turn: Int
-        let onWaiting: @Sendable (String) -> Void
-        let continuation: CheckedContinuation<StoreClient.View?, Never>
-    }
 
     init(_ client: StoreClient) throws {
         self.client = client
@@ -61,11 +56,8 @@ struct ClientLoop: ~Copyable {
             if poller.isReadable(wakeup) {
                 for command in client.mailbox.takeAll() { try perform(take(command, now), &front, &feed, &poller, now) }
             }
-            try front.sendWaiting()
             var actions: [ClientMachine.Action] = []
-            // What the store has said last may have come since the wait, and its end with it.
-            let isBroken = try front.connectionBroke(poller)
-            try front.receiveEnvelopes(poller, evenUnannounced: isBroken) { actions += machine.received($0, now: now) }
+            let isBroken = try front.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
             if machine.obstacle != obstacle {
                 obstacle = machine.obstacle
                 client.tell(obstacle: obstacle)
@@ -77,8 +69,8 @@ struct ClientLoop: ~Copyable {
             try perform(actions, &front, &feed, &poller, now)
             guard !watchers.isEmpty else { continue }
             var views: [SubscriberMachine.Action] = []
-            try feed.receiveEnvelopes(poller) { views += subscriber.received($0, now: now) }
-            if try feed.connectionBroke(poller) { views += subscriber.disconnected(now: now) }
+            let isLost = try feed.receiveEnvelopes(poller) { views += subscriber.received($0, now: now) }
+            if isLost { views += subscriber.disconnected(now: now) }
             views += subscriber.ticked(now: now)
             try perform(views, &front, &feed, &poller, now)
         }
@@ -119,7 +111,7 @@ struct ClientLoop: ~Copyable {
         case .view(let turn, let onWaiting, let continuation):
             do throws(ClientMachine.SubmitError) {
                 let actions = try machine.requestView(of: client.instance, atLeast: turn, now: now)
-                requests.append(ViewRequest(turn: turn, onWaiting: onWaiting, continuation: continuation))
+                requests.append((turn, onWaiting, continuation))
                 return actions
             } catch {
                 continuation.resume(returning: nil)
@@ -253,15 +245,10 @@ struct ClientLoop: ~Copyable {
 
     /// Nobody waits for ever: whoever still waits is told that nobody can tell any more.
     private mutating func abandon() {
-        for command in client.mailbox.close() { command.abandon() }
         for waiter in sends.values { waiter.complete(.unknown("the client has ended")) }
-        client.restoredContinuation.finish()
-        sends.removeAll()
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
         for request in requests { request.continuation.resume(returning: nil) }
-        requests.removeAll()
         finish(Array(pages.keys), .none("the client has ended"))
         for watcher in watchers { watcher.finish() }
-        client.connectedContinuation.finish()
     }
 }

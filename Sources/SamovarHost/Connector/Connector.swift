@@ -145,13 +145,13 @@ public struct Views<P: Program>: AsyncSequence, Sendable {
 
     /// Waits for the next view; never for one that it has missed.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        var views: LatestViews<P>
+        var views: ViewFeed<P>.AsyncIterator
         let logger: Logger
         private var lastWasUnreadable = false
 
-        fileprivate init(_ views: LatestViews<P>, _ logger: Logger) {
-            self.views = views
-            self.logger = logger
+        fileprivate init(_ views: Views) {
+            self.views = ViewFeed<P>.AsyncIterator(.latest(views.events.makeAsyncIterator()))
+            logger = views.logger
         }
 
         /// The newest view that was not seen yet and can be read; nil at the end.
@@ -170,24 +170,5 @@ public struct Views<P: Program>: AsyncSequence, Sendable {
     }
 
     /// The views of this sequence; iterate over it once.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(LatestViews(events: events.makeAsyncIterator()), logger)
-    }
-}
-
-/// The newest view that was not seen yet, decoded.
-struct LatestViews<P: Program> {
-    var events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator
-    private let codec = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
-
-    init(events: AsyncStream<StoreClient.ViewEvent>.AsyncIterator) { self.events = events }
-
-    /// Nil at the end. After an error it goes on with the next view.
-    mutating func next() async throws -> Connector<P>.View? {
-        while let event = await events.next() {
-            guard case .view(let view) = event else { continue }
-            return try Connector<P>.View(turn: view.turn, bytes: view.bytes, codec)
-        }
-        return nil
-    }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }

@@ -1,14 +1,7 @@
+import Foundation
 import Journal
 import SamovarCore
 import SamovarProtocol
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The file of a durable client: entries are added at its end and synced before anybody relies on them.
 ///
@@ -34,7 +27,7 @@ final class OutboxFile {
         self.path = path
         lock = try Self.lock(path + ".lock", of: path)
         do {
-            let bytes = try Self.read(path)
+            let bytes = try Self.contents(of: path)
             do {
                 outbox = try ClientOutbox(file: bytes)?.reopened(as: .random()) ?? ClientOutbox(session: .random())
             } catch {
@@ -42,14 +35,14 @@ final class OutboxFile {
             }
             try compact()
         } catch {
-            systemClose(lock)
+            close(lock)
             throw error
         }
     }
 
     deinit {
-        if descriptor >= 0 { systemClose(descriptor) }
-        systemClose(lock)
+        if descriptor >= 0 { close(descriptor) }
+        close(lock)
     }
 
     /// Adds entries; they are on disk when this returns.
@@ -60,7 +53,7 @@ final class OutboxFile {
             try outbox.add(entry)
             bytes += entry.bytes
         }
-        try write(bytes, to: descriptor)
+        try append(bytes, to: descriptor)
         guard writeThrough(descriptor, .contents) == 0 else { throw failure("cannot be synced") }
         bytesSinceCompaction += bytes.count
         if bytesSinceCompaction > Self.compactionBytes { try compact() }
@@ -72,23 +65,23 @@ final class OutboxFile {
         guard new >= 0 else { throw failure("cannot be written") }
         do {
             let bytes = outbox.entries.flatMap(\.bytes)
-            try write(bytes, to: new)
+            try append(bytes, to: new)
             guard writeThrough(new) == 0, rename(draft, path) == 0 else { throw failure("cannot be written") }
             try syncFolder()
             // The more is left, the later it pays to write it again.
             bytesSinceCompaction = -bytes.count
         } catch {
-            systemClose(new)
+            close(new)
             throw error
         }
-        if descriptor >= 0 { systemClose(descriptor) }
+        if descriptor >= 0 { close(descriptor) }
         descriptor = new
     }
 
-    private func write(_ bytes: [UInt8], to descriptor: CInt) throws {
+    private func append(_ bytes: [UInt8], to descriptor: CInt) throws {
         var place = 0
         while place < bytes.count {
-            let count = bytes[place...].withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes[place...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw failure("cannot be written") }
             place += count
@@ -99,7 +92,7 @@ final class OutboxFile {
         let folder = open(
             path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/.", O_RDONLY)
         guard folder >= 0 else { throw failure("has a folder that cannot be opened") }
-        defer { systemClose(folder) }
+        defer { close(folder) }
         guard writeThrough(folder) == 0 else { throw failure("has a folder that cannot be synced") }
     }
 
@@ -110,22 +103,22 @@ final class OutboxFile {
         guard descriptor >= 0 else { throw OutboxError(path, "cannot be opened") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let isTaken = errno == EWOULDBLOCK
-            defer { systemClose(descriptor) }
+            defer { close(descriptor) }
             if isTaken { throw OutboxError(text: "another process uses the outbox \(path): one at a time can") }
             throw OutboxError(path, "cannot be locked")
         }
         return descriptor
     }
 
-    private static func read(_ path: String) throws -> [UInt8] {
+    private static func contents(of path: String) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return [] }
         guard descriptor >= 0 else { throw OutboxError(path, "cannot be opened") }
-        defer { systemClose(descriptor) }
+        defer { close(descriptor) }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = systemRead(descriptor, &part, part.count)
+            let count = read(descriptor, &part, part.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw OutboxError(path, "cannot be read") }
             if count == 0 { return bytes }
@@ -134,13 +127,6 @@ final class OutboxFile {
         }
     }
 }
-
-// The names that methods hide.
-private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
-private func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(descriptor, bytes, count)
-}
-@discardableResult private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }
 
 /// Why an outbox cannot be used, in one sentence for a person.
 public struct OutboxError: Error, Equatable, Sendable, CustomStringConvertible {

@@ -133,16 +133,14 @@ public final class StoreClient: Service {
         try await withTaskCancellationHandler {
             try await withGracefulShutdownHandler {
                 try await onThread("samovar-client") { [self] in
-                    do {
-                        var loop = try ClientLoop(self)
-                        try loop.run()
-                    } catch {
-                        // Nobody waits for a client that could not begin; a loop that ran has seen to that itself.
+                    // Nobody waits for a client that has ended, or could not begin.
+                    defer {
                         for command in mailbox.close() { command.abandon() }
                         restoredContinuation.finish()
                         connectedContinuation.finish()
-                        throw error
                     }
+                    var loop = try ClientLoop(self)
+                    try loop.run()
                 }
             } onGracefulShutdown: {
                 self.close()

@@ -64,27 +64,26 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
 
     /// The views in the mode of the sequence.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private enum Source {
-            case latest(LatestViews<P>)
+        enum Source {
+            case latest(AsyncStream<StoreClient.ViewEvent>.AsyncIterator)
             case lossless(PagedViews)
         }
 
         private var source: Source
         private let codec = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
 
-        fileprivate init(_ feed: ViewFeed) {
-            switch feed.mode {
-            case .latest: source = .latest(LatestViews(events: feed.client.views().makeAsyncIterator()))
-            case .lossless: source = .lossless(PagedViews(client: feed.client))
-            }
-        }
+        init(_ source: Source) { self.source = source }
 
-        /// - Throws: `ViewGap`; what decoding a view throws.
+        /// - Throws: `ViewGap`; what decoding a view throws, after which it goes on with the next one.
         public mutating func next() async throws -> Element? {
             switch source {
-            case .latest(var views):
-                defer { source = .latest(views) }
-                return try await views.next()
+            case .latest(var events):
+                defer { source = .latest(events) }
+                while let event = await events.next() {
+                    guard case .view(let view) = event else { continue }
+                    return try Element(turn: view.turn, bytes: view.bytes, codec)
+                }
+                return nil
             case .lossless(var pages):
                 let view = try await pages.next()
                 source = .lossless(pages)
@@ -95,7 +94,12 @@ public struct ViewFeed<P: Program>: AsyncSequence, Sendable {
     }
 
     /// Begins with the current view, each time.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+    public func makeAsyncIterator() -> AsyncIterator {
+        switch mode {
+        case .latest: AsyncIterator(.latest(client.views().makeAsyncIterator()))
+        case .lossless: AsyncIterator(.lossless(PagedViews(client: client)))
+        }
+    }
 }
 
 /// The views of every turn, page by page: the next page is asked for when this one is used up.
@@ -105,9 +109,7 @@ struct PagedViews {
     private var last = ViewPage.now
     private var timeline: Timeline?
 
-    init(client: StoreClient) {
-        self.client = client
-    }
+    init(client: StoreClient) { self.client = client }
 
     mutating func next() async throws(ViewGap) -> TurnView? {
         while page.isEmpty {

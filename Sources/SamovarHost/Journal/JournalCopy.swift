@@ -1,5 +1,5 @@
 import Journal
-import SamovarCore
+public import SamovarCore
 import SQLiteJournal
 
 /// Copying a journal, or the beginning of it, into a folder of its own.
@@ -97,6 +97,61 @@ enum JournalCopy {
             } catch {
                 guard error.code == .damaged || error.code == .missing else { throw error }
             }
+        }
+    }
+}
+
+/// A backup of a journal on which no store runs. A running store makes its own: see `export` of the admin socket.
+public enum JournalBackup {
+    /// - Parameter copy: a folder that is not there yet.
+    /// - Returns: the last turn of the copy; nil if a store runs on the folder, which then has to be asked.
+    /// - Throws: `StoreError` if the journal is not sound, or the copy cannot be written.
+    public static func run(_ dataFolder: String, to copy: String) async throws -> Int? {
+        try await onJournalThread {
+            let folder: DataFolder
+            do throws(JournalError) {
+                folder = try DataFolder(at: dataFolder, creating: false, wait: .zero)
+            } catch {
+                guard error.code == .busy else { throw error }
+                return nil
+            }
+            defer { folder.close() }
+            let journal = try SQLiteJournal(in: folder, access: .readOnly)
+            try JournalCopy.export(journal, through: journal.last, to: copy) { _ in }
+            return journal.last
+        }
+    }
+}
+
+/// Putting a backup in the place of a journal, as a new timeline: what happened after the backup is unknown to it, so its next
+/// turns must not be taken for those that peers remember.
+public struct JournalImport: Sendable {
+    /// The last turn of the backup.
+    public let last: Int
+    /// The new one.
+    public let timeline: Timeline
+    /// The folder in which the journal is that was there before; nil if there was none.
+    public let archive: String?
+
+    /// - Parameter backup: the data folder of the backup; it stays as it is.
+    /// - Throws: `StoreError` if the backup is not sound; nothing was changed then.
+    public static func run(_ backup: String, into dataFolder: String) async throws -> JournalImport {
+        try await onJournalThread {
+            let folder = try DataFolder(at: dataFolder, waiting: sayOnStandardError)
+            defer { folder.close() }
+            if folder.hasReplacement {
+                let archive = try folder.installReplacement()
+                let journal = try SQLiteJournal(in: folder, access: .readOnly)
+                return JournalImport(last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive)
+            }
+            let source = try SQLiteJournal(at: backup, access: .examination, waiting: sayOnStandardError)
+            let examination = try JournalExamination(of: source)
+            if let problem = examination.problems.first {
+                throw StoreError(.damaged, "the backup in \(backup) is damaged: \(problem)")
+            }
+            guard source.last > 0 else { throw StoreError(.configuration, "the backup in \(backup) has no turns") }
+            let timeline = try JournalCopy.replacement(of: source, through: source.last, in: folder)
+            return JournalImport(last: source.last, timeline: timeline, archive: try folder.installReplacement())
         }
     }
 }

@@ -1,5 +1,5 @@
 import MessagePack
-import SamovarCore
+public import SamovarCore
 import SamovarLoad
 import SamovarProtocol
 import ZeroMQ
@@ -82,11 +82,8 @@ struct AgentLoop: ~Copyable {
     // MARK: The coordinator
 
     private mutating func hear(_ now: Timestamp) throws {
-        try link.sendWaiting()
-        // Before the frames: what the coordinator has said last may have come since the wait, and its end with it.
-        let isBroken = try link.connectionBroke(poller)
         var messages: [CoordinatorMessage] = []
-        try link.receive(poller, evenUnannounced: isBroken) { frames in
+        let isBroken = try link.receive(poller) { frames in
             guard let body = frames.first else { return }
             messages.append(try MessagePackDecoder().decode(CoordinatorMessage.self, from: body))
         }
@@ -253,4 +250,48 @@ extension SocketOptions {
         options.maximumFrameBytes = 4 << 20
         return options
     }()
+}
+
+/// A process that takes part in a load test: it does what a coordinator tells it, and ends with it.
+public struct LoadAgent: Sendable {
+    let address: String
+    let name: String
+    let machine: String
+    let store: Endpoint?
+    let schema: Schema?
+
+    /// - Parameters:
+    ///   - address: of the coordinator, as ZeroMQ spells it.
+    ///   - name: for people.
+    ///   - machine: what it runs on, for people.
+    ///   - store: where this agent reaches the store; nil for what the coordinator says.
+    ///   - schema: of this executable's program; nil for a generic tool.
+    public init(joining address: String, as name: String, on machine: String, store: Endpoint?, schema: Schema?) {
+        self.address = address
+        self.name = name
+        self.machine = machine
+        self.store = store
+        self.schema = schema
+    }
+
+    /// Takes part until the end, on a thread of its own.
+    ///
+    /// - Throws: `LoadError` if it could not go on.
+    public func run() async throws {
+        try await onThread("samovar-load") {
+            var loop = try AgentLoop(self)
+            try loop.run()
+        }
+    }
+}
+
+/// Why a load test, or a part of it, has no result.
+public struct LoadError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence for a person.
+    public let description: String
+
+    /// An error with this sentence.
+    public init(_ description: String) {
+        self.description = description
+    }
 }

@@ -17,10 +17,9 @@ final class ClientSeat {
 
     /// One round: what has come, what time it is, what is due.
     func work(_ poller: inout Poller, _ now: Timestamp) throws {
-        try front.sendWaiting()
         var actions: [ClientMachine.Action] = []
-        try front.receiveEnvelopes(poller) { actions += client.received($0, now: now) }
-        if try front.connectionBroke(poller) { actions += client.disconnected(now: now) }
+        let isBroken = try front.receiveEnvelopes(poller) { actions += client.received($0, now: now) }
+        if isBroken { actions += client.disconnected(now: now) }
         actions += client.ticked(now: now)
         actions += client.pump(now: now)
         try perform(actions, &poller)
@@ -61,8 +60,8 @@ final class SubscriberSeat {
     /// One round. What it asks for goes through a client's socket.
     func work(_ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp, _ record: (Int64) -> Void) throws {
         var actions: [SubscriberMachine.Action] = []
-        try feed.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
-        if try feed.connectionBroke(poller) { actions += machine.disconnected(now: now) }
+        let isBroken = try feed.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
+        if isBroken { actions += machine.disconnected(now: now) }
         actions += machine.ticked(now: now)
         try perform(actions, helper, &poller, now, record)
     }

@@ -19,7 +19,7 @@ public enum JournalEvidence {
     ///
     /// - Throws: `StoreError` if the journal cannot be read.
     public static func read(_ dataFolder: String, after turn: Int, for judge: Judge) async throws -> Reading {
-        try await onThread("samovar-judge") {
+        try await onJournalThread {
             do {
                 var judge = judge
                 var turns = 0
@@ -38,8 +38,6 @@ public enum JournalEvidence {
                     }
                 }
                 return Reading(findings: judge.verdict(), turns: turns, bytes: bytes)
-            } catch let error as JournalError {
-                throw StoreError(error)
             } catch let error as ReplayError {
                 throw StoreError(.damaged, "the journal in \(dataFolder) cannot be read: \(error)")
             }

@@ -6,15 +6,6 @@ import ZeroMQ
 
 /// The process that leads a load test: it waits for the agents, lets them begin together, and keeps what they tell.
 public final class LoadCoordinator: Sendable {
-    /// What it tells while it runs, on its own thread.
-    public enum Event: Sendable {
-        /// All agents send after so long.
-        case started(in: Duration)
-        case kill(KillPlan.Role)
-        case progress(LoadProgress)
-        case note(String)
-    }
-
     /// What is known at the end.
     public struct Result: Sendable {
         /// Each agent that joined, with what it has told.
@@ -52,9 +43,9 @@ public final class LoadCoordinator: Sendable {
 
     /// Leads the test to its end, on a thread of its own.
     ///
-    /// - Parameter hear: called on that thread, and should return soon.
+    /// - Parameter hear: told of what is neither said to an agent nor the end; called on that thread, and should return soon.
     /// - Throws: `ZeroMQError` if an address cannot be used.
-    public func run(_ hear: @escaping @Sendable (Event) -> Void) async throws -> Result {
+    public func run(_ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void) async throws -> Result {
         try await onThread("samovar-load") { [self] in
             var loop = try CoordinatorLoop(self, hear)
             return try loop.run()
@@ -75,31 +66,27 @@ public final class LoadCoordinator: Sendable {
 /// The loop of a coordinator.
 struct CoordinatorLoop: ~Copyable {
     private let coordinator: LoadCoordinator
-    private let hear: @Sendable (LoadCoordinator.Event) -> Void
-    private let context: Context
+    private let hear: @Sendable (CoordinatorMachine.Action) -> Void
     private let clock = HostClock()
     private var poller: Poller
     private var router: Socket
     private let doorbell: Poller.Slot
-    private let listener: Poller.Slot
     private var machine: CoordinatorMachine
     private var isFinished = false
 
     private static let messagesPerTurn = 256
 
-    init(_ coordinator: LoadCoordinator, _ hear: @escaping @Sendable (LoadCoordinator.Event) -> Void) throws {
+    init(_ coordinator: LoadCoordinator, _ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void) throws {
         self.coordinator = coordinator
         self.hear = hear
-        let context = try Context.shared()
         var options = SocketOptions(maximumFrameBytes: 4 << 20)
         // The last word to the agents.
         options.linger = 1_000
-        var router = try Socket(context, .router, options: options)
+        var router = try Socket(Context.shared(), .router, options: options)
         for address in coordinator.addresses { try router.bind(address) }
-        self.context = context
         poller = Poller()
         doorbell = poller.add(coordinator.mailbox.wakeup)
-        listener = poller.add(router)
+        _ = poller.add(router)
         self.router = router
         machine = CoordinatorMachine(
             coordinator.plan, expected: coordinator.expected, kills: coordinator.kills, patience: coordinator.patience,
@@ -128,11 +115,11 @@ struct CoordinatorLoop: ~Copyable {
     private mutating func receive(_ now: Timestamp) throws {
         for _ in 0..<Self.messagesPerTurn {
             guard let message = try router.receive() else { return }
-            guard !message.isTruncated, message.count == 2 else { continue }
-            let peer = message[0]
+            guard !message.isTruncated, message.frames.count == 2 else { continue }
+            let peer = message.frames[0]
             let said: AgentMessage
             do {
-                said = try MessagePackDecoder().decode(AgentMessage.self, from: message[1])
+                said = try MessagePackDecoder().decode(AgentMessage.self, from: message.frames[1])
             } catch {
                 try say(.dismissed("this agent said something that makes no sense: is it of another version?"), to: peer)
                 continue
@@ -145,11 +132,8 @@ struct CoordinatorLoop: ~Copyable {
         for action in actions {
             switch action {
             case .say(let message, let peer): try say(message, to: peer)
-            case .started(let start): hear(.started(in: start - clock.now()))
-            case .kill(let role): hear(.kill(role))
-            case .show(let progress): hear(.progress(progress))
-            case .note(let text): hear(.note(text))
             case .finish: isFinished = true
+            case .started, .kill, .show, .note: hear(action)
             }
         }
     }

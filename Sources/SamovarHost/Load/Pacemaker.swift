@@ -16,7 +16,7 @@ final class Pacemaker: Sendable {
     /// Begins to wake on a thread of its own, until `stop`. Shorter intervals than 50 µs are that long: a round of the loop takes longer.
     func run(from start: ContinuousClock.Instant, every interval: Duration) {
         let interval = max(interval, .microseconds(50))
-        let thread = Thread { [self] in
+        startThread("samovar-pacemaker") { [self] in
             var next = start
             while !isStopped.load(ordering: .relaxed) {
                 let wait = next - ContinuousClock.now
@@ -28,8 +28,6 @@ final class Pacemaker: Sendable {
                 next = max(next + interval, now)
             }
         }
-        thread.name = "samovar-pacemaker"
-        thread.start()
     }
 
     func stop() {

@@ -1,4 +1,5 @@
 import Foundation
+import SamovarCore
 
 /// Where a store is reached: a folder of `ipc` sockets, or a range of TCP ports on loopback, which every user of the machine can reach.
 ///

@@ -46,24 +46,18 @@ struct PeerSocket: ~Copyable {
         if let topic { try socket.subscribe(topic) }
         let monitor = try ConnectionMonitor(socket, in: context)
         try socket.connect(SocketFolder.checked(address))
-        if let slot { poller.replace(slot, with: socket) } else { slot = poller.add(socket) }
-        if let monitorSlot { poller.replace(monitorSlot, with: monitor) } else { monitorSlot = poller.add(monitor) }
+        slot = poller.add(socket)
+        monitorSlot = poller.add(monitor)
         self.socket = consume socket
         self.monitor = consume monitor
     }
 
     mutating func disconnect(_ poller: inout Poller) {
-        if let slot { poller.remove(slot) }
-        if let monitorSlot { poller.remove(monitorSlot) }
+        if let slot = slot.take() { poller.remove(slot) }
+        if let slot = monitorSlot.take() { poller.remove(slot) }
         monitor = nil
         socket = nil
         waiting.removeAll()
-    }
-
-    /// Whether the last wait has found word of the end of the connection.
-    mutating func connectionBroke(_ poller: borrowing Poller) throws(ZeroMQError) -> Bool {
-        guard let monitorSlot, poller.isReadable(monitorSlot) else { return false }
-        return try monitor?.connectionBroke() ?? false
     }
 
     // MARK: Messages
@@ -76,7 +70,7 @@ struct PeerSocket: ~Copyable {
         try sendWaiting()
     }
 
-    mutating func sendWaiting() throws(ZeroMQError) {
+    private mutating func sendWaiting() throws(ZeroMQError) {
         while let frames = waiting.first {
             guard try socket?.send(frames) == .sent else { return }
             sentBytes += frames.reduce(0) { $0 + $1.count }
@@ -86,35 +80,35 @@ struct PeerSocket: ~Copyable {
 
     /// Asks the poller for what is needed now; call it before each wait.
     func prepare(_ poller: inout Poller) {
-        guard let slot, socket != nil else { return }
+        guard let slot else { return }
         poller.setInterest(waiting.isEmpty ? .readable : [.readable, .writable], for: slot)
     }
 
-    /// Hands over what has arrived, if the last wait found something: to look costs a call of the system. Messages with too many frames
-    /// are dropped. What is left is found by the next wait.
+    /// Sends what waits, and hands over what has arrived, if the last wait found something: to look costs a call of the system. Messages
+    /// with too many frames are dropped. What is left is found by the next wait.
     ///
-    /// - Parameter evenUnannounced: also what has come since that wait.
-    mutating func receive(
-        _ poller: borrowing Poller, evenUnannounced: Bool = false, _ body: ([[UInt8]]) throws -> Void
-    ) throws {
-        guard let slot, evenUnannounced || poller.isReadable(slot) else { return }
+    /// - Returns: whether the last wait has found word of the end of the connection. What the other side has said last may have come since
+    ///   that wait, and its end with it, so it has been handed over, too.
+    mutating func receive(_ poller: borrowing Poller, _ body: ([[UInt8]]) throws -> Void) throws -> Bool {
+        try sendWaiting()
+        guard let slot, let monitorSlot else { return false }
+        let isBroken = poller.isReadable(monitorSlot) ? try monitor?.connectionBroke() ?? false : false
+        guard isBroken || poller.isReadable(slot) else { return false }
         for _ in 0..<Self.messagesPerTurn {
-            guard let message = try socket?.receive() else { return }
+            guard let message = try socket?.receive() else { break }
             guard !message.isTruncated else { continue }
-            let frames = message.frames
-            receivedBytes += frames.reduce(0) { $0 + $1.count }
-            try body(frames)
+            receivedBytes += message.frames.reduce(0) { $0 + $1.count }
+            try body(message.frames)
         }
+        return isBroken
     }
 
-    /// Hands over what has arrived as envelopes. What is none is dropped: noise from what claims to be a store is silence, and silence
-    /// ends the connection; a missing view shows in the next tick.
-    mutating func receiveEnvelopes(
-        _ poller: borrowing Poller, evenUnannounced: Bool = false, _ body: (Envelope) throws -> Void
-    ) throws {
+    /// Likewise as envelopes. What is none is dropped: noise from what claims to be a store is silence, and silence ends the connection; a
+    /// missing view shows in the next tick.
+    mutating func receiveEnvelopes(_ poller: borrowing Poller, _ body: (Envelope) throws -> Void) throws -> Bool {
         // A published message begins with its topic.
         let first = topic == nil ? 0 : 1
-        try receive(poller, evenUnannounced: evenUnannounced) { frames in
+        return try receive(poller) { frames in
             if let envelope = try? Envelope(parts: first == 0 ? frames : Array(frames.dropFirst())) { try body(envelope) }
         }
     }

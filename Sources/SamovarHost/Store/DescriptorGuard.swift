@@ -39,8 +39,8 @@ struct DescriptorGuard: ~Copyable {
     /// A look costs at most one part in so many of the store's time.
     private static let costFactor = 200
 
-    init(_ limit: DescriptorLimit) {
-        policy = DescriptorPolicy(limit: Int(limit.soft))
+    init(_ limit: Int) {
+        policy = DescriptorPolicy(limit: limit)
         fill()
     }
 

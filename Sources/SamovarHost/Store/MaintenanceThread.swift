@@ -83,9 +83,7 @@ final class MaintenanceThread: Sendable {
         maintenance.trim(&journal)
         var check: JournalCheck? = JournalCheck(of: journal)
         while true {
-            if check == nil {
-                available.wait()
-            } else if available.wait(timeout: .now() + Self.checkPause) == .timedOut {
+            if available.wait(timeout: check == nil ? .distantFuture : .now() + Self.checkPause) == .timedOut {
                 proceed(&check, journal)
                 continue
             }
@@ -109,15 +107,13 @@ final class MaintenanceThread: Sendable {
 
     /// Reads the next piece. Whatever is found, the store goes on, because its state does not come from there.
     private func proceed(_ check: inout JournalCheck?, _ journal: SQLiteJournal) {
-        guard var running = check else { return }
         do {
-            let hasMore = try running.advance(in: journal)
-            check = hasMore ? running : nil
-            if !hasMore { report(.sound(through: running.end)) }
+            guard try check?.advance(in: journal) == false, let done = check else { return }
+            report(.sound(through: done.end))
         } catch {
-            check = nil
             report(.damaged("\(error)"))
         }
+        check = nil
     }
 
     private var isStopping: Bool { stopping.load(ordering: .acquiring) }

@@ -63,7 +63,7 @@ final class StoreLoop: Sendable {
     ) throws -> (isQuiet: Bool, end: Result<Void, any Error>) {
         let clock = HostClock()
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
-        defer { page.close() }
+        defer { page.end() }
         let pulse = WatchdogPulse()
         let watch = WatchdogThread(pulse, limit: configuration.settings.slowCall, logger: logger)
         defer { watch.end() }

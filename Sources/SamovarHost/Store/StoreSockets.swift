@@ -128,7 +128,7 @@ struct StoreSockets: ~Copyable {
         hasPublished = false
         for _ in 0..<Self.messagesPerTurn {
             guard let report = try view?.receive() else { return false }
-            guard topics.received(report[0]) else { continue }
+            guard topics.received(report.frames[0]) else { continue }
             if listeners == .open { try view?.unbind(endpoint.view) }
             view = nil
             viewClosed = .now

@@ -56,7 +56,7 @@ final class TrapPage {
     func keep() { isKept = true }
 
     /// Ends the watch. The page must not be used after it.
-    func close() {
+    func end() {
         if isMapped { TrapSignals.end() }
         guard !isKept else { return }
         if isMapped {
@@ -70,7 +70,7 @@ final class TrapPage {
         let isThere = access(file, F_OK) == 0
         let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
-        defer { _ = systemClose(descriptor) }
+        defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: TrapMarker.byteCount)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         if isThere { former = Array(bytes.prefix(max(0, count))) }
@@ -81,9 +81,6 @@ final class TrapPage {
         return memory == MAP_FAILED ? nil : memory
     }
 }
-
-/// The system's `close`, which the method hides.
-private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }
 
 /// Notes in the marker's page that the thread of the calls has raised a signal itself: a trap, a stack that overflowed, an abort.
 ///

@@ -123,8 +123,3 @@ extension Origin {
         }
     }
 }
-
-func hexadecimal(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-}

@@ -26,8 +26,6 @@ final class JobContext: @unchecked Sendable {
         var window: StreamWindow
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var waiterCount = 0
-        /// Made when the job tells of itself for the first time.
-        var told: ProgressCell?
 
         init(_ task: JobTask) {
             window = StreamWindow(after: task.resume)
@@ -152,12 +150,7 @@ final class JobContext: @unchecked Sendable {
     }
 
     func progress(_ progress: JobProgress) {
-        let told = speak { speech in
-            let cell = speech.told ?? ProgressCell()
-            speech.told = cell
-            return cell
-        }
-        if let told, told.set(progress) { report(.progressed(job.lease, told)) }
+        speak { _ in report(.progressed(job.lease, progress)) }
     }
 
     // MARK: The loop
@@ -175,7 +168,7 @@ final class JobContext: @unchecked Sendable {
 /// What a job tells its worker before its end.
 enum JobEvent: Sendable {
     case streamed(JobContext, index: Int, message: [UInt8], checkpoint: [UInt8]?)
-    case progressed(Lease, ProgressCell)
+    case progressed(Lease, JobProgress)
 }
 
 /// When a job is to end. Boxed: an `Instant` has no static size, and would take it from the context as well.
@@ -184,25 +177,5 @@ final class TimeLimit: Sendable {
 
     init(_ timeout: Duration) {
         deadline = .now + timeout
-    }
-}
-
-/// The newest progress of a job. However often it is set, the loop hears of it once until it looks.
-final class ProgressCell: Sendable {
-    private let value = Mutex<JobProgress?>(nil)
-
-    /// True if the loop has to be told.
-    func set(_ progress: JobProgress) -> Bool {
-        value.withLock { value in
-            defer { value = progress }
-            return value == nil
-        }
-    }
-
-    func take() -> JobProgress? {
-        value.withLock { value in
-            defer { value = nil }
-            return value
-        }
     }
 }

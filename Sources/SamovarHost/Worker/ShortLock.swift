@@ -1,12 +1,5 @@
+import Foundation
 import MessagePack
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A lock for very short sections which several threads want very often.
 ///

@@ -194,8 +194,7 @@ final class WorkerCoordinator: Sendable {
             case .streamed(let context, let index, let message, let checkpoint):
                 state.slotStates[slot].streaming = context
                 state.machine.streamed(context.job.lease, index: index, message: message, checkpoint: checkpoint)
-            case .progressed(let lease, let cell):
-                if let progress = cell.take() { state.machine.progressed(lease, progress) }
+            case .progressed(let lease, let progress): state.machine.progressed(lease, progress)
             }
             return state.tellLoop()
         }

@@ -58,10 +58,12 @@ public struct WorkerHost<P: Program>: Service {
         self.logger = logger
         let slots = max(1, configuration.slots)
         let offer = WorkerOffer(id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits)
+        var settings = WorkerMachine.Settings.standard
+        settings.drain = Self.drain
         let coordinator = try WorkerCoordinator(
             WorkerMachine(
-                offer, schema: P.schema, readAhead: configuration.readAhead,
-                settings: WorkerMachine.Settings(drain: Self.drain), random: Random(seed: .random(in: .min ... .max))),
+                offer, schema: P.schema, readAhead: configuration.readAhead, settings: settings,
+                random: Random(seed: .random(in: .min ... .max))),
             slots: slots)
         self.coordinator = coordinator
         self.slots = (0..<slots).map { JobRunner($0, of: coordinator) }
@@ -94,7 +96,8 @@ public struct WorkerHost<P: Program>: Service {
                     group.cancelAll()
                 }
                 try await onThread("samovar-loop") { [configuration, logger, coordinator, slots] in
-                    var loop = WorkerLoop(configuration.endpoint, coordinator, slots, logger: logger)
+                    var loop = WorkerLoop(
+                        endpoint: configuration.endpoint, coordinator: coordinator, slots: slots, logger: logger)
                     try loop.run()
                 }
             }

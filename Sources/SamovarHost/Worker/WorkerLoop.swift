@@ -6,18 +6,11 @@ import ZeroMQ
 
 /// The loop of a worker: hands frames and time to the machine, and carries out what it says.
 struct WorkerLoop: ~Copyable {
-    private let endpoint: Endpoint
-    private let coordinator: WorkerCoordinator
-    private let slots: [JobRunner]
-    private let logger: Logger
-    private var isStopping = false
-
-    init(_ endpoint: Endpoint, _ coordinator: WorkerCoordinator, _ slots: [JobRunner], logger: Logger) {
-        self.endpoint = endpoint
-        self.coordinator = coordinator
-        self.slots = slots
-        self.logger = logger
-    }
+    let endpoint: Endpoint
+    let coordinator: WorkerCoordinator
+    let slots: [JobRunner]
+    let logger: Logger
+    var isStopping = false
 
     mutating func run() throws {
         let context = try Context.shared()
@@ -29,10 +22,7 @@ struct WorkerLoop: ~Copyable {
             try poller.wait(timeoutMilliseconds: coordinator.rest())
             if poller.isReadable(wakeup) { coordinator.wakeup.drain() }
             let now = coordinator.now()
-            try socket.sendWaiting()
-            // What the store has said last may have come since the wait, and its end with it.
-            let isBroken = try socket.connectionBroke(poller)
-            try socket.receiveEnvelopes(poller, evenUnannounced: isBroken) { envelope in
+            let isBroken = try socket.receiveEnvelopes(poller) { envelope in
                 CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
                 coordinator.enter { $0.received(envelope, now: now) }
             }

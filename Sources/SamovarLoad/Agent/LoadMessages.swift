@@ -150,3 +150,77 @@ public enum CoordinatorMessage: Codable, Equatable, Sendable {
     /// The agent is not wanted, in words.
     case dismissed(String)
 }
+
+/// What became of inputs.
+public struct ClientCounts: Codable, Equatable, Sendable {
+    /// Those that were due by now; with `saturate`, those that were sent.
+    public var due = 0
+    public var sent = 0
+    public var applied = 0
+    /// The program said no.
+    public var refused = 0
+    /// A gate said no, or the input could not be read.
+    public var rejected = 0
+    /// The client was told that nobody can know.
+    public var unknown = 0
+    /// Two receipts of a client of which the later input has the earlier turn.
+    public var outOfOrder = 0
+    /// Effects that died among those whose end was asked for.
+    public var dead = 0
+
+    public init() {}
+
+    public var answered: Int { applied + refused + rejected }
+    /// Sent, and nothing was heard of it.
+    public var unanswered: Int { sent - answered - unknown }
+
+    public static func + (a: ClientCounts, b: ClientCounts) -> ClientCounts {
+        all.reduce(into: a) { $0[keyPath: $1] += b[keyPath: $1] }
+    }
+
+    static var all: [WritableKeyPath<ClientCounts, Int>] {
+        [\.due, \.sent, \.applied, \.refused, \.rejected, \.unknown, \.outOfOrder, \.dead]
+    }
+}
+
+/// Whether what an agent said can be true at all. Sums and texts are made of it, and no peer shall end the coordinator with a number that
+/// overflows or that is none.
+extension AgentMessage {
+    var isPlausible: Bool {
+        switch self {
+        case .join, .ready, .alive, .failed: true
+        case .connecting(let count): isPlausibleCount(count)
+        case .progress(let progress): progress.isPlausible
+        case .ledger(_, let sent, _): isPlausibleCount(sent)
+        case .result(let result):
+            result.counts.isPlausible && result.bytes.isPlausible && isPlausibleCount(result.views)
+                && isPlausibleCount(result.withoutView) && result.latencies.applied.isPlausible
+                && result.latencies.settled.isPlausible && result.latencies.view.isPlausible
+        }
+    }
+}
+
+/// More than any test counts: a thousand million a second for three days.
+private func isPlausibleCount(_ number: Int) -> Bool { (0...1 << 48).contains(number) }
+
+extension AgentProgress {
+    fileprivate var isPlausible: Bool {
+        isPlausibleCount(Int(elapsed)) && counts.isPlausible && isPlausibleCount(views) && applied.isPlausible
+            && (0...1e12).contains(process.processorSeconds) && (0...1 << 60).contains(process.residentBytes)
+    }
+}
+
+extension ClientCounts {
+    fileprivate var isPlausible: Bool { Self.all.allSatisfy { isPlausibleCount(self[keyPath: $0]) } }
+}
+
+extension WireBytes {
+    fileprivate var isPlausible: Bool { [sent, received, viewed].allSatisfy(isPlausibleCount) }
+}
+
+extension Distribution {
+    fileprivate var isPlausible: Bool {
+        // An HDR histogram of an hour has fewer buckets.
+        values.count == counts.count && values.count <= 65_536 && counts.allSatisfy { $0 <= 1 << 32 }
+    }
+}

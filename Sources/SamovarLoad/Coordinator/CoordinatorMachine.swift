@@ -24,8 +24,8 @@ public struct CoordinatorMachine: ~Copyable {
 
     public enum Action: Equatable, Sendable {
         case say(CoordinatorMessage, to: Peer)
-        /// All agents send from this time on, as the coordinator's clock has it.
-        case started(at: Timestamp)
+        /// All agents send after so long.
+        case started(in: Duration)
         case kill(KillPlan.Role)
         /// A second of the test is over for all agents.
         case show(LoadProgress)
@@ -217,9 +217,8 @@ extension CoordinatorMachine {
 
     private mutating func startIfReady(_ now: Timestamp) -> [Action] {
         guard case .preparing = state, byPeer.values.allSatisfy(\.isReady) else { return [] }
-        let start = now + Self.lead
-        state = .running(from: start)
-        return order.map { .say(.start(in: Self.lead.microseconds), to: $0) } + [.started(at: start)]
+        state = .running(from: now + Self.lead)
+        return order.map { .say(.start(in: Self.lead.microseconds), to: $0) } + [.started(in: Self.lead)]
     }
 
     /// A second is shown when all who are there have told of it.
@@ -280,5 +279,25 @@ extension CoordinatorMachine {
         state = .ended
         let waiting = order.filter { byPeer[$0]?.isOver == false }
         return waiting.map { .say(.dismissed("the load test has ended"), to: $0) } + [.finish]
+    }
+}
+
+/// One second of all agents together.
+public struct LoadProgress: Equatable, Sendable {
+    /// Microseconds since the start, of the slowest.
+    public var elapsed: Int64
+    /// Since the start.
+    public var counts: ClientCounts
+    public var views: Int
+    /// Of this second.
+    public var applied: [Distribution]
+
+    /// - Parameter index: of the reports to add up.
+    init(_ agents: [CoordinatorMachine.Agent], at index: Int) {
+        let all = agents.map { $0.progress[index] }
+        elapsed = all.map(\.elapsed).min() ?? 0
+        counts = all.map(\.counts).reduce(ClientCounts(), +)
+        views = all.map(\.views).reduce(0, +)
+        applied = all.map(\.applied)
     }
 }

@@ -2,36 +2,23 @@ public import SamovarCore
 
 extension ClientMachine {
     public struct Settings: Equatable, Sendable {
-        public var connection: ConnectionSettings
+        public var connection = ConnectionSettings.client
         /// Inputs that are sent and not answered.
-        public var window: Int
+        public var window = 4_096
         /// Bytes of them.
-        public var windowBytes: Int
+        public var windowBytes = 1 << 20
         /// Inputs that are not answered, sent or not; `submit` refuses more.
-        public var backlog: Int
+        public var backlog = 16_384
         /// Bytes of them.
-        public var backlogBytes: Int
+        public var backlogBytes = 16 << 20
         /// One input.
-        public var inputBytes: Int
+        public var inputBytes = 1 << 20
         /// A frame of several inputs.
-        public var frameBytes: Int
+        public var frameBytes = 1 << 20
         /// Requests for a settled turn or for a view that are not answered.
-        public var requests: Int
+        public var requests = 4_096
 
-        public init(
-            connection: ConnectionSettings = .client, window: Int = 4_096, windowBytes: Int = 1 << 20,
-            backlog: Int = 16_384, backlogBytes: Int = 16 << 20, inputBytes: Int = 1 << 20, frameBytes: Int = 1 << 20,
-            requests: Int = 4_096
-        ) {
-            self.connection = connection
-            self.window = window
-            self.windowBytes = windowBytes
-            self.backlog = backlog
-            self.backlogBytes = backlogBytes
-            self.inputBytes = inputBytes
-            self.frameBytes = frameBytes
-            self.requests = requests
-        }
+        public static let standard = Settings()
     }
 
     public enum Action: Equatable, Sendable {

@@ -6,19 +6,11 @@ extension ClientMachine {
     public mutating func request(
         _ page: PageRequest, of instance: Instance = .main, now: Timestamp
     ) throws(SubmitError) -> [Action] {
-        switch state {
-        case .open: break
-        case .closed: throw .closed
-        }
-        guard requests.count < settings.requests else { throw .backlogFull }
+        try requireRoomForRequest()
         if connection.isWelcomed, let timeline = page.timeline, timeline != connection.timeline {
             return [.pageless(page, .timelineChanged)]
         }
-        guard requests.add(page, of: instance), connection.isWelcomed else { return [] }
-        requests.asked(now, again: connection.silence)
-        var actions: [Action] = []
-        send(ClientRequests.frame(page, instance), now, &actions)
-        return actions
+        return requests.add(page, of: instance) ? ask(ClientRequests.frame(page, instance), now) : []
     }
 
     /// Nobody waits for this page any more.
@@ -32,7 +24,7 @@ extension ClientMachine {
             case .outputs(let page): page.outputs.last?.id.turn
             case .views(let page): page.views.last?.turn
             }
-        noteWitness(newest ?? 0)
+        connection.witness = max(connection.witness, newest ?? 0)
         actions += requests.answered(by: page).map { .page($0, page) }
     }
 }

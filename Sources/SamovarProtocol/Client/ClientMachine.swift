@@ -43,10 +43,6 @@ public struct ClientMachine: ~Copyable {
     private var credit = 0
     /// The confirmation that the store was told last.
     private var toldConfirmed = 0
-    /// The newest turn that the store told of, in its timeline.
-    private var witness = 0
-    /// The newest turn that it can prove to have been told of.
-    private var proof: TurnProof?
     /// When inputs in flight are sent again.
     private var repeatAt: Timestamp?
     var requests = ClientRequests()
@@ -73,7 +69,7 @@ public struct ClientMachine: ~Copyable {
     ///   - session: drawn by the client, and never used by another.
     ///   - schema: the program whose inputs it sends; nil for a tool that sends what it was given.
     ///   - random: seeds the pauses between connections.
-    public init(session: SessionID, schema: Schema?, settings: Settings = Settings(), random: Random) {
+    public init(session: SessionID, schema: Schema?, settings: Settings = .standard, random: Random) {
         self.session = session
         self.schema = schema
         self.settings = settings
@@ -84,19 +80,18 @@ public struct ClientMachine: ~Copyable {
     /// A client that outlives its process. Its host writes what `takeEntries` gives to the outbox before it calls `flush`.
     ///
     /// - Parameter outbox: as this process has opened it.
-    public init(outbox: ClientOutbox, schema: Schema?, settings: Settings = Settings(), random: Random) {
+    public init(outbox: ClientOutbox, schema: Schema?, settings: Settings = .standard, random: Random) {
         session = outbox.session
         self.schema = schema
         self.settings = settings
         isDurable = true
-        witness = outbox.witness
-        proof = outbox.proof
         backlog = Backlog(restoring: outbox.inputs, next: outbox.next)
         savedInputs = backlog.next - 1
         savedConfirmed = backlog.confirmed
         // No process connects a million times; so the store knows the newer process by its greater number.
         connection = Connection(
-            settings.connection, random: random, timeline: outbox.timeline, epoch: outbox.openings << 20)
+            settings.connection, random: random, timeline: outbox.timeline, epoch: outbox.openings << 20, witness: outbox.witness,
+            proof: outbox.proof)
     }
 
     /// The numbers of the inputs without an outcome, in order.
@@ -121,10 +116,7 @@ public struct ClientMachine: ~Copyable {
 extension ClientMachine {
     /// Takes an input, to be sent by the next `flush`, and gives its number: 1, 2, 3 …
     public mutating func submit(_ input: [UInt8], to instance: Instance = .main) throws(SubmitError) -> Int {
-        switch state {
-        case .open: break
-        case .closed: throw .closed
-        }
+        guard state == .open else { throw .closed }
         guard input.count <= settings.inputBytes else { throw .tooLarge(bytes: input.count, limit: settings.inputBytes) }
         guard backlog.count < settings.backlog, backlog.bytes + input.count <= settings.backlogBytes else {
             throw .backlogFull
@@ -176,12 +168,17 @@ extension ClientMachine {
     }
 
     private mutating func request(_ frame: Frame, _ now: Timestamp) throws(SubmitError) -> [Action] {
-        switch state {
-        case .open: break
-        case .closed: throw .closed
-        }
-        guard requests.count < settings.requests else { throw .backlogFull }
+        try requireRoomForRequest()
         requests.add(frame)
+        return ask(frame, now)
+    }
+
+    func requireRoomForRequest() throws(SubmitError) {
+        guard state == .open else { throw .closed }
+        guard requests.count < settings.requests else { throw .backlogFull }
+    }
+
+    mutating func ask(_ frame: Frame, _ now: Timestamp) -> [Action] {
         guard connection.isWelcomed else { return [] }
         requests.asked(now, again: connection.silence)
         var actions: [Action] = []
@@ -209,7 +206,7 @@ extension ClientMachine {
     /// Time has passed.
     public mutating func ticked(now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        apply(connection.ticked(now: now), now, &actions)
+        perform(connection.ticked(now: now), now, &actions)
         if let due = repeatAt, now >= due {
             goBackToOldest()
             repeatAt = nil
@@ -221,23 +218,20 @@ extension ClientMachine {
     /// The transport knows that the connection is gone. Without this event, silence tells.
     public mutating func disconnected(now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        apply(connection.disconnected(now: now), now, &actions)
+        perform(connection.disconnected(now: now), now, &actions)
         return actions
     }
 
     /// Ends the session. What is not answered yet stays unknown. A durable client with something left only goes away.
     public mutating func close(now: Timestamp) -> [Action] {
+        guard state == .open else { return [] }
         var actions: [Action] = []
-        switch state {
-        case .open:
-            let isDone = !isDurable || (backlog.count == 0 && unseen.isEmpty && unsaved.isEmpty)
-            forgetUnanswered(isDurable ? .kept : .closed, &actions)
-            if connection.isWelcomed, isDone { send(.goodbye, now, &actions) }
-            connection.close()
-            end()
-            actions.append(.stop)
-        case .closed: break
-        }
+        let isDone = !isDurable || (backlog.count == 0 && unseen.isEmpty && unsaved.isEmpty)
+        forgetUnanswered(isDurable ? .kept : .closed, &actions)
+        if connection.isWelcomed, isDone { send(.goodbye, now, &actions) }
+        connection.close()
+        end()
+        actions.append(.stop)
         return actions
     }
 }
@@ -249,37 +243,22 @@ extension ClientMachine {
     public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
         var actions: [Action] = []
         if case .error(let error) = envelope.frame, error.code == .retryLater { obstacle = error.text }
-        switch connection.received(envelope, now: now) {
-        case .none: break
-        case .note(let text): actions.append(.note(text))
-        case .welcomed(let welcome, let left): welcomed(welcome, envelope.proof, left: left, now, &actions)
-        case .greet: greet(now, &actions)
-        case .answer(let frame): send(frame, now, &actions)
-        case .deliver(let frame):
-            proof.keep(envelope.proof)
-            take(frame, now, &actions)
-        case .lost(let reason): apply(.lost(reason), now, &actions)
-        case .refused(let error): refused(error, &actions)
-        }
+        perform(connection.received(envelope, now: now), now, &actions)
         return actions
     }
 
-    private mutating func welcomed(
-        _ welcome: Welcome, _ proof: TurnProof?, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]
-    ) {
+    private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
         obstacle = nil
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
         if let left {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
             changeTimeline(&actions)
         }
-        note(.welcomed(connection.timeline, head: welcome.head, proof: proof))
-        self.proof.keep(proof)
+        note(.welcomed(connection.timeline, head: welcome.head, proof: connection.proof))
         for request in requests.dropPages(otherThan: connection.timeline) {
             actions.append(.pageless(request, .timelineChanged))
         }
         guard isPossible(expected: welcome.expected, &actions) else { return }
-        witness = max(witness, welcome.head)
         credit = welcome.credit
         goBackToOldest()
         askAgain(now, &actions)
@@ -312,8 +291,6 @@ extension ClientMachine {
         base = last
         backlog = Backlog()
         toldConfirmed = 0
-        witness = 0
-        proof = nil
         unseen.removeAll()
         savedConfirmed = 0
         if isDurable { savedInputs = 0 }
@@ -342,7 +319,7 @@ extension ClientMachine {
                 actions.append(.noView(reason))
             }
         case .view(let instance, let turn, let bytes):
-            witness = max(witness, turn)
+            connection.witness = max(connection.witness, turn)
             guard requests.viewed(instance, turn) else { break }
             actions.append(.view(instance: instance, turn: turn, bytes: bytes))
         case .outputs(let page): answered(.outputs(page), &actions)
@@ -356,7 +333,7 @@ extension ClientMachine {
     /// False if the outcome is known already.
     private mutating func take(_ outcome: Outcome, _ actions: inout [Action]) -> Bool {
         guard backlog.answer(outcome.sequence) else { return false }
-        witness = max(witness, outcome.turn)
+        connection.witness = max(connection.witness, outcome.turn)
         if isDurable { unseen.insert(outcome.sequence) }
         var outcome = outcome
         outcome.sequence += base
@@ -378,18 +355,24 @@ extension ClientMachine {
 // MARK: - Decisions
 
 extension ClientMachine {
-    private mutating func apply(_ action: Connection.TickAction, _ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func perform(_ action: Connection.Action, _ now: Timestamp, _ actions: inout [Action]) {
         switch action {
         case .none: break
         case .open:
             actions.append(.connect)
             greet(now, &actions)
+        case .greet: greet(now, &actions)
         case .ping: send(.ping(confirmed), now, &actions)
+        case .note(let text): actions.append(.note(text))
+        case .welcomed(let welcome, let left): welcomed(welcome, left: left, now, &actions)
+        case .answer(let frame): send(frame, now, &actions)
+        case .deliver(let frame): take(frame, now, &actions)
         case .lost(let reason):
             repeatAt = nil
             requests.pause()
             actions.append(.disconnect)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
+        case .refused(let error): refused(error, &actions)
         }
     }
 
@@ -397,11 +380,7 @@ extension ClientMachine {
         repeatAt = nil
         requests.pause()
         toldConfirmed = 0
-        let role = Hello.Role.client(session: session)
-        let hello = Hello(
-            role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: connection.epoch,
-            isDurable: isDurable)
-        send(.hello(hello), now, &actions)
+        send(connection.hello(.client(session: session), schema: schema, isDurable: isDurable), now, &actions)
     }
 
     private mutating func goBackToOldest() {
@@ -427,10 +406,6 @@ extension ClientMachine {
         requests = ClientRequests()
         repeatAt = nil
         state = .closed
-    }
-
-    mutating func noteWitness(_ turn: Int) {
-        witness = max(witness, turn)
     }
 
     mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {

@@ -27,7 +27,10 @@ struct ClientRequests {
     private var views: [Instance: Int] = [:]
     /// In the order in which they were asked.
     private var pages: [(request: PageRequest, instance: Instance)] = []
-    private(set) var repeatAt: Timestamp?
+    private var due: Timestamp?
+
+    /// When all of it is asked again; nil for never.
+    var repeatAt: Timestamp? { count == 0 ? nil : due }
 
     var count: Int { turns.count + views.count + pages.count }
 
@@ -48,13 +51,13 @@ struct ClientRequests {
     /// False if the same page is asked for already.
     mutating func add(_ request: PageRequest, of instance: Instance) -> Bool {
         guard !pages.contains(where: { $0.request == request }) else { return false }
+        if count == 0 { due = nil }
         pages.append((request, instance))
         return true
     }
 
     mutating func forget(_ request: PageRequest) {
         pages.removeAll { $0.request == request }
-        pauseIfEmpty()
     }
 
     /// The requests that this page answers.
@@ -68,7 +71,6 @@ struct ClientRequests {
             }
         }
         pages.removeAll { answered.contains($0.request) }
-        pauseIfEmpty()
         return answered
     }
 
@@ -79,11 +81,11 @@ struct ClientRequests {
             return request.timeline.map { $0 != timeline } ?? false
         }
         pages.removeAll { dropped.contains($0.request) }
-        pauseIfEmpty()
         return dropped
     }
 
     mutating func add(_ frame: Frame) {
+        if count == 0 { due = nil }
         switch frame {
         case .settle(let turn): turns.insert(turn)
         case .viewRequest(let instance, let turn): views[instance] = max(turn, views[instance] ?? turn)
@@ -97,26 +99,23 @@ struct ClientRequests {
 
     /// False if nobody asked.
     mutating func settled(_ turn: Int) -> Bool {
-        let isWanted = turns.remove(turn) != nil
-        pauseIfEmpty()
-        return isWanted
+        turns.remove(turn) != nil
     }
 
     /// False if nobody asked. An older view than asked for is shown, and still waited for.
     mutating func viewed(_ instance: Instance, _ turn: Int) -> Bool {
         guard let wanted = views[instance] else { return false }
         if turn >= wanted { views[instance] = nil }
-        pauseIfEmpty()
         return true
     }
 
     /// Something was asked. Others that wait since before are not put off by it.
     mutating func asked(_ now: Timestamp, again: Duration) {
-        repeatAt = count == 0 ? nil : repeatAt ?? now + again
+        due = repeatAt ?? now + again
     }
 
     mutating func pause() {
-        repeatAt = nil
+        due = nil
     }
 
     /// The turns of one timeline mean nothing in another: no settle request stays, and any view will do.
@@ -126,9 +125,5 @@ struct ClientRequests {
             for instance in views.keys { views[instance] = 0 }
         }
         return turns.sorted()
-    }
-
-    private mutating func pauseIfEmpty() {
-        if count == 0 { repeatAt = nil }
     }
 }

@@ -7,38 +7,29 @@ public import SamovarCore
 /// asking for a view after every new subscription that already has one, because then a restart of the store is answered by a
 /// thousand identical views.
 ///
-/// | | idle | subscribing | live | lost |
-/// |---|---|---|---|---|
-/// | ticked | reconnect, ask; subscribing | 3 s: reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
-/// | VIEW by the SUB socket | – | live; shown if newer | shown if newer | – |
-/// | TICK | – | live; asks if behind | asks if behind; idle | – |
-/// | GOODBYE | – | lost | stale, lost | – |
-/// | answered (from the front) | shown if newer | shown if newer | same timeline: shown if newer | shown if newer |
-/// | disconnected | – | lost | stale, lost | – |
+/// | | subscribing | live | lost |
+/// |---|---|---|---|
+/// | ticked | 3 s: reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
+/// | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
+/// | TICK | live; asks if behind | asks if behind; idle | – |
+/// | GOODBYE | lost | stale, lost | – |
+/// | answered (from the front) | shown if newer | same timeline: shown if newer | shown if newer |
+/// | disconnected | lost | stale, lost | – |
 ///
-/// Behind is: nothing is shown, another timeline than that of the view shown, or a newer view than it for more than 200 ms. It
-/// asks at most once a second.
+/// It begins as one that was lost, and asks at once. Behind is: nothing is shown, another timeline than that of the view shown,
+/// or a newer view than it for more than 200 ms. It asks at most once a second.
 public struct SubscriberMachine: ~Copyable {
     public struct Settings: Equatable, Sendable {
         /// Silence of the SUB socket after which another is opened; ticks come every second.
-        public var silence: Duration
+        public var silence = Duration.seconds(3)
         /// How long a published view may take to arrive before it is asked for.
-        public var patience: Duration
+        public var patience = Duration.milliseconds(200)
         /// The least time between two requests.
-        public var between: Duration
-        public var firstPause: Duration
-        public var longestPause: Duration
+        public var between = Duration.seconds(1)
+        public var firstPause = Duration.milliseconds(20)
+        public var longestPause = Duration.seconds(3)
 
-        public init(
-            silence: Duration = .seconds(3), patience: Duration = .milliseconds(200), between: Duration = .seconds(1),
-            firstPause: Duration = .milliseconds(20), longestPause: Duration = .seconds(3)
-        ) {
-            self.silence = silence
-            self.patience = patience
-            self.between = between
-            self.firstPause = firstPause
-            self.longestPause = longestPause
-        }
+        public static let standard = Settings()
     }
 
     public enum Action: Equatable, Sendable {
@@ -59,7 +50,6 @@ public struct SubscriberMachine: ~Copyable {
     }
 
     enum State: Equatable {
-        case idle
         case subscribing(since: Timestamp)
         case live(heard: Timestamp)
         case lost(until: Timestamp)
@@ -79,11 +69,11 @@ public struct SubscriberMachine: ~Copyable {
         let due: Timestamp
     }
 
-    private(set) var state = State.idle
+    private(set) var state = State.lost(until: Timestamp(microseconds: .min))
     private var shown: Shown?
     /// The timeline of the newest frame from the SUB socket.
     private var timeline = Timeline.zero
-    private var missing: Missing?
+    private var missing: Missing? = Missing(turn: 0, timeline: .zero, due: Timestamp(microseconds: .min))
     /// No request before this time.
     private var nextRequest = Timestamp(microseconds: .min)
 
@@ -93,7 +83,7 @@ public struct SubscriberMachine: ~Copyable {
     private var random: Random
 
     /// - Parameter random: seeds the pauses between connections.
-    public init(instance: Instance = .main, settings: Settings = Settings(), random: Random) {
+    public init(instance: Instance = .main, settings: Settings = .standard, random: Random) {
         self.instance = instance
         self.settings = settings
         self.random = random
@@ -107,7 +97,6 @@ public struct SubscriberMachine: ~Copyable {
     public var deadline: Timestamp {
         let own =
             switch state {
-            case .idle: Timestamp(microseconds: .min)
             case .subscribing(let since): since + settings.silence
             case .live(let heard): heard + settings.silence
             case .lost(let until): until
@@ -123,9 +112,6 @@ extension SubscriberMachine {
     public mutating func ticked(now: Timestamp) -> [Action] {
         var actions: [Action] = []
         switch state {
-        case .idle:
-            missing = Missing(turn: 0, timeline: timeline, due: now)
-            subscribe(now, &actions)
         case .subscribing(let since):
             if now >= since + settings.silence { subscribe(now, &actions) }
         case .live(let heard):
@@ -146,7 +132,7 @@ extension SubscriberMachine {
     /// A frame came through the SUB socket.
     public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
         switch state {
-        case .idle, .lost: return []
+        case .lost: return []
         case .subscribing, .live: break
         }
         var actions: [Action] = []
@@ -170,7 +156,7 @@ extension SubscriberMachine {
         case .live:
             // The front socket may belong to a store that is no more; the SUB socket has just spoken.
             guard timeline == self.timeline else { return [] }
-        case .idle, .subscribing, .lost: break
+        case .subscribing, .lost: break
         }
         show(turn, bytes, of: timeline, &actions)
         return actions
@@ -226,7 +212,7 @@ extension SubscriberMachine {
 
     private mutating func lose(_ reason: String, _ now: Timestamp, _ actions: inout [Action]) {
         switch state {
-        case .idle, .lost: return
+        case .lost: return
         case .subscribing: break
         case .live: actions += [.stale, .note(reason)]
         }

@@ -7,39 +7,41 @@ import SamovarCore
 /// a little, open a new one and say HELLO, which tells the store all it must know. Repairing a connection in place was
 /// rejected, as was libzmq's own reconnection: frames queued for a store that is gone would reach the next one unasked.
 ///
-/// | | idle | greeting | welcomed | lost | closed |
-/// |---|---|---|---|---|---|
-/// | ticked | open, greeting | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
-/// | disconnected | – | lost | lost | – | – |
-/// | WELCOME | – | welcomed | note | – | – |
-/// | ERROR schema, misuse, superseded, sessionExpired | – | refused, closed | refused, closed | – | – |
-/// | ERROR retryLater | – | lost for its wait | lost for its wait | – | – |
-/// | ERROR unknownPeer | – | – | greet, greeting | – | – |
-/// | ERROR resync | – | – | deliver | – | – |
-/// | GOODBYE | – | lost | lost | – | – |
-/// | PING | – | – | answer PONG | – | – |
-/// | another frame | – | – | deliver | – | – |
+/// | | greeting | welcomed | lost | closed |
+/// |---|---|---|---|---|
+/// | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
+/// | disconnected | lost | lost | – | – |
+/// | WELCOME | welcomed | note | – | – |
+/// | ERROR schema, misuse, superseded, sessionExpired | refused, closed | refused, closed | – | – |
+/// | ERROR retryLater | lost for its wait | lost for its wait | – | – |
+/// | ERROR unknownPeer | – | greet, greeting | – | – |
+/// | ERROR resync | – | deliver | – | – |
+/// | GOODBYE | lost | lost | – | – |
+/// | PING | – | answer PONG | – | – |
+/// | another frame | – | deliver | – | – |
 ///
-/// A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and does not count as a sign of life.
+/// It begins as one that was lost. A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and does not count as a sign of life.
 struct Connection: ~Copyable {
     enum State: Equatable {
-        /// No socket yet.
-        case idle
         /// A socket is open and HELLO is sent.
         case greeting(until: Timestamp)
         case welcomed(heard: Timestamp, sent: Timestamp)
-        /// No socket; the next is opened at `until`.
+        /// No socket, or none yet; the next is opened at `until`.
         case lost(until: Timestamp)
         /// For good.
         case closed
     }
 
-    private(set) var state = State.idle
+    private(set) var state = State.lost(until: Timestamp(microseconds: .min))
     /// The timeline of the newest WELCOME; zero before the first.
     private(set) var timeline = Timeline.zero
     private(set) var silence: Duration
     /// How often HELLO was said, this time included.
-    private(set) var epoch = 0
+    private(set) var epoch: Int
+    /// The newest turn that the store told of, in its timeline.
+    var witness: Int
+    /// The newest turn that the peer can prove to have been told of.
+    private(set) var proof: TurnProof?
 
     private let settings: ConnectionSettings
     private var patience: Duration
@@ -52,10 +54,16 @@ struct Connection: ~Copyable {
     /// - Parameters:
     ///   - timeline: of an earlier process with the same identity.
     ///   - epoch: a number beyond all that it may have used.
-    init(_ settings: ConnectionSettings, random: Random, timeline: Timeline = .zero, epoch: Int = 0) {
+    ///   - witness: what it was told, and with `proof` can prove.
+    init(
+        _ settings: ConnectionSettings, random: Random, timeline: Timeline = .zero, epoch: Int = 0, witness: Int = 0,
+        proof: TurnProof? = nil
+    ) {
         self.settings = settings
         self.timeline = timeline
         self.epoch = epoch
+        self.witness = witness
+        self.proof = proof
         self.random = random
         silence = settings.silence
         patience = settings.greeting
@@ -69,27 +77,33 @@ struct Connection: ~Copyable {
     /// When `ticked` has something to do; nil for never.
     var deadline: Timestamp? {
         switch state {
-        case .idle: Timestamp(microseconds: .min)
         case .greeting(let until), .lost(let until): until
         case .welcomed(let heard, let sent): min(heard + silence, sent + settings.pingAfter)
         case .closed: nil
         }
     }
 
-    enum TickAction: Equatable {
+    enum Action: Equatable {
         case none
         /// Open a new socket and say HELLO.
         case open
+        /// Say HELLO on the same socket.
+        case greet
         /// Say that we are alive.
         case ping
+        case note(String)
+        /// The store knows us; `left` is the timeline that is no more, if there was one.
+        case welcomed(Welcome, left: Timeline?)
+        case answer(Frame)
+        /// A frame for the owner.
+        case deliver(Frame)
         /// Close the socket; the reason is told once, not for every attempt.
         case lost(String?)
+        case refused(PeerError)
     }
 
-    mutating func ticked(now: Timestamp) -> TickAction {
+    mutating func ticked(now: Timestamp) -> Action {
         switch state {
-        case .idle:
-            return open(now)
         case .greeting(let until):
             guard now >= until else { return .none }
             let waited = patience
@@ -99,22 +113,32 @@ struct Connection: ~Copyable {
             if now >= heard + silence { return .lost(lose("silent for \(silence)", now)) }
             return now >= sent + settings.pingAfter ? .ping : .none
         case .lost(let until):
-            return now >= until ? open(now) : .none
+            guard now >= until else { return .none }
+            greet(now)
+            return .open
         case .closed:
             return .none
         }
     }
 
     /// The transport knows that the connection is gone.
-    mutating func disconnected(now: Timestamp) -> TickAction {
+    mutating func disconnected(now: Timestamp) -> Action {
         startOver("the connection broke", now: now)
+    }
+
+    /// The HELLO of the owner.
+    func hello(_ role: Hello.Role, schema: Schema?, isDurable: Bool = false) -> Frame {
+        .hello(
+            Hello(
+                role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: epoch,
+                isDurable: isDurable))
     }
 
     /// The owner sent a frame.
     mutating func sent(now: Timestamp) {
         switch state {
         case .welcomed(let heard, _): state = .welcomed(heard: heard, sent: now)
-        case .idle, .greeting, .lost, .closed: break
+        case .greeting, .lost, .closed: break
         }
     }
 
@@ -124,45 +148,31 @@ struct Connection: ~Copyable {
     }
 
     /// The store broke a rule that only a new HELLO can mend.
-    mutating func startOver(_ reason: String, now: Timestamp) -> TickAction {
+    mutating func startOver(_ reason: String, now: Timestamp) -> Action {
         switch state {
-        case .idle, .lost, .closed: .none
+        case .lost, .closed: .none
         case .greeting, .welcomed: .lost(lose(reason, now))
         }
     }
 
-    enum ReceivedAction: Equatable {
-        case none
-        case note(String)
-        /// The store knows us; `left` is the timeline that is no more, if there was one.
-        case welcomed(Welcome, left: Timeline?)
-        /// Say HELLO on the same socket.
-        case greet
-        case answer(Frame)
-        /// A frame for the owner.
-        case deliver(Frame)
-        case lost(String?)
-        case refused(PeerError)
-    }
-
-    mutating func received(_ envelope: Envelope, now: Timestamp) -> ReceivedAction {
+    mutating func received(_ envelope: Envelope, now: Timestamp) -> Action {
         switch state {
-        case .idle, .lost, .closed: .none  // It came through a socket that is closed by now.
+        case .lost, .closed: .none  // It came through a socket that is closed by now.
         case .greeting: receivedGreeting(envelope, now)
         case .welcomed(_, let sent): receivedWelcomed(envelope, sent: sent, now)
         }
     }
 
-    private mutating func receivedGreeting(_ envelope: Envelope, _ now: Timestamp) -> ReceivedAction {
+    private mutating func receivedGreeting(_ envelope: Envelope, _ now: Timestamp) -> Action {
         switch envelope.frame {
-        case .welcome(let welcome): accept(welcome, of: envelope.timeline, now)
+        case .welcome(let welcome): accept(welcome, envelope, now)
         case .error(let error): failed(error, now)
         case .goodbye: .lost(lose("the store closes", now))
         default: .none  // It answers what was said before this HELLO.
         }
     }
 
-    private mutating func receivedWelcomed(_ envelope: Envelope, sent: Timestamp, _ now: Timestamp) -> ReceivedAction {
+    private mutating func receivedWelcomed(_ envelope: Envelope, sent: Timestamp, _ now: Timestamp) -> Action {
         if case .error(let error) = envelope.frame {
             state = .welcomed(heard: now, sent: sent)
             return failed(error, now)
@@ -173,13 +183,18 @@ struct Connection: ~Copyable {
         case .ping(let number): return .answer(.pong(number))
         case .goodbye: return .lost(lose("the store closes", now))
         case .welcome: return .note("dropped a WELCOME that was not asked for")
-        default: return .deliver(envelope.frame)
+        default:
+            proof.keep(envelope.proof)
+            return .deliver(envelope.frame)
         }
     }
 
-    private mutating func accept(_ welcome: Welcome, of timeline: Timeline, _ now: Timestamp) -> ReceivedAction {
-        let left = self.timeline == .zero || self.timeline == timeline ? nil : self.timeline
-        self.timeline = timeline
+    private mutating func accept(_ welcome: Welcome, _ envelope: Envelope, _ now: Timestamp) -> Action {
+        let left = timeline == .zero || timeline == envelope.timeline ? nil : timeline
+        timeline = envelope.timeline
+        if left != nil { (witness, proof) = (0, nil) }
+        witness = max(witness, welcome.head)
+        proof.keep(envelope.proof)
         // A silence shorter than two PINGs would take a living store for dead.
         silence = max(welcome.silence, settings.pingAfter * 2)
         patience = settings.greeting
@@ -188,7 +203,7 @@ struct Connection: ~Copyable {
         return .welcomed(welcome, left: left)
     }
 
-    private mutating func failed(_ error: PeerError, _ now: Timestamp) -> ReceivedAction {
+    private mutating func failed(_ error: PeerError, _ now: Timestamp) -> Action {
         switch error.code {
         case .schema, .misuse, .superseded, .sessionExpired:
             state = .closed
@@ -205,11 +220,6 @@ struct Connection: ~Copyable {
         }
     }
 
-    private mutating func open(_ now: Timestamp) -> TickAction {
-        greet(now)
-        return .open
-    }
-
     private mutating func greet(_ now: Timestamp) {
         epoch += 1
         state = .greeting(until: now + patience)
@@ -220,5 +230,61 @@ struct Connection: ~Copyable {
         let isFirst = backoff.isFresh
         state = .lost(until: now + wait + backoff.next(&random))
         return isFirst ? reason : nil
+    }
+}
+
+/// The times by which a peer decides that it is connected, that it is not, and when to try again.
+public struct ConnectionSettings: Equatable, Sendable {
+    /// How long the first HELLO waits for WELCOME. Each further attempt waits twice as long, up to `silence`, so that a store
+    /// that is slow to answer is not drowned in attempts.
+    public var greeting = Duration.seconds(1)
+    /// A PING is sent when nothing else was for this long.
+    public var pingAfter = Duration.seconds(1)
+    /// Silence after which the store is taken for dead, until WELCOME names another.
+    public var silence = Duration.seconds(6)
+    /// The ceiling of the first pause between two attempts; see `Backoff` for how it rises.
+    public var firstPause = Duration.milliseconds(20)
+    /// The highest ceiling of a pause.
+    public var longestPause: Duration
+
+    /// Workers are few, and work waits for them.
+    public static let worker = ConnectionSettings(longestPause: .seconds(1))
+    /// Clients are many.
+    public static let client = ConnectionSettings(longestPause: .seconds(10))
+}
+
+/// The pauses between attempts to reach the store: each is drawn from zero up to a ceiling (“full jitter”), so that a thousand
+/// peers that lost the store together do not come back together.
+///
+/// The ceiling rises by half of the first one at a time, up to ten of the first, and doubles beyond. A store that was killed is back
+/// within about a tenth of a second; with a ceiling that doubled from the beginning, a peer that just missed it would stay away for
+/// as long as the store did, and longer.
+struct Backoff: Equatable {
+    let first: Duration
+    let maximum: Duration
+    private var ceiling: Duration
+
+    /// Up to so many first pauses, the ceiling does not double.
+    private static let gentleRise = 10
+
+    init(first: Duration, maximum: Duration) {
+        self.first = min(first, maximum)
+        self.maximum = maximum
+        ceiling = self.first
+    }
+
+    /// No attempt has failed since the last success.
+    private(set) var isFresh = true
+
+    mutating func next(_ random: inout Random) -> Duration {
+        let pause = Duration.microseconds(Int64.random(in: 0...max(0, ceiling.microseconds), using: &random))
+        ceiling = min(ceiling < first * Self.gentleRise ? ceiling + first / 2 : ceiling * 2, maximum)
+        isFresh = false
+        return pause
+    }
+
+    mutating func reset() {
+        ceiling = first
+        isFresh = true
     }
 }

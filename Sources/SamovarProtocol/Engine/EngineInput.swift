@@ -17,19 +17,10 @@ public struct EngineMessage: ~Copyable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline let origin: Origin
     @usableFromInline let role: MessageRole
+    /// Where the effect goes on, of a streamed message.
     @usableFromInline let checkpoint: [UInt8]?
+    /// The turn that began the chain of the effect; 0 if the message begins one.
     @usableFromInline let root: Int
-
-    /// - Parameters:
-    ///   - checkpoint: where the effect goes on, of a streamed message.
-    ///   - root: the turn that began the chain of the effect; 0 if the message begins one.
-    public init(_ bytes: ArraySlice<UInt8>, _ origin: Origin, _ role: MessageRole, checkpoint: [UInt8]? = nil, root: Int) {
-        self.bytes = bytes
-        self.origin = origin
-        self.role = role
-        self.checkpoint = checkpoint
-        self.root = root
-    }
 }
 
 /// What came of an ``EngineInput``.

@@ -54,12 +54,6 @@ public protocol ProgramEngine: AnyObject {
     func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8]
 }
 
-extension ProgramEngine {
-    public var replayed: ReplayCounts { ReplayCounts() }
-    public var oldestReadableVersion: Int { schema.version }
-    public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] { effect }
-}
-
 /// A seed that the program cannot read or refuses.
 public struct SeedError: Error, Equatable, Sendable, CustomStringConvertible {
     public let text: String

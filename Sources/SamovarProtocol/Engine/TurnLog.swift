@@ -249,8 +249,7 @@ extension RecordBatch {
         _ message: UnsafeRawBufferPointer, _ role: MessageRole, checkpoint: [UInt8]?, hash: UInt64, _ turn: Turn, root: Int
     ) {
         switch role {
-        case .open: append(applied: message, hash: hash, closes: false, turn: turn, root: root)
-        case .closes: append(applied: message, hash: hash, closes: true, turn: turn, root: root)
+        case .open, .closes: append(applied: message, hash: hash, closes: role == .closes, turn: turn, root: root)
         case .streamed:
             let event = Record.Event.streamed(message: Array(message), hash: hash, checkpoint: checkpoint)
             append(Record(turn: turn.number, time: turn.now, origin: turn.origin, root: root, event: event))

@@ -22,19 +22,6 @@ public struct Books: Equatable, Sendable {
         }
     }
 
-    /// A subscription that is wanted.
-    public struct Subscription: Equatable, Sendable {
-        /// The activation.
-        public let id: EffectID
-        /// The time of its next firing; nil if there is none.
-        public let due: Timestamp?
-
-        public init(id: EffectID, due: Timestamp?) {
-            self.id = id
-            self.due = due
-        }
-    }
-
     public var starts = 0
     /// In the order of their identities, as are the dead ones.
     public var open: [Effect] = []
@@ -44,8 +31,8 @@ public struct Books: Equatable, Sendable {
     /// Sessions that have expired or were ended by their clients, as far as they are remembered.
     public var endedSessions: Set<SessionID> = []
     public var workers: Set<WorkerID> = []
-    /// In the order in which they began.
-    public var subscriptions: [Subscription] = []
+    /// The activations that are wanted, with the time of the next firing; nil if there is none.
+    public var subscriptions: [EffectID: Timestamp?] = [:]
     public var lastOutput: EffectID?
 
     public init() {}
@@ -62,9 +49,7 @@ extension Books {
         sessions = state.sessions.sessions.mapValues(\.last)
         endedSessions = state.sessions.expired.ids.union(state.sessions.closed.ids)
         workers = state.joined
-        subscriptions = state.subscriptions.activations.values.sorted { $0.id < $1.id }.map {
-            Subscription(id: $0.id, due: $0.due)
-        }
+        subscriptions = Dictionary(uniqueKeysWithValues: state.subscriptions.activations.values.map { ($0.id, $0.due) })
         lastOutput = state.outputs.last
     }
 }

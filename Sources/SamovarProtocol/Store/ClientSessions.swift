@@ -78,7 +78,7 @@ struct ClientSessions {
     private let settings: StoreSettings
     private(set) var connections = Connections()
     private var sessions: [SessionID: ClientSession] = [:]
-    private(set) var inbox = Inbox()
+    var inbox = Inbox()
     /// Sessions with outcomes of this round, in the order in which they got their first.
     private(set) var answered: [ClientSession] = []
     /// Inputs of a session that are known by their hash.
@@ -155,10 +155,12 @@ struct ClientSessions {
     /// A client says goodbye. The origin tells that its client ended it. A session without a record is nothing to remember.
     mutating func leave(_ session: SessionID, from route: Route, now: Timestamp, _ readers: inout Readers, _ turns: inout Turns) {
         forget(route, &readers)
+        end(session, origin: .client(session: session, sequence: turns.state.sessions.last(of: session) + 1), now: now, &turns)
+    }
+
+    private mutating func end(_ session: SessionID, origin: Origin = .store, now: Timestamp, _ turns: inout Turns) {
         remove(session)
-        let last = turns.state.sessions.last(of: session)
-        guard last > 0 else { return }
-        turns.write(.sessionExpired(session), origin: .client(session: session, sequence: last + 1), now: now)
+        if turns.state.sessions.last(of: session) > 0 { turns.write(.sessionExpired(session), origin: origin, now: now) }
     }
 
     /// The connection is gone, unless the client has another by now.
@@ -247,9 +249,6 @@ struct ClientSessions {
         inbox.append(submission, of: session)
     }
 
-    /// Takes the input whose turn it is.
-    mutating func popFirst() -> (client: ClientSession, submission: Submission)? { inbox.popFirst() }
-
     /// Tells a client at the end of the round what became of an input, if it is there.
     mutating func answer(_ session: ClientSession, _ outcome: Outcome) {
         guard session.route != nil else { return }
@@ -303,12 +302,7 @@ struct ClientSessions {
 
     /// Ends them. Each may be a record; those beyond what a round may take are ended at the next tick.
     mutating func expire(now: Timestamp, _ turns: inout Turns) {
-        for session in expired(now: now).prefix(settings.turnsPerRound) { expire(session, now: now, &turns) }
-    }
-
-    private mutating func expire(_ session: SessionID, now: Timestamp, _ turns: inout Turns) {
-        remove(session)
-        if turns.state.sessions.last(of: session) > 0 { turns.write(.sessionExpired(session), now: now) }
+        for session in expired(now: now).prefix(settings.turnsPerRound) { end(session, now: now, &turns) }
     }
 
     /// The one that nobody was connected to for the longest time; nil if each has a client that may be there.
@@ -320,7 +314,7 @@ struct ClientSessions {
     private mutating func expireIdlest(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
         guard let idlest = idlest(now: now) else { return }
         out.note(.warning, "there are \(settings.sessions) sessions: the one that was silent for longest has expired")
-        expire(idlest, now: now, &turns)
+        end(idlest, now: now, &turns)
     }
 
     /// Each session keeps as many hashes as all of them leave for it.

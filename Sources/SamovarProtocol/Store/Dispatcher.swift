@@ -26,7 +26,7 @@ struct Dispatcher {
     /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
     private var places = AssignmentTable()
     private var waitingCount = 0
-    private var lines = WaitingLines()
+    private(set) var lines = WaitingLines()
     private var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
@@ -308,10 +308,6 @@ struct Dispatcher {
     }
 
     var hasWaiting: Bool { waitingCount > 0 }
-    /// What stands in their lines, stale or not.
-    var waitingEntries: Int { lines.entries }
-    /// Queues that are remembered.
-    var queueCount: Int { lines.count }
 
     // MARK: Assigning
 

@@ -13,7 +13,7 @@ import SamovarCore
 /// | any other | waits in the `Dispatcher` | is handed out, or overdue |
 struct EffectScheduler {
     /// When an effect will have waited or taken too long.
-    private struct Deadline: Comparable {
+    struct Deadline: Comparable {
         let effect: EffectID
         let limit: Limit
 
@@ -31,13 +31,16 @@ struct EffectScheduler {
     var dispatcher: Dispatcher
     /// Attempts that run in vain, whose workers are told at the end of the round.
     private var cancellations: [Route: [Lease]] = [:]
-    /// What may not be handed out yet, since somebody may be running it unseen.
-    private(set) var hold: RestartHold
+    /// Workers of before the restart that have not spoken yet: each may be running an effect of then unseen.
+    private(set) var awaited: Set<WorkerID>
+    /// Open effects of before the restart, which are offered only when all of those workers have spoken, are known to be gone, or have been
+    /// silent for too long.
+    private var held: Set<EffectID>
     /// When the service began.
     private var started = Timestamp(microseconds: 0)
     /// Effects that fail without an attempt, since too many with their label are open.
     private var overLimit: Deque<EffectID> = []
-    private var deadlines = TimedQueue<Deadline>()
+    private(set) var deadlines = TimedQueue<Deadline>()
     /// Workers that were silent for too long, and are still to be taken for dead.
     private var silent: Deque<WorkerID> = []
     /// Some of what time has brought still waits for its turn.
@@ -53,7 +56,8 @@ struct EffectScheduler {
     ) {
         self.settings = settings
         dispatcher = Dispatcher(settings, start: start)
-        hold = RestartHold(awaiting: workers, effects: effects())
+        awaited = workers
+        held = workers.isEmpty ? [] : Set(effects())
     }
 
     // MARK: Offering
@@ -63,7 +67,7 @@ struct EffectScheduler {
     /// Whatever made it available: one that comes to the front of its label may be running if its policy let it, and an attempt that
     /// failed may have an older lease than another worker's.
     mutating func offer(_ effect: OpenEffect, in ledger: EffectLedger, now: Timestamp) {
-        guard !hold.holds(effect.id) else { return }
+        guard !held.contains(effect.id) else { return }
         if effect.isCrowded { return overLimit.append(effect.id) }
         guard !ledger.isBehindAnother(effect) else { return }
         dispatcher.enqueue(effect, now: now)
@@ -293,20 +297,21 @@ struct EffectScheduler {
     mutating func begin(_ ledger: EffectLedger, now: Timestamp) {
         started = now
         for effect in ledger.open.values { limit(effect) }
-        guard hold.awaited.isEmpty else { return }
+        guard awaited.isEmpty else { return }
         for effect in ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, in: ledger, now: now) }
     }
 
     /// When the last worker of before has been missing for as long as silence may last; nil if nothing is held.
     func heldUntil(_ missing: [WorkerID: Timestamp]) -> Timestamp? {
-        if hold.isEmpty { return nil }
-        return (hold.awaited.compactMap { missing[$0] }.max() ?? started) + settings.silence
+        if awaited.isEmpty, held.isEmpty { return nil }
+        return (awaited.compactMap { missing[$0] }.max() ?? started) + settings.silence
     }
 
     /// Lets the effects of before go, once nobody can be running them unseen.
     mutating func releaseHeld(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        guard let end = heldUntil(turns.state.missing), hold.awaited.isEmpty || now >= end else { return }
-        let (missing, effects) = hold.release()
+        guard let end = heldUntil(turns.state.missing), awaited.isEmpty || now >= end else { return }
+        let (missing, effects) = (awaited.sorted(), held.sorted())
+        (awaited, held) = ([], [])
         for id in missing {
             out.note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
             turns.write(.workerLeft(id), now: now)
@@ -316,7 +321,7 @@ struct EffectScheduler {
 
     /// A worker of before has spoken, or is known to be gone.
     mutating func noLongerAwaited(_ worker: WorkerID, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        if hold.heard(worker) { releaseHeld(now: now, &turns, &out) }
+        if awaited.remove(worker) != nil { releaseHeld(now: now, &turns, &out) }
     }
 
     // MARK: What is overdue
@@ -405,7 +410,4 @@ struct EffectScheduler {
             return effect?.options.limits.waiting.flatMap { limit in dispatcher.waits(deadline.effect).map { $0 + limit } } == time
         }
     }
-
-    /// Deadlines that are remembered, of closed effects too.
-    var deadlineCount: Int { deadlines.count }
 }

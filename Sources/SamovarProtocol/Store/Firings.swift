@@ -45,7 +45,8 @@ struct Firings {
     ) throws(StopReason) {
         if moments.first == firing { moments.removeFirst() }
         let origin = Origin.subscription(firing.id, nominal: firing.nominal)
-        let input = EngineInput.message(EngineMessage(firing.message[...], origin, .open, root: 0))
+        let input = EngineInput.message(
+            EngineMessage(bytes: firing.message[...], origin: origin, role: .open, checkpoint: nil, root: 0))
         let taken = try turns.take(.firing(firing.id), input, origin, root: nil, now: now, &out)
         // Nobody waits for an answer: one that is given up is passed over, and the next one is tried.
         guard case .applied = taken else { return }

@@ -60,7 +60,7 @@ extension StoreMachine {
             MessagePackPair("suspects", .number(turns.quarantine.suspects.list.count)),
             MessagePackPair(
                 "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),
-            MessagePackPair("awaitedWorkers", .number(scheduler.hold.awaited.count)),
+            MessagePackPair("awaitedWorkers", .number(scheduler.awaited.count)),
             MessagePackPair("queues", .array(queues)),
             MessagePackPair(
                 "viewTopics",

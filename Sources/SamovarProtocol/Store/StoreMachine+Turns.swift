@@ -44,7 +44,7 @@ extension StoreMachine {
                 guard turns.mayTake(.firing(firing.id)) else { return }
                 try firings.take(firing, now: now, &scheduler, &turns, &out)
             } else if phase == .serving, clients.inbox.count > 0 {
-                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return }
+                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.inbox.popFirst() else { return }
                 let outcome = try turns.take(submission, of: client.id, now: now, &out)
                 scheduler.enterOrders(now: now, &turns)
                 clients.answer(client, outcome)
@@ -150,7 +150,7 @@ extension StoreMachine {
     private mutating func finishDrain(now: Timestamp) {
         guard case .draining(let end) = phase else { return }
         let running = scheduler.dispatcher.running
-        let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.hold.awaited.isEmpty
+        let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.awaited.isEmpty
         let isFull = turns.isDiskFull
         guard (isQuiet && !isFull) || now >= end else { return }
         if isQuiet {

@@ -132,8 +132,8 @@ public struct StoreMachine: ~Copyable {
 
     /// What `replay` puts up with. Set it before.
     public var terms: ReplayTerms {
-        get { turns.terms }
-        set { turns.terms = newValue }
+        get { turns.state.engine.terms }
+        set { turns.state.engine.terms = newValue }
     }
 
     /// Of how many messages the commands have been compared, since the snapshot.

@@ -76,12 +76,6 @@ struct Turns: ~Copyable {
 
     // MARK: Recovery
 
-    /// What a replay puts up with.
-    var terms: ReplayTerms {
-        get { state.engine.terms }
-        set { state.engine.terms = newValue }
-    }
-
     /// Sets the state from a snapshot.
     mutating func restore(_ snapshot: [UInt8]) throws {
         try quarantine.admit(.restore, after: head)

@@ -225,7 +225,8 @@ struct Workers {
             return reject()
         }
         let origin = Origin.effect(row.effect, lease: row.lease, index: 0)
-        let message = EngineMessage(answers.message(at: place), origin, .closes, root: root)
+        let message = EngineMessage(
+            bytes: answers.message(at: place), origin: origin, role: .closes, checkpoint: nil, root: root)
         try complete(row, .message(message), root: root, now: now, &scheduler, &turns, &out)
     }
 
@@ -325,7 +326,7 @@ struct Workers {
         guard index > last else { return }
         let origin = Origin.effect(id, lease: lease, index: index)
         let input = EngineInput.message(
-            EngineMessage(message[...], origin, .streamed, checkpoint: checkpoint, root: effect.root))
+            EngineMessage(bytes: message[...], origin: origin, role: .streamed, checkpoint: checkpoint, root: effect.root))
         switch try turns.take(.answer(id), input, origin, root: effect.root, now: now, &out) {
         case .applied(let number):
             applied += number

@@ -1,42 +1,32 @@
 import SamovarCore
 
 /// What the marker of the process before has left.
-public struct Suspicion: Equatable, Sendable {
+struct Suspicion: Equatable, Sendable {
     /// The call that it died in.
-    public struct Death: Equatable, Sendable {
-        public var call: ProgramCall
+    struct Death: Equatable, Sendable {
+        var call: ProgramCall
         /// Nothing else was lost with it: the item was a batch of its own.
-        public var wasAlone: Bool
-        public var evidence: DeathEvidence
-
-        public init(_ call: ProgramCall, wasAlone: Bool, evidence: DeathEvidence) {
-            self.call = call
-            self.wasAlone = wasAlone
-            self.evidence = evidence
-        }
+        var wasAlone: Bool
+        var evidence: DeathEvidence
     }
 
     /// A call that deaths were counted against.
-    public struct Suspect: Equatable, Sendable {
-        public var call: ProgramCall
+    struct Suspect: Equatable, Sendable {
+        var call: ProgramCall
         /// Deaths alone, with proof that the call caused them.
-        public var deaths = 0
+        var deaths = 0
         /// Deaths alone of which nobody knows the cause.
-        public var kills = 0
+        var kills = 0
         /// Of the newest death with proof.
-        public var evidence = DeathEvidence.none
-
-        public init(_ call: ProgramCall) {
-            self.call = call
-        }
+        var evidence = DeathEvidence.none
     }
 
-    public var death: Death?
+    var death: Death?
     /// The same for the thread beside the service.
-    public var maintenanceDeath: Death?
-    public var suspects: [Suspect]
+    var maintenanceDeath: Death?
+    var suspects: [Suspect]
 
-    public init(death: Death? = nil, maintenanceDeath: Death? = nil, suspects: [Suspect] = []) {
+    init(death: Death? = nil, maintenanceDeath: Death? = nil, suspects: [Suspect] = []) {
         // One of the two threads has proof against it: the other one's call was only cut off.
         let isCutOff = maintenanceDeath?.evidence.isProof == true && death?.evidence.isProof == false
         self.death = isCutOff ? nil : death
@@ -102,7 +92,7 @@ struct Suspects: Equatable {
         case .restore where !death.evidence.isProof: return
         default: break
         }
-        var suspect = list.first { $0.call == death.call } ?? Suspicion.Suspect(death.call)
+        var suspect = list.first { $0.call == death.call } ?? Suspicion.Suspect(call: death.call)
         clear(death.call)
         if death.evidence.isProof { suspect.evidence = death.evidence }
         if death.wasAlone {

@@ -135,7 +135,7 @@ public final class TrapMarker {
         let maintenance = MaintenanceMark(memory).take()
         if words[Self.magic] == Self.format, words[Self.build] == build {
             let isSame = words[Self.timeline] == timeline.high && words[Self.timeline + 1] == timeline.low
-            let beside = isSame ? maintenance.map { Suspicion.Death(.maintenance, wasAlone: true, evidence: $0) } : nil
+            let beside = isSame ? maintenance.map { Suspicion.Death(call: .maintenance, wasAlone: true, evidence: $0) } : nil
             suspicion = Suspicion(death: readDeath(), maintenanceDeath: beside, suspects: isSame ? readSuspects() : [])
             // A timeline that failed to begin has no name yet.
             if !isSame, suspicion.death?.call == .start { suspicion.suspects = readSuspects().filter { $0.call == .start } }
@@ -153,7 +153,7 @@ public final class TrapMarker {
         let state = Self.state(in: memory)
         guard state != 0, let call = readCall(at: Self.call) else { return nil }
         let evidence = DeathEvidence(words: (words[Self.evidence], words[Self.evidence + 1]))
-        return Suspicion.Death(call, wasAlone: state == Self.isMarkedAlone, evidence: evidence)
+        return Suspicion.Death(call: call, wasAlone: state == Self.isMarkedAlone, evidence: evidence)
     }
 
     private func readSuspects() -> [Suspicion.Suspect] {
@@ -161,11 +161,9 @@ public final class TrapMarker {
         return (0..<count).compactMap { index in
             let place = Self.suspects + index * Self.suspectWords
             guard let call = readCall(at: place) else { return nil }
-            var suspect = Suspicion.Suspect(call)
-            suspect.deaths = Int(min(words[place + 4], 1_000))
-            suspect.kills = Int(min(words[place + 5], 1_000))
-            suspect.evidence = DeathEvidence(words: (words[place + 6], words[place + 7]))
-            return suspect
+            return Suspicion.Suspect(
+                call: call, deaths: Int(min(words[place + 4], 1_000)), kills: Int(min(words[place + 5], 1_000)),
+                evidence: DeathEvidence(words: (words[place + 6], words[place + 7])))
         }
     }
 

@@ -14,13 +14,6 @@ public final class WatchdogPulse: Sendable {
         public var call: ProgramCall
         /// The newest turn when it began.
         public var turn: Int
-
-        /// A call as it was found.
-        public init(number: UInt64, call: ProgramCall, turn: Int) {
-            self.number = number
-            self.call = call
-            self.turn = turn
-        }
     }
 
     /// Odd while a call is under way.

@@ -95,8 +95,8 @@ public enum Frame: Equatable, Sendable {
         }
     }
 
-    var flags: FrameHeader.Flags {
-        if case .hello(let hello) = self, hello.takesProofs { .takesProofs } else { [] }
+    var takesProofs: Bool {
+        if case .hello(let hello) = self { hello.takesProofs } else { false }
     }
 
     /// The header's number.
@@ -175,13 +175,14 @@ public struct Envelope: Equatable, Sendable {
     /// The header and, unless it would be empty, the body.
     public var parts: [[UInt8]] {
         switch content {
-        case .frame(let frame): parts(frame.kind, flags: frame.flags, number: frame.number, body: frame.body(with: proof))
+        case .frame(let frame):
+            parts(frame.kind, takesProofs: frame.takesProofs, number: frame.number, body: frame.body(with: proof))
         case .written(let kind, let number, let body): parts(kind, number: number, body: body)
         }
     }
 
-    private func parts(_ kind: FrameKind, flags: FrameHeader.Flags = [], number: Int, body: [UInt8]) -> [[UInt8]] {
-        let header = FrameHeader(kind, flags: flags, timeline: timeline, number: number).bytes
+    private func parts(_ kind: FrameKind, takesProofs: Bool = false, number: Int, body: [UInt8]) -> [[UInt8]] {
+        let header = FrameHeader(kind, takesProofs: takesProofs, timeline: timeline, number: number).bytes
         return body.isEmpty ? [header] : [header, body]
     }
 

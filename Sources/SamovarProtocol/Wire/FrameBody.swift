@@ -61,7 +61,7 @@ extension Frame {
         var reader = MessagePackReader(body)
         let number = header.number
         switch header.kind {
-        case .hello: self = .hello(try Hello(epoch: number, flags: header.flags, from: &reader))
+        case .hello: self = .hello(try Hello(epoch: number, takesProofs: header.takesProofs, from: &reader))
         case .welcome: self = .welcome(try Welcome(from: &reader))
         case .error: self = .error(try PeerError(from: &reader))
         case .ping: self = .ping(number)

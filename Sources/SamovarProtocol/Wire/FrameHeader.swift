@@ -42,35 +42,24 @@ public enum FrameKind: UInt8, Sendable, CaseIterable {
 /// | 0 | 4 | magic, `SMV1` |
 /// | 4 | 1 | wire version |
 /// | 5 | 1 | kind |
-/// | 6 | 2 | flags |
+/// | 6 | 2 | flags; a reader ignores bits that it does not know |
 /// | 8 | 16 | timeline, zero before WELCOME |
 /// | 24 | 8 | number, its meaning is the kind's |
 public struct FrameHeader: Equatable, Sendable {
-    /// What a frame says beside its kind. A reader ignores bits that it does not know.
-    public struct Flags: OptionSet, Sendable {
-        public let rawValue: UInt16
-
-        public init(rawValue: UInt16) {
-            self.rawValue = rawValue
-        }
-
-        /// In HELLO: its sender takes a ``TurnProof`` at the end of the frames that may have one.
-        public static let takesProofs = Flags(rawValue: 1)
-    }
-
     public static let size = 32
     public static let magic: [UInt8] = [0x53, 0x4d, 0x56, 0x31]
     /// The version this build speaks.
     public static let wireVersion: UInt8 = 1
 
     public var kind: FrameKind
-    public var flags: Flags
+    /// The lowest flag, in HELLO: its sender takes a ``TurnProof`` at the end of the frames that may have one.
+    public var takesProofs: Bool
     public var timeline: Timeline
     public var number: Int
 
-    public init(_ kind: FrameKind, flags: Flags = [], timeline: Timeline, number: Int) {
+    public init(_ kind: FrameKind, takesProofs: Bool = false, timeline: Timeline, number: Int) {
         self.kind = kind
-        self.flags = flags
+        self.takesProofs = takesProofs
         self.timeline = timeline
         self.number = number
     }
@@ -79,10 +68,8 @@ public struct FrameHeader: Equatable, Sendable {
         var bytes = [UInt8]()
         bytes.reserveCapacity(Self.size)
         bytes += Self.magic
-        bytes += [
-            Self.wireVersion, kind.rawValue, UInt8(truncatingIfNeeded: flags.rawValue >> 8),
-            UInt8(truncatingIfNeeded: flags.rawValue),
-        ]
+        bytes += [Self.wireVersion, kind.rawValue]
+        bytes.append(bigEndian: UInt16(takesProofs ? 1 : 0))
         bytes.append(bigEndian: timeline.high)
         bytes.append(bigEndian: timeline.low)
         bytes.append(bigEndian: UInt64(bitPattern: Int64(number)))
@@ -95,7 +82,7 @@ public struct FrameHeader: Equatable, Sendable {
         guard bytes[4] == Self.wireVersion else { throw .version(bytes[4]) }
         guard let kind = FrameKind(rawValue: bytes[5]) else { throw .malformed("unknown kind \(bytes[5])") }
         self.kind = kind
-        flags = Flags(rawValue: UInt16(bytes[6]) << 8 | UInt16(bytes[7]))
+        takesProofs = bytes[7] & 1 != 0
         timeline = Timeline(high: bytes.bigEndian(at: 8), low: bytes.bigEndian(at: 16))
         number = Int(Int64(bitPattern: bytes.bigEndian(at: 24)))
     }
@@ -119,8 +106,8 @@ public enum WireError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension [UInt8] {
-    mutating func append(bigEndian word: UInt64) {
-        Swift.withUnsafeBytes(of: word.bigEndian) { append(contentsOf: $0) }
+    mutating func append(bigEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
     func bigEndian(at offset: Int) -> UInt64 {

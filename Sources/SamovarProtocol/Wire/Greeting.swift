@@ -154,9 +154,9 @@ extension Hello {
         }
     }
 
-    init(epoch: Int, flags: FrameHeader.Flags, from reader: inout MessagePackReader) throws {
+    init(epoch: Int, takesProofs: Bool, from reader: inout MessagePackReader) throws {
         self.epoch = epoch
-        takesProofs = flags.contains(.takesProofs)
+        self.takesProofs = takesProofs
         try reader.readFields(4, of: "HELLO")
         if try reader.readNil() {
             schema = nil

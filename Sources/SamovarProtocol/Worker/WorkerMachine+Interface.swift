@@ -2,36 +2,23 @@ public import SamovarCore
 
 extension WorkerMachine {
     public struct Settings: Equatable, Sendable {
-        public var connection: ConnectionSettings
+        public var connection = ConnectionSettings.worker
         /// How long running jobs may go on once the worker drains.
-        public var drain: Duration
+        public var drain = Duration.seconds(5)
         /// How long the last answers may then wait for their acknowledgement.
-        public var farewell: Duration
+        public var farewell = Duration.seconds(1)
         /// Answers without acknowledgement at which the credit stops growing.
-        public var unacknowledged: Int
+        public var unacknowledged = 16_384
         /// Bytes of them at which the credit stops growing.
-        public var unacknowledgedBytes: Int
+        public var unacknowledgedBytes = 64 << 20
         /// The messages of one answer. A larger one fails its job for good.
-        public var answerBytes: Int
+        public var answerBytes = 4 << 20
         /// A frame of several answers.
-        public var frameBytes: Int
+        public var frameBytes = 1 << 20
         /// The least time between two frames that tell of progress.
-        public var progressInterval: Duration
+        public var progressInterval = Duration.milliseconds(250)
 
-        public init(
-            connection: ConnectionSettings = .worker, drain: Duration = .seconds(5), farewell: Duration = .seconds(1),
-            unacknowledged: Int = 16_384, unacknowledgedBytes: Int = 64 << 20, answerBytes: Int = 4 << 20,
-            frameBytes: Int = 1 << 20, progressInterval: Duration = .milliseconds(250)
-        ) {
-            self.connection = connection
-            self.drain = drain
-            self.farewell = farewell
-            self.unacknowledged = unacknowledged
-            self.unacknowledgedBytes = unacknowledgedBytes
-            self.answerBytes = answerBytes
-            self.frameBytes = frameBytes
-            self.progressInterval = progressInterval
-        }
+        public static let standard = Settings()
     }
 
     public enum Action: Equatable, Sendable {

@@ -22,9 +22,8 @@ public import SamovarCore
 /// | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
 /// | streamed | kept, to be sent at once | the same | the same, if still wanted | – |
 /// | finished | answer kept, the next task starts | answer kept | answer kept | – |
-/// | ticked | jobs out of time: cancel, answered | the same; at `until`: as abandon | at `until`: goodbye, stop | – |
+/// | ticked | jobs out of time: cancel, answered | the same; at `until`: cancelled, `returned`, leaving | at `until`: goodbye, stop | – |
 /// | drain | DRAIN; waiting tasks, and those with a checkpoint, answered `returned`, draining | – | – | – |
-/// | abandon | DRAIN; all tasks answered `returned`, running ones cancelled, leaving | the same | – | – |
 /// | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
 /// | refused | all jobs cancelled, stopped | the same | the same | – |
 ///
@@ -52,10 +51,6 @@ public struct WorkerMachine: ~Copyable {
     private var tasks = TaskCount()
     /// The credit that the store was told since HELLO.
     private var credit = 0
-    /// The newest turn that the store told of, in its timeline.
-    private var witness = 0
-    /// The newest turn that it can prove to have been told of.
-    private var proof: TurnProof?
     /// The greatest lease of this timeline that has come. Stores hand them out in rising order, so what is greater is new.
     private var newest: Lease?
     /// When what is not acknowledged is sent again, if any of this still waits then: acknowledgements of others say nothing of it.
@@ -72,7 +67,7 @@ public struct WorkerMachine: ~Copyable {
     ///   - readAhead: tasks that may wait beside the running ones: what the worker finishes in 10 ms, 0 for long jobs.
     ///   - random: seeds the pauses between connections.
     public init(
-        _ offer: WorkerOffer, schema: Schema?, readAhead: Int = 0, settings: Settings = Settings(), random: Random
+        _ offer: WorkerOffer, schema: Schema?, readAhead: Int = 0, settings: Settings = .standard, random: Random
     ) {
         self.offer = offer
         self.schema = schema
@@ -95,9 +90,8 @@ public struct WorkerMachine: ~Copyable {
     public var deadline: Timestamp? {
         let own: Timestamp? =
             switch state {
-            case .working: nil
+            case .working, .stopped: nil
             case .draining(let until), .leaving(let until): until
-            case .stopped: nil
             }
         let progress = connection.isWelcomed ? progress.due : nil
         return earlier(earlier(connection.deadline, held.earliestTimeout), earlier(earlier(repetition?.due, progress), own))
@@ -116,14 +110,13 @@ extension WorkerMachine {
     public mutating func ticked(now: Timestamp) -> [Action] {
         var actions: [Action] = []
         switch state {
-        case .working: break
-        case .draining(let until): if now >= until { leave(now, &actions) }
-        case .leaving(let until): if now >= until { stop(now, &actions) }
-        case .stopped: break
+        case .draining(let until) where now >= until: leave(now, &actions)
+        case .leaving(let until) where now >= until: stop(now, &actions)
+        case .working, .draining, .leaving, .stopped: break
         }
         guard state != .stopped else { return actions }
         answerOverdue(now, &actions)
-        apply(connection.ticked(now: now), now, &actions)
+        perform(connection.ticked(now: now), now, &actions)
         if let (due, oldest) = repetition, now >= due {
             if outbox.holds(anyOf: oldest) { outbox.rewind() }
             awaitAcknowledgement(now)
@@ -205,35 +198,20 @@ extension WorkerMachine {
     /// The transport knows that the connection is gone. Without this event, silence tells.
     public mutating func disconnected(now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        apply(connection.disconnected(now: now), now, &actions)
+        perform(connection.disconnected(now: now), now, &actions)
         return actions
     }
 
     /// Takes no more work; what runs may finish.
     public mutating func drain(now: Timestamp) -> [Action] {
+        guard state == .working else { return [] }
         var actions: [Action] = []
-        switch state {
-        case .working:
-            announce(now, &actions)
-            for claim in held.removeWaiting() { outbox.add(claim, .returned) }
-            actions += giveBackCheckpointed()
-            state = .draining(until: now + settings.drain)
-            stopIfDone(now, &actions)
-        case .draining, .leaving, .stopped: break
-        }
-        return actions
-    }
-
-    /// Gives all jobs back, running or not.
-    public mutating func abandon(now: Timestamp) -> [Action] {
-        var actions: [Action] = []
-        switch state {
-        case .working, .draining:
-            if state == .working { announce(now, &actions) }
-            leave(now, &actions)
-            stopIfDone(now, &actions)
-        case .leaving, .stopped: break
-        }
+        // A task that is given back must not come again: the credit that the store has is worth nothing from now on.
+        if connection.isWelcomed { send(.drain, now, &actions) }
+        for claim in held.removeWaiting() { outbox.add(claim, .returned) }
+        actions += giveBackCheckpointed()
+        state = .draining(until: now + settings.drain)
+        stopIfDone(now, &actions)
         return actions
     }
 }
@@ -244,28 +222,12 @@ extension WorkerMachine {
     /// A frame came from the store.
     public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        switch connection.received(envelope, now: now) {
-        case .none: break
-        case .note(let text): actions.append(.note(text))
-        case .welcomed(let welcome, let left): welcomed(welcome, envelope.proof, left: left, now, &actions)
-        case .greet: greet(now, &actions)
-        case .answer(let frame): send(frame, now, &actions)
-        case .deliver(let frame):
-            proof.keep(envelope.proof)
-            take(frame, now, &actions)
-        case .lost(let reason): apply(.lost(reason), now, &actions)
-        case .refused(let error): refused(error, &actions)
-        }
+        perform(connection.received(envelope, now: now), now, &actions)
         stopIfDone(now, &actions)
         return actions
     }
 
-    private mutating func welcomed(
-        _ welcome: Welcome, _ proof: TurnProof?, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]
-    ) {
-        if left != nil { self.proof = nil }
-        self.proof.keep(proof)
-        witness = left == nil ? max(witness, welcome.head) : welcome.head
+    private mutating func welcomed(left: Timeline?, _ actions: inout [Action]) {
         repetition = nil
         guard let left else { return outbox.rewind() }
         newest = nil
@@ -292,7 +254,7 @@ extension WorkerMachine {
         case .drain: actions.append(.note("the store is about to stop"))
         case .pong(let sent):
             guard tasks.isIncomplete(sent: sent, now: now, patience: connection.silence / 2) else { break }
-            apply(connection.startOver("a TASK was lost", now: now), now, &actions)
+            perform(connection.startOver("a TASK was lost", now: now), now, &actions)
         default: actions.append(.note("dropped a \(frame.kind), which is not for workers"))
         }
     }
@@ -301,12 +263,12 @@ extension WorkerMachine {
         switch self.tasks.take(tasks.count, number: number, credit: credit) {
         case .taken: break
         case .repeated: return actions.append(.note("dropped a TASK that came twice"))
-        case .overdrawn: return apply(connection.startOver("the store overdrew its credit", now: now), now, &actions)
-        case .incomplete: return apply(connection.startOver("a TASK was lost", now: now), now, &actions)
+        case .overdrawn: return perform(connection.startOver("the store overdrew its credit", now: now), now, &actions)
+        case .incomplete: return perform(connection.startOver("a TASK was lost", now: now), now, &actions)
         }
         for task in tasks where isNew(task.lease) {
             newest = max(newest ?? task.lease, task.lease)
-            witness = max(witness, task.effect.turn)
+            connection.witness = max(connection.witness, task.effect.turn)
             switch state {
             case .working: held.add(task)
             case .draining, .leaving, .stopped: outbox.add(JobClaim(task), .returned)
@@ -332,17 +294,23 @@ extension WorkerMachine {
 // MARK: - Decisions
 
 extension WorkerMachine {
-    private mutating func apply(_ action: Connection.TickAction, _ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func perform(_ action: Connection.Action, _ now: Timestamp, _ actions: inout [Action]) {
         switch action {
         case .none: break
         case .open:
             actions.append(.connect)
             greet(now, &actions)
+        case .greet: greet(now, &actions)
         case .ping: send(.ping(credit), now, &actions)
+        case .note(let text): actions.append(.note(text))
+        case .welcomed(_, let left): welcomed(left: left, &actions)
+        case .answer(let frame): send(frame, now, &actions)
+        case .deliver(let frame): take(frame, now, &actions)
         case .lost(let reason):
             repetition = nil
             actions.append(.disconnect)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
+        case .refused(let error): refused(error, &actions)
         }
     }
 
@@ -352,9 +320,7 @@ extension WorkerMachine {
         repetition = nil
         var offer = offer
         offer.running = (held.claims + outbox.claims).sorted { $0.lease < $1.lease }
-        let hello = Hello(
-            role: .worker(offer), schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: connection.epoch)
-        send(.hello(hello), now, &actions)
+        send(connection.hello(.worker(offer), schema: schema), now, &actions)
     }
 
     private mutating func awaitAcknowledgement(_ now: Timestamp) {
@@ -363,11 +329,7 @@ extension WorkerMachine {
 
     /// Raises the credit to what there is room for; false if it stays.
     private mutating func raiseCredit() -> Bool {
-        switch state {
-        case .working: break
-        case .draining, .leaving, .stopped: return false
-        }
-        guard outbox.bytes < settings.unacknowledgedBytes else { return false }
+        guard state == .working, outbox.bytes < settings.unacknowledgedBytes else { return false }
         let room = min(capacity - held.count, settings.unacknowledged - outbox.count)
         guard tasks.taken + room > credit else { return false }
         credit = tasks.taken + room
@@ -385,13 +347,7 @@ extension WorkerMachine {
         }
     }
 
-    /// A task that is given back must not come again: the credit that the store has is worth nothing from now on.
-    private mutating func announce(_ now: Timestamp, _ actions: inout [Action]) {
-        if connection.isWelcomed { send(.drain, now, &actions) }
-    }
-
     private mutating func leave(_ now: Timestamp, _ actions: inout [Action]) {
-        for claim in held.removeWaiting() { outbox.add(claim, .returned) }
         for claim in held.stopRunning() {
             actions.append(.cancel(claim.lease))
             outbox.add(claim, .returned)
@@ -400,11 +356,7 @@ extension WorkerMachine {
     }
 
     private mutating func stopIfDone(_ now: Timestamp, _ actions: inout [Action]) {
-        switch state {
-        case .working, .stopped: break
-        case .draining, .leaving:
-            if held.isEmpty, outbox.isEmpty { stop(now, &actions) }
-        }
+        if state != .working, state != .stopped, held.isEmpty, outbox.isEmpty { stop(now, &actions) }
     }
 
     private mutating func stop(_ now: Timestamp, _ actions: inout [Action]) {

@@ -111,8 +111,8 @@ final class ReferenceModel {
             Books.Effect(
                 id: $0.key, root: $0.value.root, failures: $0.value.failures, deaths: $0.value.deaths, place: $0.value.place)
         }
-        books.subscriptions = timerOracle.activations.values.sorted { $0.id < $1.id }.map {
-            Books.Subscription(id: $0.id, due: $0.due.map { Timestamp(microseconds: $0) })
+        for activation in timerOracle.activations.values {
+            books.subscriptions[activation.id] = .some(activation.due.map { Timestamp(microseconds: $0) })
         }
         books.lastOutput = outputs.last?.id
         books.dead = dead.sorted()

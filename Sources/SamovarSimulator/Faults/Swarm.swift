@@ -65,8 +65,8 @@ struct Swarm {
     }
 
     var store = StoreSettings()
-    var client = ClientMachine.Settings()
-    var worker = WorkerMachine.Settings()
+    var client = ClientMachine.Settings.standard
+    var worker = WorkerMachine.Settings.standard
 
     func has(_ fault: Fault) -> Bool { faults.contains(fault) }
 

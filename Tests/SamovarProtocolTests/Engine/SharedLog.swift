@@ -49,18 +49,18 @@ extension ProgramEngine {
 
     func take(only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: SharedLog) throws {
         let origin = Origin.effect(effect, lease: lease, index: 0)
-        try applyReadable(.message(EngineMessage(message, origin, .closes, root: root)), now: now, log: log)
+        try applyReadable(.message(EngineMessage(bytes: message, origin: origin, role: .closes, checkpoint: nil, root: root)), now: now, log: log)
     }
 
     func take(
         streamed message: [UInt8], checkpoint: [UInt8]?, origin: Origin, root: Int, now: Timestamp, log: SharedLog
     ) throws {
-        let message = EngineMessage(message[...], origin, .streamed, checkpoint: checkpoint, root: root)
+        let message = EngineMessage(bytes: message[...], origin: origin, role: .streamed, checkpoint: checkpoint, root: root)
         try applyReadable(.message(message), now: now, log: log)
     }
 
     func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: SharedLog) throws {
-        try applyReadable(.message(EngineMessage(message[...], origin, .open, root: 0)), now: now, log: log)
+        try applyReadable(.message(EngineMessage(bytes: message[...], origin: origin, role: .open, checkpoint: nil, root: 0)), now: now, log: log)
     }
 
     func take(

@@ -31,6 +31,27 @@ import Testing
         #expect(scheduler.dispatcher.waits(open) == at(3) && scheduler.heldUntil([:]) == nil)
     }
 
+    @Test func `Without a worker of before, nothing is held, and those who are missing for too long are named in order`() throws {
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        var scheduler = EffectScheduler(StoreSettings(), start: 2, effects: [open])
+        #expect(scheduler.heldUntil([:]) == nil)
+        scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(2), workerID(1), workerID(3)], effects: [open])
+        scheduler.begin(bench.turns.state.ledger, now: at(1))
+        scheduler.noLongerAwaited(workerID(2), now: at(2), &bench.turns, &bench.out)
+        #expect(scheduler.awaited == [workerID(1), workerID(3)])
+        _ = bench.out.takeActions()
+        scheduler.releaseHeld(now: at(6.9), &bench.turns, &bench.out)
+        #expect(bench.out.takeActions().isEmpty && scheduler.dispatcher.waits(open) == nil)
+        scheduler.releaseHeld(now: at(7), &bench.turns, &bench.out)
+        let warnings = ([1, 3] as [UInt8]).map { number in
+            let text = "worker \(workerID(number)) of before the restart has not come back; its jobs go to others"
+            return StoreAction.note(Note(.warning, text))
+        }
+        #expect(bench.out.takeActions() == warnings && scheduler.dispatcher.waits(open) == at(7))
+        #expect(scheduler.awaited.isEmpty && scheduler.heldUntil([:]) == nil)
+    }
+
     @Test mutating func `One too many with its label fails without waiting`() throws {
         _ = order(1, RunOptions(id: "a", policy: .serial(limit: 1)))
         let crowded = order(2, RunOptions(id: "a", policy: .serial(limit: 1)))
@@ -76,6 +97,18 @@ import Testing
         let silent = try scheduler.takeOverdue(now: at(2), &bench.turns, &bench.out)
         #expect(silent == nil && scheduler.nextOverdue == at(3))
         #expect(scheduler.overrun(open, .total, now: at(3)) == "not done within \(Duration.seconds(3))")
+    }
+
+    @Test func `Each worker is told once of all attempts in vain, and one that is gone of none`() throws {
+        var bench = try PartBench()
+        func lease(_ counter: Int) -> Lease { Lease(start: 1, counter: counter) }
+        for (number, counter) in [(2, 1), (1, 2), (1, 3), (2, 4), (3, 5)] as [(UInt8, Int)] {
+            bench.scheduler.cancel(lease(counter), at: worker(number))
+        }
+        bench.scheduler.forget(worker(3))
+        for _ in 1...2 { bench.scheduler.sendCancellations(head: bench.turns.head, &bench.out) }
+        bench.commit()
+        #expect(bench.takeFrames() == [.cancel([lease(2), lease(3)]), .cancel([lease(1), lease(4)])])
     }
 
     @Test mutating func `Silent workers are found once, in order, and looked for again when all of them were taken`() throws {

@@ -55,7 +55,7 @@ import Testing
             rig.deliver(.ping(round + 1), from: client(1))
         }
         #expect(rig.machine.turns.state.ledger.open.isEmpty)
-        #expect(rig.machine.scheduler.deadlineCount <= 1_024 + 200)
+        #expect(rig.machine.scheduler.deadlines.count <= 1_024 + 200)
     }
 
     @Test func `Deadlines that are forgotten are not those that still count`() throws {
@@ -217,20 +217,20 @@ import Testing
                 rig.deliver(.ping(sequence), from: client(1))
             }
         }
-        #expect(rig.machine.scheduler.dispatcher.waitingEntries <= 1_024 + 202)
+        #expect(rig.machine.scheduler.dispatcher.lines.entries <= 1_024 + 202)
         rig.connectWorker(2, queues: ["nobody's"], credit: 9)
-        #expect(rig.machine.scheduler.dispatcher.waitingEntries == 0, "the newest of them is handed out")
+        #expect(rig.machine.scheduler.dispatcher.lines.entries == 0, "the newest of them is handed out")
         #expect(rig.machine.scheduler.dispatcher.running == 1)
     }
 
     @Test func `Queues in which nothing waits any more are forgotten`() throws {
         let rig = try Self.rig()
-        let before = rig.machine.scheduler.dispatcher.queueCount
+        let before = rig.machine.scheduler.dispatcher.lines.count
         for sequence in 1...50 {
             rig.order(Shop.Job(name: "a", queue: "queue \(sequence)", id: "one", policy: "latest"), sequence: sequence)
         }
         rig.tick(.seconds(1))
-        #expect(rig.machine.scheduler.dispatcher.queueCount <= before + 1)
+        #expect(rig.machine.scheduler.dispatcher.lines.count <= before + 1)
     }
 
     // MARK: Those who wait for a turn to settle

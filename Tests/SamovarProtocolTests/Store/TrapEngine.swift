@@ -43,6 +43,12 @@ final class TrapEngine: ProgramEngine {
         set { base.terms = newValue }
     }
 
+    var replayed: ReplayCounts { base.replayed }
+    var oldestReadableVersion: Int { base.oldestReadableVersion }
+    func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] {
+        try base.migrated(effect: effect, from: version)
+    }
+
     var schema: Schema { base.schema }
     var head: Int { base.head }
     func skip() -> Int { base.skip() }

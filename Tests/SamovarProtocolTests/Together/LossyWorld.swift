@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+@testable import SamovarProtocol
 import Testing
 
 /// Frames that are under way between one peer and the store. A cut loses them all.

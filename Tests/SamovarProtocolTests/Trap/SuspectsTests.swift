@@ -21,11 +21,11 @@ import Testing
     }
 
     private static func trap(_ call: ProgramCall, isAlone: Bool = true) -> Suspicion.Death {
-        Suspicion.Death(call, wasAlone: isAlone, evidence: .signal(4))
+        Suspicion.Death(call: call, wasAlone: isAlone, evidence: .signal(4))
     }
 
     private static func kill(_ call: ProgramCall, isAlone: Bool = true) -> Suspicion.Death {
-        Suspicion.Death(call, wasAlone: isAlone, evidence: .none)
+        Suspicion.Death(call: call, wasAlone: isAlone, evidence: .none)
     }
 
     @Test func `Three traps alone are enough, and two are not`() {
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `The thread beside the service is suspected like any call`() {
-        let death = Suspicion.Death(.maintenance, wasAlone: true, evidence: .signal(6))
+        let death = Suspicion.Death(call: .maintenance, wasAlone: true, evidence: .signal(6))
         let suspects = Suspects(Suspicion(maintenanceDeath: death), settings: Self.settings)
         #expect(suspects.list.map(\.call) == [.maintenance])
         #expect(suspects.list[0].deaths == 1 && suspects.list[0].evidence == .signal(6))

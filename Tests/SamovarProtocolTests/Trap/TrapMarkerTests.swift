@@ -58,12 +58,12 @@ import Testing
         for (evidence, kind, number) in evidence {
             let page = Self.died(in: Self.input) { $0.note(evidence) }
             #expect([4, 9, 10].map { page.word($0) } == [2, kind, number])
-            #expect(page.take().death == Suspicion.Death(Self.input, wasAlone: true, evidence: evidence))
+            #expect(page.take().death == Suspicion.Death(call: Self.input, wasAlone: true, evidence: evidence))
         }
         let page = Page()
-        var suspect = Suspicion.Suspect(Self.input)
+        var suspect = Suspicion.Suspect(call: Self.input)
         (suspect.deaths, suspect.kills, suspect.evidence) = (1, 2, .signal(5))
-        page.marker.write([suspect, Suspicion.Suspect(.view)])
+        page.marker.write([suspect, Suspicion.Suspect(call: .view)])
         #expect((11..<28).map { page.word($0) } == [2, 2, 7, 8, 9, 1, 2, 1, 5, 5, 0, 0, 0, 0, 0, 0, 0])
         page.mark.begin(thread: 77)
         #expect([510, 511].map { page.word($0) } == [77, 0] && TrapMarker.capacity == 62)
@@ -84,7 +84,7 @@ import Testing
     @Test func `A call that has returned is under no suspicion, and one that has not is named, once`() {
         #expect(Self.died(in: Self.input) { $0.end() }.take() == Suspicion())
         let page = Self.died(in: Self.input, isAlone: false)
-        #expect(page.take().death == Suspicion.Death(Self.input, wasAlone: false, evidence: .none))
+        #expect(page.take().death == Suspicion.Death(call: Self.input, wasAlone: false, evidence: .none))
         #expect(page.take() == Suspicion())
         let marker = Self.died(in: Self.input).marker
         #expect(marker.bytes.count == TrapMarker.byteCount)
@@ -104,7 +104,7 @@ import Testing
             marker.end()
             marker.begin(.view, isAlone: true, after: 6)
         }
-        #expect(page.take().death == Suspicion.Death(.view, wasAlone: true, evidence: .none))
+        #expect(page.take().death == Suspicion.Death(call: .view, wasAlone: true, evidence: .none))
     }
 
     @Test func `A signal counts against the call that is under way, and against none before or after`() {
@@ -119,7 +119,7 @@ import Testing
     @Test func `Under another build, another timeline or another format, what a page says is forgotten`() {
         func page() -> Page {
             let page = Self.died(in: Self.input)
-            page.marker.write([Suspicion.Suspect(.view)])
+            page.marker.write([Suspicion.Suspect(call: .view)])
             page.mark.begin(thread: 3)
             return page
         }
@@ -143,11 +143,11 @@ import Testing
 
     @Test func `A timeline that failed to begin has no name, and its start is suspected all the same`() {
         let page = Self.died(in: .start)
-        page.marker.write([Suspicion.Suspect(.view), Suspicion.Suspect(.start)])
+        page.marker.write([Suspicion.Suspect(call: .view), Suspicion.Suspect(call: .start)])
         let suspicion = page.take(timeline: abroad)
         #expect(suspicion.death?.call == .start && suspicion.suspects.map(\.call) == [.start])
         let same = Self.died(in: .start)
-        same.marker.write([Suspicion.Suspect(.view), Suspicion.Suspect(.start)])
+        same.marker.write([Suspicion.Suspect(call: .view), Suspicion.Suspect(call: .start)])
         #expect(same.take().suspects.map(\.call) == [.view, .start])
         #expect(Self.died(in: .start).take(timeline: abroad, build: 2) == Suspicion())
     }
@@ -155,7 +155,7 @@ import Testing
     @Test func `A page has room for so many suspects, and more are left out`() {
         let page = Page()
         _ = page.take()
-        let suspects = (1...TrapMarker.capacity + 1).map { Suspicion.Suspect(.replay(turn: $0)) }
+        let suspects = (1...TrapMarker.capacity + 1).map { Suspicion.Suspect(call: .replay(turn: $0)) }
         page.marker.write(suspects)
         #expect(page.take().suspects == Array(suspects.dropLast()))
         page.mark.begin(thread: 5)
@@ -163,7 +163,7 @@ import Testing
         page.marker.write([])
         #expect(page.take().suspects == [])
         // Numbers that no machine counts up to are bounded, so that they can be added to.
-        page.marker.write([Suspicion.Suspect(.view)])
+        page.marker.write([Suspicion.Suspect(call: .view)])
         for place in [16, 17] { page.set(place, .max) }
         #expect(page.take().suspects.map { [$0.deaths, $0.kills] } == [[1_000, 1_000]])
         page.set(11, .max)
@@ -187,7 +187,7 @@ import Testing
         let died = Self.died(in: Self.input, isAlone: false)
         let copy = Page()
         TrapMarker(died.memory).during(.view) { copy.memory.copyMemory(from: died.memory, byteCount: TrapMarker.byteCount) }
-        #expect(copy.take().death == Suspicion.Death(.view, wasAlone: true, evidence: .none))
+        #expect(copy.take().death == Suspicion.Death(call: .view, wasAlone: true, evidence: .none))
     }
 
     // MARK: The thread beside the service
@@ -200,7 +200,7 @@ import Testing
         page.mark.note(signal: 11, thread: 0)
         #expect(page.word(511) == 0)
         page.mark.note(signal: 6, thread: 77)
-        #expect(page.take().maintenanceDeath == Suspicion.Death(.maintenance, wasAlone: true, evidence: .signal(6)))
+        #expect(page.take().maintenanceDeath == Suspicion.Death(call: .maintenance, wasAlone: true, evidence: .signal(6)))
         #expect(page.take().maintenanceDeath == nil)
         page.mark.begin(thread: 77)
         #expect(page.take().maintenanceDeath?.evidence == DeathEvidence.none, "the signal was of an earlier call")
@@ -215,13 +215,13 @@ import Testing
         for service in evidence {
             for beside in evidence {
                 let suspicion = Suspicion(
-                    death: Suspicion.Death(Self.input, wasAlone: true, evidence: service),
-                    maintenanceDeath: Suspicion.Death(.maintenance, wasAlone: true, evidence: beside))
+                    death: Suspicion.Death(call: Self.input, wasAlone: true, evidence: service),
+                    maintenanceDeath: Suspicion.Death(call: .maintenance, wasAlone: true, evidence: beside))
                 #expect((suspicion.death != nil) == (service.isProof || !beside.isProof))
                 #expect((suspicion.maintenanceDeath != nil) == !service.isProof)
             }
         }
-        let alone = Suspicion(maintenanceDeath: Suspicion.Death(.maintenance, wasAlone: true, evidence: .signal(4)))
+        let alone = Suspicion(maintenanceDeath: Suspicion.Death(call: .maintenance, wasAlone: true, evidence: .signal(4)))
         #expect(alone.maintenanceDeath != nil && alone.death == nil)
     }
 

@@ -71,10 +71,12 @@ import Testing
         _ = machine.drain(now: at(0))
         _ = machine.received(acknowledge(2), now: at(0))
         let due = machine.ticked(now: at(5))
+        let state = machine.state
         let flushed = machine.flush(now: at(5))
         let acknowledged = machine.received(acknowledge(1), now: at(5))
         let ended = machine.finished(Worker.lease(1), .done([]), now: at(5))
         #expect(due == [.cancel(Worker.lease(1)), Worker.send(.ping(2))])
+        #expect(state == .leaving(until: at(6)))
         #expect(flushed == [Worker.results([Worker.result(1, .returned)], credit: 2)])
         #expect(acknowledged == [])
         #expect(ended == [Worker.send(.goodbye), .stop])
@@ -94,32 +96,14 @@ import Testing
 
     @Test func `What was not flushed goes before the goodbye`() {
         var machine = busy()
-        _ = machine.abandon(now: at(0))
-        let last = machine.ticked(now: at(1))
+        _ = machine.drain(now: at(0))
+        _ = machine.ticked(now: at(5))
+        let last = machine.ticked(now: at(6))
         #expect(
             last == [
                 Worker.results([Worker.result(2, .returned), Worker.result(1, .returned)], credit: 2), Worker.send(.goodbye),
                 .stop,
             ])
-    }
-
-    @Test func `Abandon gives everything back at once`() {
-        var machine = busy()
-        let abandoned = machine.abandon(now: at(0))
-        let flushed = machine.flush(now: at(0))
-        let state = machine.state
-        #expect(abandoned == [Worker.send(.drain), .cancel(Worker.lease(1))])
-        #expect(flushed == [Worker.results([Worker.result(2, .returned), Worker.result(1, .returned)], credit: 2)])
-        #expect(state == .leaving(until: at(1)))
-    }
-
-    @Test func `Abandon cuts a drain short`() {
-        var machine = busy()
-        _ = machine.drain(now: at(0))
-        let abandoned = machine.abandon(now: at(1))
-        let state = machine.state
-        #expect(abandoned == [.cancel(Worker.lease(1))])
-        #expect(state == .leaving(until: at(2)))
     }
 
     @Test func `A second drain changes nothing`() {

@@ -574,18 +574,14 @@ import Testing
     }
 
     @Test func `A worker that has stopped does nothing more, though a handler still runs out of time`() {
-        var machine = Self.welcomed()
+        var machine = Self.welcomed { $0.drain = .seconds(1) }
         _ = machine.received(Envelope(.task([Self.task(1, timeout: .seconds(3))], number: 1), timeline: home), now: at(0))
-        _ = machine.abandon(now: at(0))
-        let last = machine.ticked(now: at(1))
+        _ = machine.drain(now: at(0))
+        _ = machine.ticked(now: at(1))
+        let last = machine.ticked(now: at(2))
         #expect(last.last == .stop)
         #expect(machine.ticked(now: at(9)) == [] && machine.flush(now: at(9)) == [] && machine.deadline == nil)
-        #expect(machine.received(Self.tasks([2], number: 2), now: at(9)) == [] && machine.abandon(now: at(9)) == [])
-    }
-
-    @Test func `Abandoned without jobs, it leaves at once`() {
-        var machine = Self.welcomed()
-        #expect(machine.abandon(now: at(0)) == [Self.send(.drain), Self.send(.goodbye), .stop])
+        #expect(machine.received(Self.tasks([2], number: 2), now: at(9)) == [] && machine.drain(now: at(9)) == [])
     }
 
     // MARK: What the store says
@@ -677,8 +673,9 @@ import Testing
         _ = draining.drain(now: at(0))
         _ = draining.received(frame, now: at(0))
         var leaving = Self.answered()
-        _ = leaving.abandon(now: at(0))
-        _ = leaving.received(frame, now: at(0))
+        _ = leaving.drain(now: at(0))
+        _ = leaving.ticked(now: at(5))
+        _ = leaving.received(frame, now: at(5))
         var stopped = Self.welcomed()
         _ = stopped.drain(now: at(0))
         let late = stopped.received(frame, now: at(0))
