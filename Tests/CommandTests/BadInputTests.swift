@@ -100,6 +100,14 @@ import Testing
         #expect(second.errors.contains("\(store.data) is in use by process \(owner.id)"), "\(second.errors)")
     }
 
+    @Test func `A second up on a data folder shows none of the views of the store that has it`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let second = try store.start(["up", "--workers", "0"])
+        #expect(try await second.wait() == .exited(75))
+        #expect(second.output == "")
+        #expect(second.errors.contains("error: \(store.data) is in use by process "), "\(second.errors)")
+    }
+
     @Test func `Another seed for a used data folder is a mistake`() async throws {
         let scratch = try Scratch()
         let data = scratch.folder("data")

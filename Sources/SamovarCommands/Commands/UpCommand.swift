@@ -39,7 +39,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         try endpoint.prepareFolder()
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
-        if seed.fresh { try archive(folder) }
+        if seed.fresh { try archive(folder) } else { try waitForFolder(folder) }
 
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
@@ -87,6 +87,17 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             await group.next()
             group.cancelAll()
+        }
+    }
+
+    /// As a store waits. The views of another one, which has the folder, are not shown for this one's.
+    private func waitForFolder(_ folder: String) throws {
+        // The store makes it.
+        guard FileManager.default.fileExists(atPath: folder) else { return }
+        do {
+            try DataFolder(at: folder, creating: false, waiting: { printError($0) }).close()
+        } catch {
+            throw CommandFailure(.tryLater, "\(error)")
         }
     }
 

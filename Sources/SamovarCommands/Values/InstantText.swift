@@ -16,14 +16,16 @@ func instantText(_ type: Int8, _ bytes: [UInt8]) -> String? {
 }
 
 /// `2026-07-31T09:05:00.25Z`; nil beyond the years 0 to 9999.
-func instantText(seconds: Int64, nanoseconds: UInt32) -> String? {
+///
+/// - Parameter inColumn: with microseconds always, so that one stands below the other.
+func instantText(seconds: Int64, nanoseconds: UInt32, inColumn: Bool = false) -> String? {
     guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return nil }
     var time = time_t(seconds)
     // The calendar of today, carried back.
     var date = tm()
     gmtime_r(&time, &date)
     let day = String(format: "%04d-%02d-%02d", date.tm_year + 1_900, date.tm_mon + 1, date.tm_mday)
-    var fraction = nanoseconds == 0 ? "" : String(format: ".%09d", nanoseconds)
-    while fraction.last == "0" { fraction.removeLast() }
+    var fraction = inColumn ? String(format: ".%06d", nanoseconds / 1_000) : nanoseconds == 0 ? "" : String(format: ".%09d", nanoseconds)
+    while !inColumn, fraction.last == "0" { fraction.removeLast() }
     return day + String(format: "T%02d:%02d:%02d", date.tm_hour, date.tm_min, date.tm_sec) + fraction + "Z"
 }

@@ -64,6 +64,6 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
     private static func text(of time: Timestamp) -> String {
         let (seconds, rest) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let floor = rest < 0 ? (seconds - 1, rest + 1_000_000) : (seconds, rest)
-        return instantText(seconds: floor.0, nanoseconds: UInt32(floor.1 * 1_000)) ?? "\(time.microseconds) µs"
+        return instantText(seconds: floor.0, nanoseconds: UInt32(floor.1 * 1_000), inColumn: true) ?? "\(time.microseconds) µs"
     }
 }
