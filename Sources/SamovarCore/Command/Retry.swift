@@ -12,7 +12,7 @@ public struct Retry: Hashable, Sendable {
     public let first: Duration
     /// By what each further pause is longer.
     public let factor: Double
-    /// The longest pause.
+    /// The longest pause, before it is varied: what is waited is up to a fifth more.
     public let maximum: Duration
 
     /// One attempt and no more.
@@ -24,7 +24,7 @@ public struct Retry: Hashable, Sendable {
     }
 
     /// Exponential back-off. Each pause varies by ±20 %, drawn from the effect's identity, so that a thousand effects that
-    /// failed together do not come back together, and a replay draws the same.
+    /// failed together do not come back together, and a replay draws the same. So the longest pause is up to 1.2 times `max`.
     public static func backoff(first: Duration, factor: Double = 2, max: Duration = .seconds(60), attempts: Int) -> Retry {
         Retry(attempts: Swift.max(1, attempts), first: first, factor: factor, maximum: max)
     }
