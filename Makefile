@@ -5,12 +5,14 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system python swift
+.PHONY: help run test install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
 MINIMUM ?= 1
 FRESH ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
 DECODERS ?=
 SEED ?=
 chaos: SECONDS = 600
@@ -94,6 +96,20 @@ mutants: swift ## Changes a copy of the machines, one place at a time, and asks 
 	$(MUTANTS) --product mutants >&2
 	.build-mutants/tool/debug/mutants --count "$(COUNT)" $(if $(SEED),--seed "$(SEED)") --jobs $(JOBS)
 
+install: system swift ## Installs the tool `samovar`, with completions and what `samovar new` copies: PREFIX=/usr/local DESTDIR=
+	swift build -c release --static-swift-stdlib --product samovar -j $(JOBS) >&2
+	bin=$$(swift build -c release --static-swift-stdlib --show-bin-path)/samovar
+	prefix="$(DESTDIR)$(PREFIX)"
+	share="$$prefix/share"
+	install -D -s -m 0755 "$$bin" "$$prefix/bin/samovar"
+	mkdir -p "$$share/bash-completion/completions" "$$share/zsh/site-functions" "$$share/fish/vendor_completions.d"
+	"$$bin" --generate-completion-script bash >"$$share/bash-completion/completions/samovar"
+	"$$bin" --generate-completion-script zsh >"$$share/zsh/site-functions/_samovar"
+	"$$bin" --generate-completion-script fish >"$$share/fish/vendor_completions.d/samovar.fish"
+	rm -rf "$$share/samovar"
+	mkdir -p "$$share/samovar"
+	cp -R Package.swift LICENSE Sources "$$share/samovar/"
+
 scaffolds: system swift ## Writes, builds and tests every kind of package that `samovar new` makes; takes long
 	swift build --product samovar -j $(JOBS) $(TEST_FLAGS)
 	samovar=$$(swift build --show-bin-path $(TEST_FLAGS))/samovar
@@ -106,7 +122,7 @@ scaffolds: system swift ## Writes, builds and tests every kind of package that `
 			if ((number >> bit & 1)); then flags+=("$${choices[bit]}"); fi
 		done
 		echo "samovar new kind-$$number $${flags[*]}" >&2
-		"$$samovar" new "kind-$$number" --in "$$folder" "$${flags[@]}" >/dev/null 2>&1
+		"$$samovar" new "kind-$$number" --path . --in "$$folder" "$${flags[@]}" >/dev/null 2>&1
 		# One folder for what all of them build: Samovar itself is built once.
 		swift test -j $(JOBS) --package-path "$$folder/kind-$$number" --scratch-path "$${SCAFFOLDS:-.build-scaffolds}"
 	done

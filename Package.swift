@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 var settings: [SwiftSetting] = [
@@ -258,4 +259,15 @@ if !fuzzer.isEmpty {
             name: "FuzzDecoders", dependencies: ["FuzzSubjects", "CFuzzer"], path: "Tests/FuzzDecoders", swiftSettings: settings,
             linkerSettings: [.unsafeFlags([fuzzer, "-lstdc++", "-lm"])]),
     ]
+}
+
+// A copy that a program keeps of Samovar has the sources alone, and so only what is made of them.
+package.targets.removeAll { target in
+    let path = target.path ?? (target.isTest ? "Tests/" : "Sources/") + target.name
+    return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path)")
+}
+let names = Set(package.targets.map(\.name))
+package.products.removeAll { product in
+    guard let program = product as? Product.Executable else { return false }
+    return !names.isSuperset(of: program.targets)
 }

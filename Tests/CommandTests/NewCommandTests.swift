@@ -12,16 +12,37 @@ import Testing
 
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `It names what it wrote and what to do next, and depends on the checkout in which it was built`() async throws {
+    @Test func `It names what it wrote and what to do next, and has a copy of the sources with which it builds anywhere`() async throws {
         let scratch = try Scratch()
         let child = try await new(["tea-timer"], in: scratch)
         #expect(child.end == .exited(0))
         let written = child.output.split(separator: "\n")
-        #expect(written.count == 7)
+        #expect(written.count == 12)
         #expect(written.allSatisfy { FileManager.default.fileExists(atPath: String($0)) })
         #expect(child.errors.contains("swift test\n"))
+        #expect(FileManager.default.isExecutableFile(atPath: scratch.folder("tea-timer/.ci/run")))
         let manifest = try String(contentsOfFile: scratch.folder("tea-timer/Package.swift"), encoding: .utf8)
-        #expect(manifest.contains("path: \"\(root.standardizedFileURL.path)\""))
+        #expect(manifest.contains("path: \"Vendor/samovar\"") && !manifest.contains(root.standardizedFileURL.path))
+
+        // The copy has no tests, and so its manifest must do without them.
+        let copy = try await Child.run("/usr/bin/env", [
+            "swift", "package", "--disable-sandbox", "--package-path", scratch.folder("tea-timer/Vendor/samovar"), "dump-package",
+        ])
+        #expect(copy.end == .exited(0), "\(copy.errors)")
+        #expect(copy.output.contains("\"SamovarTesting\"") && copy.output.contains("\"SamovarCLI\""))
+        #expect(!copy.output.contains("\"Tests/") && !copy.output.contains("\"Examples/") && !copy.output.contains("CounterExample"))
+    }
+
+    @Test func `A checkout that stays where it is is named by the way to it`() async throws {
+        let scratch = try Scratch()
+        let child = try await new(["tea", "--path", root.path], in: scratch)
+        #expect(child.end == .exited(0), "\(child.errors)")
+        let manifest = try String(contentsOfFile: scratch.folder("tea/Package.swift"), encoding: .utf8)
+        let path = try #require(manifest.firstMatch(of: /name: "samovar", path: "([^"]+)"/)?.1)
+        #expect(path.hasPrefix("../"))
+        let folder = URL(fileURLWithPath: String(path), relativeTo: URL(fileURLWithPath: scratch.folder("tea"), isDirectory: true))
+        #expect(folder.standardizedFileURL.path == root.resolvingSymlinksInPath().path)
+        #expect(!FileManager.default.fileExists(atPath: scratch.folder("tea/Vendor")))
     }
 
     @Test func `It overwrites nothing`() async throws {

@@ -7,7 +7,8 @@ struct NewCommand: ParsableCommand {
             commandName: "new", abstract: "Writes a package with a program, a worker and tests, to begin with.",
             discussion: """
                 Example: samovar new tea-timer --split --distributed --panel
-                The program is a counter that has one example of everything that was chosen. It builds and passes its tests.
+                The program is a counter that has one example of everything that was chosen. It builds and passes its tests, here and on
+                every other machine: the sources of Samovar are copied into it, unless --path or --url says where they are.
                 """)
     }
 
@@ -33,7 +34,7 @@ struct NewCommand: ParsableCommand {
     var `in` = "."
 
     @Option(
-        name: .long, help: "A checkout of Samovar to depend on. Default: the one in which this tool was built.")
+        name: .long, help: "A checkout of Samovar to depend on where it is. Default: a copy of its sources in the package.")
     var path: String?
 
     @Option(name: .long, help: "A repository of Samovar to depend on, instead of a checkout; needs --from.")
@@ -46,10 +47,13 @@ struct NewCommand: ParsableCommand {
         let name = try ScaffoldName(self.name)
         let choices = ScaffoldChoices(
             split: split, distributed: distributed, inputEvents: inputEvents, outputEvents: outputEvents, panel: panel)
-        let files = PackageTemplate(name: name, choices: choices, source: try source()).files
         let folder = URL(fileURLWithPath: self.in).appending(path: name.package)
-        try ScaffoldWriting.write(files, to: folder)
-        for file in files { printData("\(`in` == "." ? "" : `in` + "/")\(name.package)/\(file.path)") }
+        let source = try source(of: folder)
+        let files = PackageTemplate(name: name, choices: choices, source: source).files
+        try ScaffoldWriting.write(files, with: source, to: folder)
+        var written = files.map(\.path)
+        if case .copy = source { written.append(SamovarSource.folder) }
+        for path in written { printData("\(`in` == "." ? "" : `in` + "/")\(name.package)/\(path)") }
         printError(
             """
             Next:
@@ -60,7 +64,7 @@ struct NewCommand: ParsableCommand {
             """)
     }
 
-    private func source() throws(CommandFailure) -> SamovarSource {
+    private func source(of package: URL) throws(CommandFailure) -> SamovarSource {
         switch (path, url, from) {
         case (let path?, nil, nil):
             let folder = URL(fileURLWithPath: path).standardizedFileURL.path
@@ -68,14 +72,14 @@ struct NewCommand: ParsableCommand {
                 throw CommandFailure(
                     .usage, "\(escapeForTerminal(folder)) is no checkout of Samovar: it has no Package.swift of that name")
             }
-            return .path(folder)
+            return .path(ScaffoldWriting.path(from: package.path, to: folder))
         case (nil, let url?, let from?): return .repository(url: url, from: from)
         case (nil, nil, nil):
             guard let folder = ScaffoldWriting.checkout(of: try ownExecutable()) else {
                 throw CommandFailure(
                     .usage, "where is Samovar? name a checkout with --path DIR, or a repository with --url URL and --from VERSION")
             }
-            return .path(folder)
+            return .copy(of: folder)
         default:
             throw CommandFailure(.usage, "use --path DIR alone, or --url URL and --from VERSION together")
         }

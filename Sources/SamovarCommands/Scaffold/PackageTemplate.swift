@@ -14,7 +14,21 @@ struct PackageTemplate {
             ScaffoldFile(path: "Sources/\(name.module)/\(name.type).swift", text: program),
             ScaffoldFile(path: "Sources/\(name.module)/\(name.app).swift", text: app),
             ScaffoldFile(path: "Tests/\(name.type)Tests/\(name.type)Tests.swift", text: tests),
+            ScaffoldFile(path: ".ci/run", text: check, isExecutable: true),
+            ScaffoldFile(path: "config/\(name.package).service", text: unit),
+        ] + (isSelfContained ? container : [])
+    }
+
+    private var container: [ScaffoldFile] {
+        [
+            ScaffoldFile(path: "Dockerfile", text: dockerfile),
+            ScaffoldFile(path: ".dockerignore", text: ".build\n.git\n.samovar\n"),
         ]
+    }
+
+    /// Whether the package has, or can fetch, all that it needs.
+    private var isSelfContained: Bool {
+        if case .path = source { false } else { true }
     }
 
     private var manifest: String {
@@ -41,6 +55,7 @@ struct PackageTemplate {
 
     private var dependency: String {
         switch source {
+        case .copy: ".package(name: \"samovar\", path: \(SamovarSource.folder.literal))"
         case .path(let path): ".package(name: \"samovar\", path: \(path.literal))"
         case .repository(let url, let version): ".package(url: \(url.literal), from: \(version.literal))"
         }
@@ -94,10 +109,23 @@ struct PackageTemplate {
                     | `Sources/\(name.module)/\(name.app).swift` | the executable and its worker |
                     | `Tests/\(name.type)Tests` | tests of the program without processes |
                     | `config/local.yaml` | settings |
+                    | `config/\(name.package).service` | a unit for systemd |
+                    | `.ci/run` | the check for a clean machine: installs what is missing, builds, and runs the tests |
+                    \(origin)
 
                     The journal is in `.samovar/\(name.package)`; `up --fresh` archives it and begins anew.
 
                 """)
+    }
+
+    private var origin: String {
+        switch source {
+        case .copy:
+            "| `Dockerfile` | a container |\n    "
+                + "| `\(SamovarSource.folder)` | the sources of Samovar: for newer ones, put a newer copy in their place |"
+        case .path(let path): "| `\(path)` | Samovar, which has to be there wherever the package is built |"
+        case .repository: "| `Dockerfile` | a container |"
+        }
     }
 }
 

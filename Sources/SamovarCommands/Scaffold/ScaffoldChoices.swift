@@ -9,14 +9,22 @@ struct ScaffoldChoices: Equatable, Hashable, Sendable {
 
 /// Where the written package gets Samovar from.
 enum SamovarSource: Equatable, Sendable {
+    /// A copy inside the package of the sources in a checkout: builds wherever the package is.
+    case copy(of: String)
     case path(String)
     case repository(url: String, from: String)
+
+    /// Where in the package a copy is.
+    static let folder = "Vendor/samovar"
+    /// What a copy is made of.
+    static let parts = ["Package.swift", "LICENSE", "Sources"]
 }
 
 /// A file that is to be written, by its path inside the package.
 struct ScaffoldFile: Equatable, Sendable {
     let path: String
     let text: String
+    var isExecutable = false
 }
 
 extension ScaffoldChoices {

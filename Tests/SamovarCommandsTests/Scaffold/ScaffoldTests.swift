@@ -10,7 +10,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
 }
 
 @Suite struct ScaffoldTests {
-    private func files(_ choices: ScaffoldChoices, _ source: SamovarSource = .path("/here")) throws -> [String: String] {
+    private func files(_ choices: ScaffoldChoices, _ source: SamovarSource = .copy(of: "/here")) throws -> [String: String] {
         let files = PackageTemplate(name: try ScaffoldName("tea-timer"), choices: choices, source: source).files
         return Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0.text) })
     }
@@ -21,7 +21,8 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(
             Set(files.keys) == [
                 "Package.swift", "README.md", ".gitignore", "config/local.yaml", "Sources/TeaTimerProgram/TeaTimer.swift",
-                "Sources/TeaTimerProgram/TeaTimerApp.swift", "Tests/TeaTimerTests/TeaTimerTests.swift",
+                "Sources/TeaTimerProgram/TeaTimerApp.swift", "Tests/TeaTimerTests/TeaTimerTests.swift", ".ci/run", "Dockerfile",
+                ".dockerignore", "config/tea-timer.service",
             ])
         let program = try #require(files["Sources/TeaTimerProgram/TeaTimer.swift"])
         #expect(program.contains("enum Input:") == choices.split)
@@ -42,7 +43,23 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         }
     }
 
-    @Test func `The manifest names a checkout or a repository, whatever characters these have`() throws {
+    @Test func `A container can be built only of a package that has or fetches all that it needs`() throws {
+        #expect(try files(ScaffoldChoices(), .path("../samovar"))["Dockerfile"] == nil)
+        let url = SamovarSource.repository(url: "https://example.org/samovar", from: "1.2.0")
+        #expect(try files(ScaffoldChoices(), url)["Dockerfile"]?.contains("ENTRYPOINT [\"tea-timer\"]\n") == true)
+        #expect(try files(ScaffoldChoices())["README.md"]?.contains("| `Vendor/samovar` | the sources of Samovar") == true)
+    }
+
+    @Test(arguments: [
+        ("/a/b/c", "/a/b/d", "../d"), ("/a/b", "/a/b", "."), ("/a/b", "/a/b/c/d", "c/d"), ("/a/b", "/c", "../../c"),
+    ])
+    func `A checkout is named by the way to it`(package: String, checkout: String, path: String) {
+        #expect(ScaffoldWriting.path(from: package, to: checkout) == path)
+    }
+
+    @Test func `The manifest names a copy, a checkout or a repository, whatever characters these have`() throws {
+        let copy = try #require(try files(ScaffoldChoices())["Package.swift"])
+        #expect(copy.contains(#".package(name: "samovar", path: "Vendor/samovar")"#) && !copy.contains("/here"))
         let path = try #require(try files(ScaffoldChoices(), .path("/a \"b\"\\c"))["Package.swift"])
         #expect(path.contains(#".package(name: "samovar", path: "/a \"b\"\\c")"#))
         let url = try #require(
