@@ -24,6 +24,14 @@ import Testing
         let effects = try await store.ask("effects").value
         #expect(effects["openCount"] == 2 && effects["deadCount"] == 0 && effects["dead"] == [])
         #expect(effects["open"]?.elements.map { $0["effect"] } == ["2/0", "3/0"])
+        #expect(effects["open"]?[0]?["waitsFor"] == "worker" && effects["open"]?[0]?["attempts"] == 0)
+        #expect(status["countersSince"] != nil)
+
+        // A list of some of them counts all of these, and tells the oldest.
+        let some = try await store.ask("effects", ["queue": "default", "limit": 1]).value
+        #expect(some["openCount"] == 2 && some["open"]?.elements.map { $0["effect"] } == ["2/0"])
+        #expect(try await store.ask("effects", ["queue": "other"]).value["openCount"] == 0)
+        #expect(try await store.ask("effects", ["label": "none"]).value["openCount"] == 0)
     }
 
     @Test func `Drop takes one effect, a list or all that are dead, and all or none of a list`() async throws {
@@ -56,7 +64,8 @@ import Testing
         let requests: [(String, Value)] = [
             ("fly", nil), ("requeue", nil), ("requeue", ["effect": 2]), ("requeue", ["effect": "2"]), ("drop", ["effects": "2/0"]),
             ("drop", ["effects": [2]]), ("drop", []), ("export", nil), ("export", ["id": "a", "folder": "relative"]),
-            ("export", ["id": 1, "folder": "/tmp"]), ("status", ["verbose": true]), ("effects", ["queue": "default"]),
+            ("export", ["id": 1, "folder": "/tmp"]), ("status", ["verbose": true]), ("effects", ["queue": 1]),
+            ("effects", ["limit": 0]), ("effects", ["limit": 1_001]), ("effects", ["colour": "red"]),
             ("requeue", ["effect": "2/0", "force": true]), ("drain", ["now": true]), ("inspect", [1]),
         ]
         for (verb, arguments) in requests {

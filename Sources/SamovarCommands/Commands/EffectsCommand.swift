@@ -8,6 +8,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
             commandName: "effects", abstract: "Lists open and dead effects; requeues or drops them.",
             discussion: """
                 Example: \(executableName) effects --dead
+                         \(executableName) effects --queue http --limit 20
                          \(executableName) effects --requeue 17/0 23/1
                          \(executableName) effects --drop --all
                 A requeued effect has all its attempts before it again. A dropped one is closed for good, and the program hears nothing
@@ -18,6 +19,10 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
     @Flag(name: .long, help: "One line of JSON.") var json = false
     @Flag(name: .long, help: "Only the dead ones.") var dead = false
+    @Option(name: .long, help: "Only those of this queue.") var queue: String?
+    @Option(name: .long, help: "Only those with this label.") var label: String?
+    @Option(name: .long, parsing: .unconditional, help: "So many of the oldest, at most 1000.") var limit: Int?
+    @Flag(name: .long, help: "Show what each is, too; --json always does.") var payload = false
     @Flag(name: .long, help: "Open dead effects again.") var requeue = false
     @Flag(name: .long, help: "Close effects for good, dead or open.") var drop = false
     @Flag(name: .long, help: "With --requeue or --drop: every effect that is dead.") var all = false
@@ -27,7 +32,9 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if requeue, drop { throw ValidationError("--requeue and --drop exclude each other") }
         if requeue || drop {
             if all == !effects.isEmpty { throw ValidationError("name the effects as turn/ordinal, or say --all") }
-            if dead { throw ValidationError("--dead is for the list") }
+            if dead || payload || queue != nil || label != nil || limit != nil {
+                throw ValidationError("--dead, --queue, --label, --limit and --payload are for the list")
+            }
         } else if all || !effects.isEmpty {
             throw ValidationError("what shall be done with them? say --requeue or --drop")
         }
@@ -37,11 +44,30 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let settings = try options.settings()
         let admin = AdminClient(at: try settings.endpoint(for: Types.self))
         if requeue || drop { return try await change(admin) }
-        var answer = try await admin.ask("effects")
-        if dead, case .map(let pairs) = answer {
-            answer = .map(pairs.filter { $0.key == "dead" || $0.key == "deadCount" })
+        var answer = try await admin.ask("effects", filter)
+        if dead { (answer["open"], answer["openCount"]) = (nil, nil) }
+        printData(json ? JSONTranscoder.text(of: answer) : text(of: answer))
+    }
+
+    /// Nil asks for all, which stores of every build understand.
+    private var filter: MessagePackValue {
+        var filter: MessagePackValue = [:]
+        filter["queue"] = queue.map { .string($0) }
+        filter["label"] = label.map { .string($0) }
+        filter["limit"] = limit.map { .int(Int64($0)) }
+        return filter == [:] ? .nil : filter
+    }
+
+    private func text(of answer: MessagePackValue) -> String {
+        let shared = ["effect", "queue", "label", "attempts"]
+        let more = payload ? ["payload"] : []
+        let open = shared + ["status", "waitsFor", "nextAttempt", "worker"] + more
+        let tables = [("open", open), ("dead", shared + more + ["failure"])].compactMap { kind, columns -> String? in
+            guard case .array(let effects)? = answer[kind], let count = answer[kind + "Count"] else { return nil }
+            let rest = effects.isEmpty ? "" : "\n" + TextTable.lines(of: effects, columns).joined(separator: "\n")
+            return "\(count.plainText) \(kind)\(rest)"
         }
-        printData(json ? JSONTranscoder.text(of: answer) : ViewText.screen(of: answer))
+        return tables.joined(separator: "\n\n")
     }
 
     /// The store does so many at once as fit a batch of its journal.

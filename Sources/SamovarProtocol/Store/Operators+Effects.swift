@@ -1,44 +1,94 @@
 import MessagePack
 import SamovarCore
 
+/// Which effects a request is about.
+struct EffectFilter {
+    /// A list tells of so many at most, of either kind.
+    static let maximum = 1_000
+
+    private let queue: Queue?
+    private let label: Label?
+    let limit: Int
+
+    /// - Parameter arguments: `queue` and `label`, texts, and `limit`, a number; each may be left out.
+    init(_ arguments: MessagePackValue) throws(AdminRefusal) {
+        queue = try Self.text("queue", arguments).map { Queue($0) }
+        label = try Self.text("label", arguments).map { Label($0) }
+        switch arguments["limit"] {
+        case nil: limit = Self.maximum
+        case .int(let limit)? where (1...Int64(Self.maximum)).contains(limit): self.limit = Int(limit)
+        default: throw AdminRefusal(text: "the limit is a number from 1 to \(Self.maximum)")
+        }
+    }
+
+    private static func text(_ name: String, _ arguments: MessagePackValue) throws(AdminRefusal) -> String? {
+        switch arguments[name] {
+        case nil: return nil
+        case .string(let text)?: return text
+        default: throw AdminRefusal(text: "the \(name) is a text")
+        }
+    }
+
+    func takes(_ effect: OpenEffect) -> Bool {
+        (queue == nil || queue == effect.queue) && (label == nil || label == effect.label)
+    }
+}
+
 extension Operators {
-    /// The effects that are open or dead, for `effects`: at most 1,000 of either, the oldest first, and no more payload than fits a reply.
-    func describe(_ ledger: EffectLedger, _ dispatcher: Dispatcher) -> MessagePackValue {
-        let open = shown(ledger.open.values.sorted { $0.id < $1.id }, \.payload).map { effect in
-            let holder = dispatcher.assignment(of: effect.id)
-            return describe(
-                effect,
-                [
-                    MessagePackPair("status", holder == nil ? "waiting" : "running"),
-                    MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
-                    MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
-                    MessagePackPair("streamed", .number(effect.place?.index ?? 0)),
-                ])
-        }
-        let dead = shown(ledger.dead.values.sorted { $0.effect.id < $1.effect.id }, \.effect.payload).map { dead in
-            describe(
-                dead.effect,
-                [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
-        }
+    /// The effects that are open or dead, for `effects`: the oldest first, and no more payload than fits a reply. Counted are all.
+    func describe(
+        _ filter: EffectFilter, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp
+    ) -> MessagePackValue {
+        let open = ledger.open.values.filter(filter.takes).sorted { $0.id < $1.id }
+        let dead = ledger.dead.values.filter { filter.takes($0.effect) }.sorted { $0.effect.id < $1.effect.id }
         return [
-            "openCount": .number(ledger.open.count), "deadCount": .number(ledger.dead.count), "open": .array(open),
-            "dead": .array(dead),
+            "openCount": .number(open.count), "deadCount": .number(dead.count),
+            "open": .array(
+                shown(open, filter, \.payload).map { effect in
+                    let holder = dispatcher.assignment(of: effect.id)
+                    let isLater = holder == nil && effect.notBefore > now
+                    return describe(
+                        effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1),
+                        [
+                            MessagePackPair("status", holder == nil ? "waiting" : "running"),
+                            MessagePackPair("waitsFor", holder == nil ? waits(effect, ledger, isLater: isLater) : .nil),
+                            MessagePackPair("nextAttempt", isLater ? .instant(effect.notBefore) : .nil),
+                            MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
+                            MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
+                            MessagePackPair("streamed", .number(effect.place?.index ?? 0)),
+                        ])
+                }),
+            "dead": .array(
+                shown(dead, filter, \.effect.payload).map { dead in
+                    describe(
+                        dead.effect, attempts: dead.failure.attempts,
+                        [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
+                }),
         ]
     }
 
-    private func shown<Entry>(_ entries: [Entry], _ payload: (Entry) -> [UInt8]) -> ArraySlice<Entry> {
+    private func waits(_ effect: OpenEffect, _ ledger: EffectLedger, isLater: Bool) -> MessagePackValue {
+        if ledger.isBehindAnother(effect) { return "label" }
+        return isLater ? "time" : "worker"
+    }
+
+    private func shown<Entry>(
+        _ entries: [Entry], _ filter: EffectFilter, _ payload: (Entry) -> [UInt8]
+    ) -> ArraySlice<Entry> {
         var room = settings.adminReplyBytes
-        return entries.prefix(1_000).prefix {
+        return entries.prefix(filter.limit).prefix {
             room -= payload($0).count
             return room >= 0
         }
     }
 
-    private func describe(_ effect: OpenEffect, _ more: [MessagePackPair]) -> MessagePackValue {
+    private func describe(_ effect: OpenEffect, attempts: Int, _ more: [MessagePackPair]) -> MessagePackValue {
         let common: [MessagePackPair] = [
             MessagePackPair("effect", .string("\(effect.id)")),
             MessagePackPair("queue", .string(effect.queue.name.bounded())),
+            MessagePackPair("label", effect.label.map { .string($0.text.bounded()) } ?? .nil),
             MessagePackPair("root", .number(effect.root)),
+            MessagePackPair("attempts", .number(attempts)),
             MessagePackPair("failures", .number(effect.failures)),
             MessagePackPair("deaths", .number(effect.deaths)),
             MessagePackPair("payload", MessagePackValue(shown: effect.payload)),

@@ -39,7 +39,8 @@ struct Operators {
     ) throws(AdminRefusal) -> MessagePackValue {
         switch request.verb {
         case "inspect": return try inspect(&turns, &out)
-        case "effects": return describe(turns.state.ledger, scheduler.dispatcher)
+        case "effects":
+            return describe(try EffectFilter(request.arguments), turns.state.ledger, scheduler.dispatcher, now: now)
         case "requeue":
             let ids = try effects(of: request, turns.state.ledger)
             if let id = ids.first(where: { turns.state.ledger.dead[$0] == nil }) {
@@ -154,7 +155,7 @@ extension AdminRequest {
     private static let effectArguments = ["all", "effect", "effects"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "inspect": [], "effects": [], "drain": [], "export": ["folder", "id"], "requeue": effectArguments,
+        "status": [], "inspect": [], "effects": ["queue", "label", "limit"], "drain": [], "export": ["folder", "id"], "requeue": effectArguments,
         "drop": effectArguments,
     ]
 

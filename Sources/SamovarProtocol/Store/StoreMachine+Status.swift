@@ -7,7 +7,7 @@ extension StoreMachine {
     func statusOnFullDisk(since: Timestamp, now: Timestamp) -> MessagePackValue {
         .map(
             common(turns.durableFacts, now: now) + [
-                MessagePackPair("diskFullSince", instant(since)),
+                MessagePackPair("diskFullSince", .instant(since)),
                 MessagePackPair("diskFullSeconds", .number(Int((now - since).components.seconds))),
                 MessagePackPair("workers", .number(scheduler.dispatcher.workers.count)),
             ])
@@ -45,12 +45,6 @@ extension StoreMachine {
         }
     }
 
-    /// A timestamp of MessagePack, which texts and JSON show as a date.
-    private func instant(_ time: Timestamp) -> MessagePackValue {
-        let seconds = UInt32(clamping: time.microseconds / 1_000_000)
-        return .extension(type: -1, bytes: (0..<4).map { UInt8(truncatingIfNeeded: seconds >> (24 - 8 * $0)) })
-    }
-
     func status(now: Timestamp) -> MessagePackValue {
         let counts = turns.counts
         let snapshots = turns.quarantine.verdict(on: .maintenance) ?? turns.quarantine.verdict(on: .state)
@@ -68,6 +62,7 @@ extension StoreMachine {
                     "count": .number(viewTopics.count), "foreign": .number(viewTopics.foreign),
                     "overruns": .number(viewTopics.overruns),
                 ]),
+            MessagePackPair("countersSince", .instant(clock.started)),
             MessagePackPair(
                 "counters",
                 [
@@ -115,5 +110,13 @@ extension StoreMachine {
                 "served": .bool(scheduler.dispatcher.isServed(queue)),
             ]
         }
+    }
+}
+
+extension MessagePackValue {
+    /// A timestamp of MessagePack in whole seconds, which texts and JSON show as a date.
+    static func instant(_ time: Timestamp) -> MessagePackValue {
+        let seconds = UInt32(clamping: time.microseconds / 1_000_000)
+        return .extension(type: -1, bytes: (0..<4).map { UInt8(truncatingIfNeeded: seconds >> (24 - 8 * $0)) })
     }
 }
