@@ -97,8 +97,8 @@ mutants: swift ## Changes a copy of the machines, one place at a time, and asks 
 	.build-mutants/tool/debug/mutants --count "$(COUNT)" $(if $(SEED),--seed "$(SEED)") --jobs $(JOBS)
 
 install: system swift ## Installs the tool `samovar`, with completions and what `samovar new` copies: PREFIX=/usr/local DESTDIR=
-	swift build -c release --static-swift-stdlib --product samovar -j $(JOBS) >&2
-	bin=$$(swift build -c release --static-swift-stdlib --show-bin-path)/samovar
+	swift build -c release --product samovar -j $(JOBS) >&2
+	bin=$$(swift build -c release --show-bin-path)/samovar
 	prefix="$(DESTDIR)$(PREFIX)"
 	share="$$prefix/share"
 	install -D -s -m 0755 "$$bin" "$$prefix/bin/samovar"

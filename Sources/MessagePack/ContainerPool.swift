@@ -63,8 +63,10 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         fileprivate var free: Reference?
     }
 
-    /// An enum has a type of keys for each case. Containers of what is more are not kept.
-    private static var size: Int { 64 }
+    /// An enum has a type of keys for each case. Containers of what is more, or finds no row near its own, are not kept.
+    private static var size: Int { 128 }
+    /// So many rows are looked at for a type.
+    private static var reach: Int { 8 }
 
     private let rows: UnsafeMutablePointer<Row>
 
@@ -78,12 +80,12 @@ final class ContainerPool<Session: AnyObject, Node: ~Copyable> {
         rows.deallocate()
     }
 
-    /// The row of such keys, or the one that they may have; nil if there is none left.
+    /// The row of such keys, or the one that they may have; nil if others have all of them.
     @inline(__always)
     private func row(of keys: any CodingKey.Type) -> UnsafeMutablePointer<Row>? {
         let id = ObjectIdentifier(keys)
         let place = id.place(of: Self.size)
-        for step in 0..<Self.size {
+        for step in 0..<Self.reach {
             let row = rows + (place + step) % Self.size
             if row.pointee.keys == id || row.pointee.keys == nil { return row }
         }

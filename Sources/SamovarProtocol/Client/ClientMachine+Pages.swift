@@ -24,7 +24,7 @@ extension ClientMachine {
             case .outputs(let page): page.outputs.last?.id.turn
             case .views(let page): page.views.last?.turn
             }
-        connection.witness = max(connection.witness, newest ?? 0)
+        connection.hasTold(of: newest ?? 0)
         actions += requests.answered(by: page).map { .page($0, page) }
     }
 }

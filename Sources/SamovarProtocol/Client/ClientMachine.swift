@@ -319,7 +319,7 @@ extension ClientMachine {
                 actions.append(.noView(reason))
             }
         case .view(let instance, let turn, let bytes):
-            connection.witness = max(connection.witness, turn)
+            connection.hasTold(of: turn)
             guard requests.viewed(instance, turn) else { break }
             actions.append(.view(instance: instance, turn: turn, bytes: bytes))
         case .outputs(let page): answered(.outputs(page), &actions)
@@ -333,7 +333,7 @@ extension ClientMachine {
     /// False if the outcome is known already.
     private mutating func take(_ outcome: Outcome, _ actions: inout [Action]) -> Bool {
         guard backlog.answer(outcome.sequence) else { return false }
-        connection.witness = max(connection.witness, outcome.turn)
+        connection.hasTold(of: outcome.turn)
         if isDurable { unseen.insert(outcome.sequence) }
         var outcome = outcome
         outcome.sequence += base

@@ -20,7 +20,8 @@ import SamovarCore
 /// | PING | – | answer PONG | – | – |
 /// | another frame | – | deliver | – | – |
 ///
-/// It begins as one that was lost. A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and does not count as a sign of life.
+/// It begins as one that was lost. A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and does not count as a
+/// sign of life.
 struct Connection: ~Copyable {
     enum State: Equatable {
         /// A socket is open and HELLO is sent.
@@ -39,7 +40,7 @@ struct Connection: ~Copyable {
     /// How often HELLO was said, this time included.
     private(set) var epoch: Int
     /// The newest turn that the store told of, in its timeline.
-    var witness: Int
+    private(set) var witness: Int
     /// The newest turn that the peer can prove to have been told of.
     private(set) var proof: TurnProof?
 
@@ -125,6 +126,9 @@ struct Connection: ~Copyable {
     mutating func disconnected(now: Timestamp) -> Action {
         startOver("the connection broke", now: now)
     }
+
+    /// The store has told of a turn, in its timeline.
+    mutating func hasTold(of turn: Int) { witness = max(witness, turn) }
 
     /// The HELLO of the owner.
     func hello(_ role: Hello.Role, schema: Schema?, isDurable: Bool = false) -> Frame {

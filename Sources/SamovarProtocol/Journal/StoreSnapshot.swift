@@ -95,12 +95,13 @@ extension StoreState {
             joined.insert(id)
             if try !reader.readNil() { missing[id] = Timestamp(microseconds: try reader.readInt64()) }
         }
-        ledger.cancelled = try reader.readList { try EffectLedger.Cancelled(from: &$0) }
+        ledger.restore(cancelled: try reader.readList { try EffectLedger.Cancelled(from: &$0) })
         subscriptions.restore(try reader.readList { try SubscriptionTable.Activation(from: &$0) })
         let kept = try reader.readList { try EmittedOutput(from: &$0) }
         outputs.restore(kept, forgotten: try reader.readOptionalEffect())
-        sessions.expired = try EndedSessions(from: &reader)
-        if version != Self.formerSnapshotVersion { sessions.closed = try EndedSessions(from: &reader) }
+        let expired = try EndedSessions(from: &reader)
+        sessions.restore(
+            expired: expired, closed: version == Self.formerSnapshotVersion ? EndedSessions() : try EndedSessions(from: &reader))
         // Nobody runs anything yet.
         ledger.forgetChanges()
     }

@@ -78,7 +78,7 @@ struct ClientSessions {
     private let settings: StoreSettings
     private(set) var connections = Connections()
     private var sessions: [SessionID: ClientSession] = [:]
-    var inbox = Inbox()
+    private(set) var inbox = Inbox()
     /// Sessions with outcomes of this round, in the order in which they got their first.
     private(set) var answered: [ClientSession] = []
     /// Inputs of a session that are known by their hash.
@@ -248,6 +248,9 @@ struct ClientSessions {
         session.fingerprints.append(submission, limit: fingerprintLimit)
         inbox.append(submission, of: session)
     }
+
+    /// Takes the input whose turn it is.
+    mutating func popFirst() -> (client: ClientSession, submission: Submission)? { inbox.popFirst() }
 
     /// Tells a client at the end of the round what became of an input, if it is there.
     mutating func answer(_ session: ClientSession, _ outcome: Outcome) {

@@ -309,6 +309,8 @@ struct Dispatcher {
 
     var hasWaiting: Bool { waitingCount > 0 }
 
+    mutating func setLeaving(_ id: WorkerID) { workers[id]?.isLeaving = true }
+
     // MARK: Assigning
 
     /// Hands waiting effects to workers with room.

@@ -38,7 +38,7 @@ struct EffectLedger: Equatable, Sendable {
 
     private(set) var open: EffectMap<OpenEffect> = EffectMap()
     private(set) var dead: [EffectID: Dead] = [:]
-    var cancelled: [Cancelled] = []
+    private(set) var cancelled: [Cancelled] = []
     /// How many effects are open under each root; a root without any is settled. A root stands for itself as the identity of its
     /// first order, whose hash is cheap.
     private var openByRoot = EffectMap<Int>()
@@ -107,6 +107,8 @@ struct EffectLedger: Equatable, Sendable {
         cancelled.append(Cancelled(id: id, root: effect.root, label: label))
         if cancelled.count > Self.cancelledLimit { cancelled.removeFirst(cancelled.count - Self.cancelledLimit) }
     }
+
+    mutating func restore(cancelled: [Cancelled]) { self.cancelled = cancelled }
 
     /// What has changed was followed.
     mutating func forgetChanges() {

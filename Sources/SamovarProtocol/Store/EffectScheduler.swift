@@ -28,7 +28,7 @@ struct EffectScheduler {
     }
 
     private let settings: StoreSettings
-    var dispatcher: Dispatcher
+    private(set) var dispatcher: Dispatcher
     /// Attempts that run in vain, whose workers are told at the end of the round.
     private var cancellations: [Route: [Lease]] = [:]
     /// Workers of before the restart that have not spoken yet: each may be running an effect of then unseen.
@@ -192,7 +192,7 @@ struct EffectScheduler {
         _ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         let call = ProgramCall.failure(effect.id)
-        guard turns.mayTake(call) else { return turns.quarantine.postpone(failure, of: effect.id) }
+        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
         let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root)
         switch try turns.take(call, input, .failure(effect.id), root: effect.root, now: now, &out) {
@@ -253,6 +253,18 @@ struct EffectScheduler {
         dispatcher.workers[offer.id]?.takesProofs = takesProofs
         for queue in offer.queues { unserved[queue] = nil }
     }
+
+    mutating func heard(_ worker: WorkerID, credit: Int?, now: Timestamp) { dispatcher.heard(worker, credit: credit, now: now) }
+
+    mutating func note(_ report: ProgressReport, of worker: WorkerID) { dispatcher.note(report, of: worker) }
+
+    mutating func setLeaving(_ worker: WorkerID) { dispatcher.setLeaving(worker) }
+
+    /// Removes a worker; returns its jobs in the order in which it was given them.
+    mutating func leave(_ worker: WorkerID) -> [EffectID] { dispatcher.leave(worker) }
+
+    /// Tasks that waited for this turn or an earlier one have left, and their time begins.
+    mutating func left(through durable: Int, now: Timestamp) { dispatcher.left(through: durable, now: now) }
 
     /// Takes a worker's word that it holds a job, and tells whoever held it before; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, _ claim: JobClaim, by worker: WorkerID, now: Timestamp) -> Bool {

@@ -8,13 +8,17 @@ import SamovarCore
 struct Operators {
     let settings: StoreSettings
     private var replies = AdminReplies()
-    var backup = Backup()
+    private(set) var backup = Backup()
 
     init(_ settings: StoreSettings) {
         self.settings = settings
     }
 
     /// The reply that a request got before, if it changed something.
+    mutating func exportCopied(through turn: Int) { backup.copied(through: turn) }
+
+    mutating func exportEnded(_ problem: String?) { backup.ended(problem) }
+
     mutating func known(_ request: AdminRequest, now: Timestamp) -> AdminReply? { replies.reply(to: request, now: now) }
 
     mutating func keep(_ reply: AdminReply, to request: AdminRequest, now: Timestamp) {

@@ -14,7 +14,7 @@ import SamovarCore
 /// | `ask` for views after a turn | VIEWS | waits | misuse; the newest one, which says that some are missing |
 struct Readers {
     private let settings: StoreSettings
-    var views = ViewPublisher()
+    private(set) var views = ViewPublisher()
     private(set) var feed = ViewHistory()
     private(set) var waiters = Waiters()
     private var idleNotice = IdleNotice()
@@ -34,6 +34,8 @@ struct Readers {
 
     /// When subscribers are to be told that nothing is left, if it lasts.
     var idleDue: Timestamp? { idleNotice.due }
+
+    mutating func viewTook(_ cost: Duration) { views.note(cost: cost) }
 
     mutating func publishView(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
         guard let bytes = makeView(&turns, &out), views.take(bytes, turn: turns.head, now: now) else { return }

@@ -25,9 +25,9 @@ struct SessionTable: Equatable, Sendable {
 
     private(set) var sessions: [SessionID: Session] = [:]
     /// Those that were silent for too long.
-    var expired = EndedSessions()
+    private(set) var expired = EndedSessions()
     /// Those that their clients have ended.
-    var closed = EndedSessions()
+    private(set) var closed = EndedSessions()
     let window: Int
 
     init(window: Int) {
@@ -75,6 +75,11 @@ struct SessionTable: Equatable, Sendable {
         guard sessions[id] == nil else { return nil }
         if closed.ids.contains(id) { return .closed }
         return expired.ids.contains(id) || (witness > 0 && witness < expired.forgottenTurn) ? .expired : nil
+    }
+
+    mutating func restore(expired: EndedSessions, closed: EndedSessions) {
+        self.expired = expired
+        self.closed = closed
     }
 
     mutating func restore(_ id: SessionID, last: Int, outcomes: [Outcome]) {

@@ -38,13 +38,13 @@ extension StoreMachine {
                 try scheduler.failOverLimit(now: now, &turns, &out)
             } else if let failed = turns.quarantine.firstPostponed {
                 guard turns.mayTake(.failure(failed.effect)) else { return }
-                turns.quarantine.removeFirstPostponed()
+                turns.removeFirstPostponed()
                 try scheduler.take(failed, now: now, &turns, &out)
             } else if let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) {
                 guard turns.mayTake(.firing(firing.id)) else { return }
                 try firings.take(firing, now: now, &scheduler, &turns, &out)
             } else if phase == .serving, clients.inbox.count > 0 {
-                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.inbox.popFirst() else { return }
+                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return }
                 let outcome = try turns.take(submission, of: client.id, now: now, &out)
                 scheduler.enterOrders(now: now, &turns)
                 clients.answer(client, outcome)
@@ -83,7 +83,7 @@ extension StoreMachine {
     public mutating func committed(through turn: Int, now: Timestamp) {
         turns.committed(through: turn)
         out.committed(through: turn)
-        scheduler.dispatcher.left(through: turn, now: time(now))
+        scheduler.left(through: turn, now: time(now))
         if isRunning { closeBatch() }
     }
 
@@ -107,7 +107,7 @@ extension StoreMachine {
 
     public mutating func publishView(now: Timestamp) { readers.publishView(now: time(now), &turns, &out) }
 
-    public mutating func viewTook(_ cost: Duration) { readers.views.note(cost: cost) }
+    public mutating func viewTook(_ cost: Duration) { readers.viewTook(cost) }
 
     // MARK: Ticks
 
@@ -161,7 +161,7 @@ extension StoreMachine {
         // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
         guard !isFull else { return stop(.drained) }
         phase = .stopped
-        turns.quarantine.forgetWhatIsOff()
+        turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()
         if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
         snapshots.save(&turns, &out)

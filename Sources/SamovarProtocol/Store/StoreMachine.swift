@@ -198,15 +198,15 @@ public struct StoreMachine: ~Copyable {
     public mutating func snapshotSaved(bytes: Int?) {
         snapshots.ended(bytes: bytes)
         // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
-        turns.quarantine.returned(.maintenance)
+        turns.returned(.maintenance)
     }
 
     public mutating func exportCopied(through turn: Int) {
-        operators.backup.copied(through: turn)
+        operators.exportCopied(through: turn)
     }
 
     /// - Parameter problem: why there is no backup; nil if there is one.
     public mutating func exportEnded(_ problem: String?) {
-        operators.backup.ended(problem)
+        operators.exportEnded(problem)
     }
 }

@@ -39,7 +39,7 @@ struct Turns: ~Copyable {
 
     private let settings: StoreSettings
     private(set) var state: StoreState
-    var quarantine: Quarantine
+    private(set) var quarantine: Quarantine
     /// A batch is with the journal: one at a time.
     private var isCommitting = false
     /// Since when that batch waits for space; nil while there is some.
@@ -289,6 +289,19 @@ struct Turns: ~Copyable {
         log.tap?.views.removeAll(keepingCapacity: true)
         return views
     }
+
+    // MARK: Suspects
+
+    /// The failure of a suspected effect waits until it can be alone.
+    mutating func postpone(_ failure: Failure, of effect: EffectID) { quarantine.postpone(failure, of: effect) }
+
+    mutating func removeFirstPostponed() { quarantine.removeFirstPostponed() }
+
+    /// Another thread is done with a call, or it was made with another state.
+    mutating func returned(_ call: ProgramCall) { quarantine.returned(call) }
+
+    /// An operator who stops the store in order may have mended what views and snapshots need.
+    mutating func forgetWhatIsOff() { quarantine.forgetWhatIsOff() }
 }
 
 /// Numbers of the state that `status` tells, as of one turn.

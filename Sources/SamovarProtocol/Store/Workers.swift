@@ -140,7 +140,7 @@ struct Workers {
     ) -> [EffectID] {
         writeLeft(id, now: now, &turns)
         let answered = answered(by: id, scheduler)
-        let jobs = scheduler.dispatcher.leave(id).filter { !answered.contains($0) }
+        let jobs = scheduler.leave(id).filter { !answered.contains($0) }
         connections.forget(id)
         forget(route, &scheduler)
         return jobs
@@ -166,18 +166,18 @@ struct Workers {
     ) throws(StopReason) {
         switch frame {
         case .ping(let credit):
-            scheduler.dispatcher.heard(id, credit: credit, now: now)
+            scheduler.heard(id, credit: credit, now: now)
             let worker = scheduler.dispatcher.workers[id]
             out.send(.pong(worker?.sent ?? 0), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
-        case .credit(let credit): scheduler.dispatcher.heard(id, credit: credit, now: now)
+        case .credit(let credit): scheduler.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
-            scheduler.dispatcher.heard(id, credit: credit, now: now)
+            scheduler.heard(id, credit: credit, now: now)
             guard let worker = scheduler.dispatcher.workers[id] else { return }
             try receive(results, of: worker, scheduler, &out)
         case .progress(let reports):
-            scheduler.dispatcher.heard(id, credit: nil, now: now)
-            for report in reports { scheduler.dispatcher.note(report, of: id) }
-        case .drain: scheduler.dispatcher.workers[id]?.isLeaving = true
+            scheduler.heard(id, credit: nil, now: now)
+            for report in reports { scheduler.note(report, of: id) }
+        case .drain: scheduler.setLeaving(id)
         case .goodbye:
             for effect in leave(id, from: route, now: now, &scheduler, &turns) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)

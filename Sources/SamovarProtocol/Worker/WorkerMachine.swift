@@ -268,7 +268,7 @@ extension WorkerMachine {
         }
         for task in tasks where isNew(task.lease) {
             newest = max(newest ?? task.lease, task.lease)
-            connection.witness = max(connection.witness, task.effect.turn)
+            connection.hasTold(of: task.effect.turn)
             switch state {
             case .working: held.add(task)
             case .draining, .leaving, .stopped: outbox.add(JobClaim(task), .returned)

@@ -26,7 +26,7 @@ import Testing
         let one = join(1)
         for sequence in 1...3 { sessions.enqueue(input(sequence), of: one) }
         #expect(one.received == 3 && sessions.inbox.count == 3)
-        _ = sessions.inbox.popFirst()
+        _ = sessions.popFirst()
         #expect(join(1, last: 1) === one)
         #expect(one.received == 1 && sessions.inbox.count == 0 && one.route == client(1))
         #expect(!one.fingerprints.differs(Submission(sequence: 2, input: [9])), "number 2 is free for any input")

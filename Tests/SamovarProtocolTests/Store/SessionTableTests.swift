@@ -49,7 +49,7 @@ import Testing
         var ended = EndedSessions()
         for number in 0...EndedSessions.limit { ended.append(UniqueID(high: 7, low: UInt64(number)), at: 50) }
         #expect(ended.forgottenTurn == 50 && ended.newest.count == EndedSessions.limit)
-        book.expired = ended
+        book.restore(expired: ended, closed: book.closed)
         #expect(book.end(of: session(3), witness: 49) == .expired && book.end(of: session(3), witness: 1) == .expired)
         #expect(book.end(of: session(3), witness: 50) == nil && book.end(of: session(3), witness: 0) == nil)
     }
