@@ -3,7 +3,7 @@
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get -qq update \
-    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends libzmq3-dev libsqlite3-dev pkg-config \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends libzmq3-dev libsqlite3-dev libssl-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
@@ -13,7 +13,7 @@ RUN swift build -c release --static-swift-stdlib --product "$PRODUCT" \
 
 FROM debian:bookworm-slim
 RUN apt-get -qq update \
-    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends libzmq5 libsqlite3-0 \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends libzmq5 libsqlite3-0 libssl3 \
     && rm -rf /var/lib/apt/lists/*
 # All containers of one store run as the same user, the only one that may enter the folder of the sockets.
 RUN useradd --system --uid 10001 samovar \

@@ -67,7 +67,7 @@ UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -deb
 
 # Tests that compute come before those of processes, so that what has a deadline does not wait behind what only takes long. Of processes, no
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
-COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing)|SQLiteJournal|Journal|Fuzz)Tests\.
+COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
 
 test: system swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
@@ -174,7 +174,7 @@ fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODE
 
 # The tests of what has threads or touches memory by itself, each with a build of its own, since everything is instrumented.
 # libzmq is not, so the thread sanitizer cannot see how it synchronises; what is passed over for that is named in the file.
-SANITIZED := ZeroMQTests|JournalTests|SQLiteJournalTests|MessagePackTests|SamovarProtocolTests|FuzzTests|CommandTests
+SANITIZED := ZeroMQTests|SHA2Tests|JournalTests|SQLiteJournalTests|MessagePackTests|SamovarProtocolTests|FuzzTests|CommandTests
 sanitize: system swift python ## Runs tests under the thread and the address sanitizer
 	export PATH="$$PWD/.build/python/bin:$$PATH"
 	export TSAN_OPTIONS="suppressions=$$PWD/Tests/thread-sanitizer.txt halt_on_error=0 exitcode=66 $${TSAN_OPTIONS:-}"
@@ -233,6 +233,7 @@ system:
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	pkg-config --exists 'libzmq >= 4.3' 2>/dev/null || missing+=(libzmq3-dev)
 	pkg-config --exists sqlite3 2>/dev/null || missing+=(libsqlite3-dev)
+	pkg-config --exists libcrypto 2>/dev/null || missing+=(libssl-dev)
 	if [ $${#missing[@]} -gt 0 ]; then install_packages "$${missing[@]}"; fi
 
 # Some tests talk to a worker in Python. A virtual environment keeps the packages out of the system; where none can be made,

@@ -19,7 +19,6 @@ if !fuzzer.isEmpty { settings.append(.unsafeFlags(["-sanitize=fuzzer"])) }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -61,7 +60,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
@@ -87,9 +85,12 @@ let package = Package(
         .target(name: "Journal", swiftSettings: settings),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        // On Linux alone: macOS has CryptoKit.
+        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "SHA2", dependencies: ["CCrypto"], swiftSettings: settings),
         .target(
             name: "SQLiteJournal",
-            dependencies: ["CLinux", "CSQLite", "CrashPoints", "Journal", "SamovarCore", grdb, sqlite, crypto],
+            dependencies: ["CLinux", "CSQLite", "CrashPoints", "Journal", "SHA2", "SamovarCore", grdb, sqlite],
             swiftSettings: settings),
 
         // Hosts: the only place where actions become I/O.
@@ -128,7 +129,7 @@ let package = Package(
         .executableTarget(
             name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
         .executableTarget(
-            name: "DupesExample", dependencies: samovar + [crypto], path: "Examples/Dupes", swiftSettings: settings),
+            name: "DupesExample", dependencies: samovar + ["SHA2"], path: "Examples/Dupes", swiftSettings: settings),
         .executableTarget(
             name: "TallyExample", dependencies: samovar, path: "Examples/Tally", swiftSettings: settings),
         .executableTarget(
@@ -173,6 +174,7 @@ let package = Package(
         .testTarget(
             name: "SamovarLoadTests", dependencies: ["SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
+        .testTarget(name: "SHA2Tests", dependencies: ["SHA2"], swiftSettings: settings),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
@@ -247,7 +249,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "DupesExampleTests", dependencies: ["DupesExample", "SamovarCore", "MessagePack", crypto], swiftSettings: settings
+            name: "DupesExampleTests", dependencies: ["DupesExample", "SHA2", "SamovarCore", "MessagePack"], swiftSettings: settings
         ),
     ]
 )

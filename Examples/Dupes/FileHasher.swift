@@ -1,4 +1,4 @@
-import Crypto
+import SHA2
 
 #if canImport(Darwin)
 import Darwin
@@ -21,8 +21,7 @@ struct FileHasher {
         hashes.digests.reserveCapacity(sizes.count * Digest.count)
         for (index, (file, size)) in zip(files, sizes).enumerated() {
             do {
-                let digest = try hash(file, size: size, buffer: buffer)
-                digest.withUnsafeBytes { hashes.digests += $0 }
+                hashes.digests += try hash(file, size: size, buffer: buffer)
             } catch {
                 hashes.failures.append(Hashes.Failure(index: index, reason: "\(error)"))
             }
@@ -30,7 +29,7 @@ struct FileHasher {
         return hashes
     }
 
-    private func hash(_ file: Path, size: Int, buffer: UnsafeMutableRawBufferPointer) throws -> SHA256Digest {
+    private func hash(_ file: Path, size: Int, buffer: UnsafeMutableRawBufferPointer) throws -> [UInt8] {
         let path = file.cString
         // Without O_NONBLOCK, a pipe that took the place of the file would be waited for.
         let descriptor = try SystemError.check { open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
@@ -49,7 +48,7 @@ struct FileHasher {
             total += count
             // A file that somebody writes to faster than it is read would never end.
             guard total <= size else { break }
-            hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
         guard total == size else { throw FileChange.resized(from: size, to: total) }
         return hash.finalize()

@@ -1,5 +1,5 @@
-import Crypto
 import Journal
+import SHA2
 import SamovarCore
 
 /// SHA-256 over what is stored. Each batch's digest covers the digest before it, so that no batch can be altered, taken
@@ -43,16 +43,16 @@ enum Digest {
     private static func hash(_ body: (inout SHA256) -> Void) -> [UInt8] {
         var hasher = SHA256()
         body(&hasher)
-        return Array(hasher.finalize())
+        return hasher.finalize()
     }
 }
 
 extension SHA256 {
     fileprivate mutating func add(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { update(bufferPointer: $0) }
+        bytes.withUnsafeBytes { update($0) }
     }
 
     fileprivate mutating func add(_ number: Int) {
-        withUnsafeBytes(of: Int64(number).bigEndian) { update(bufferPointer: $0) }
+        withUnsafeBytes(of: Int64(number).bigEndian) { update($0) }
     }
 }

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import SHA2
 
 @testable import DupesExample
 
@@ -41,6 +41,8 @@ enum NaiveSearch {
         defer { fclose(file) }
         var content: [UInt8] = []
         while case let byte = getc(file), byte != EOF { content.append(UInt8(byte)) }
-        return SHA256.hash(data: content).map { String(format: "%02x", $0) }.joined()
+        var hash = SHA256()
+        content.withUnsafeBytes { hash.update($0) }
+        return hash.finalize().map { String(format: "%02x", $0) }.joined()
     }
 }

@@ -55,7 +55,7 @@ import Testing
     @Test func `The simulator is built without hosts, adapters and their libraries`() throws {
         let reached = Self.reach(of: "SimulatorCLI", in: try Self.targets())
         #expect(reached.isSuperset(of: ["SamovarSimulator", "SamovarProtocol"]))
-        #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "Crypto"]))
+        #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "SHA2"]))
     }
 
     @Test func `Each target of the library imports all that it depends on`() throws {
@@ -74,6 +74,18 @@ import Testing
             let unused = target.dependencies.subtracting(imported)
             #expect(unused.isEmpty, "\(name) imports none of \(unused.sorted()), and yet depends on them")
         }
+    }
+
+    /// The files that install what Package.swift asks of the system, or tell a person to.
+    @Test(arguments: [
+        "Makefile", "Dockerfile", "Sources/SamovarCommands/Scaffold/PackageTemplate.swift",
+        "Sources/SamovarCommands/Scaffold/PackageTemplate+Deployment.swift",
+    ])
+    func `Whoever installs the libraries of the system installs all of them`(_ path: String) throws {
+        let named = try Checkout.text("Package.swift").matches(of: /\.apt\(\["([^"]+)"\]\)/).map { String($0.1) }
+        #expect(named.count >= 3)
+        let text = try Checkout.text(path)
+        #expect(named.filter { !text.contains($0) } == [], "\(path) does not name them")
     }
 
     @Test func `Targets are read with their products, and without what is said about them`() throws {

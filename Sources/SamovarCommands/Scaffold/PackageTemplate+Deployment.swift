@@ -6,10 +6,10 @@ extension PackageTemplate {
         # The whole check, for a clean machine that has Swift 6.3: installs the libraries that are missing, builds, and runs the tests.
         set -euo pipefail
         cd "$(dirname "${BASH_SOURCE[0]}")/.."
-        if ! pkg-config --exists 'libzmq >= 4.3' sqlite3; then
+        if ! pkg-config --exists 'libzmq >= 4.3' sqlite3 libcrypto; then
             root=() && if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
             "${root[@]}" apt-get -qq update
-            "${root[@]}" apt-get -qq install -y libzmq3-dev libsqlite3-dev pkg-config
+            "${root[@]}" apt-get -qq install -y libzmq3-dev libsqlite3-dev libssl-dev pkg-config
         fi
         swift test
 
@@ -53,14 +53,14 @@ extension PackageTemplate {
         """
         # docker build -t \(name.package) . && docker run -v \(name.package):/var/lib/\(name.package) \(name.package)
         FROM swift:6.3-bookworm AS build
-        RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends libzmq3-dev libsqlite3-dev pkg-config
+        RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends libzmq3-dev libsqlite3-dev libssl-dev pkg-config
         WORKDIR /source
         COPY . .
         RUN swift build -c release --static-swift-stdlib --product \(name.package) \\
             && install -D -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/\(name.package)" /product/\(name.package)
 
         FROM debian:bookworm-slim
-        RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends libzmq5 libsqlite3-0 \\
+        RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends libzmq5 libsqlite3-0 libssl3 \\
             && rm -rf /var/lib/apt/lists/* \\
             && useradd --system --uid 10001 \(name.package) \\
             && install -d -o \(name.package) -m 0700 /var/lib/\(name.package) /run/\(name.package)

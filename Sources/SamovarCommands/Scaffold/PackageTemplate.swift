@@ -85,7 +85,7 @@ struct PackageTemplate {
                     # \(name.package)
 
                     A program that Samovar runs as processes: a store that owns the state, and workers.
-                    It needs Swift 6.3, libzmq and SQLite (`apt-get install libzmq3-dev libsqlite3-dev pkg-config`).
+                    It needs Swift 6.3, libzmq, SQLite and libcrypto (`apt-get install libzmq3-dev libsqlite3-dev libssl-dev pkg-config`).
 
                     ```sh
                     swift test
