@@ -7,7 +7,8 @@
 #   OWN=FOLDER   likewise those of Benchmarks
 #   TMPDIR       where journals and 50,000 files go, 600 MB
 #
-# A target that is missed is printed as missed. The exit code is 1 if something could not be measured, or did nothing.
+# A target that is missed is printed as missed. The exit code is 1 if something could not be measured, or did nothing, or is better than the
+# yardstick allows, see Benchmarks/judge.awk.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C
@@ -93,20 +94,22 @@ divided() { awk -v a="$1" -v b="$2" 'BEGIN { if (b <= 0) exit 1; printf "%.2f", 
 
 verdict() { awk "BEGIN { print \"$1\" (($2) ? \", met\" : \", missed\") }"; }
 
-at_most() { verdict "at most $1 ×" "$2 <= $1 * $3"; }
+# A row of one figure: what, how much, unit, yardstick, ratio, target.
+row() { printf '%s\t%s\t\t%s\t%s\t\t%s\t\t%s\n' "$@" >>"$work/table"; }
 
-at_least() { verdict "at least $1 ×" "$2 >= $1 * $3"; }
-
-row() {
-    printf '%s\t' "$@" >>"$work/table"
-    echo >>"$work/table"
+# A row of files that have a figure, its yardstick and, if there is one, its floor for each round: what, unit, least or most, target, files.
+compare() {
+    local what=$1 unit=$2 demand=$3 target=$4 judged
+    shift 4
+    judged=$(paste "$@" | awk -v demand="$demand" -v target="$target" -f Benchmarks/judge.awk) || stop "not measured in each round: $what"
+    awk -F '\t' -v OFS='\t' -v what="$what" -v unit="$unit" '{ print what, $1, $2, unit, $3, $4, $5, $6, $7 }' <<<"$judged" >>"$work/table"
 }
 
 # The rows as Markdown, as they stand in docs/performance.md.
 show() {
     awk -F '\t' '
-        { gsub(/[|]/, "\\|", $1); printf "| %-66s | %10s | %-5s | %10s | %6s | %-28s |\n", $1, $2, $3, $4, $5, $6 }
-        NR == 1 { print "|---|--:|---|--:|--:|---|" }
+        { gsub(/[|]/, "\\|", $1); printf "| %-66s | %10s | %17s | %-5s | %10s | %17s | %6s | %9s | %-28s |\n", $1, $2, $3, $4, $5, $6, $7, $8, $9 }
+        NR == 1 { print "|---|--:|--:|---|--:|--:|--:|--:|---|" }
     ' "$work/table"
 }
 
@@ -122,14 +125,19 @@ for part in $parts; do
     # shellcheck source=/dev/null
     . "Benchmarks/parts/$part.sh"
 done
-row measured figure unit yardstick ratio target
+printf '%s\t' measured figure spread unit yardstick spread ratio spread >"$work/table"
+echo target >>"$work/table"
 for part in $parts; do
     # The load beside each part: what other processes of the machine took away.
     say "== $part, load $(cut -d ' ' -f 1 /proc/loadavg 2>/dev/null || echo unknown)"
     "part_${part//-/_}"
 done
 echo
-echo "$(getconf _NPROCESSORS_ONLN) processors, median of $rounds rounds, load at the end: $(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null || echo unknown)"
+echo "$(getconf _NPROCESSORS_ONLN) processors, median of $rounds rounds, spread from the least to the most of them, load at the end: $(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null || echo unknown)"
 show
 missed=$(grep -c ', missed' "$work/table" || true)
 if [ "$missed" -gt 0 ]; then echo "Targets missed: $missed"; fi
+if grep -q 'cannot be$' "$work/table"; then
+    echo "What cannot be was not measured as its yardstick was."
+    exit 1
+fi

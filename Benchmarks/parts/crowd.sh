@@ -4,7 +4,7 @@
 resident() { sed -nE 's/.*"name":"store"[^}]*"highestResidentBytes":([0-9]+).*/\1/p' "$work/load.json" | grep .; }
 
 part_crowd() {
-    local few many highest bare
+    local few highest
     programs counter
     yardstick crowd
     ulimit -n "$(ulimit -Hn)"
@@ -14,7 +14,7 @@ part_crowd() {
         return
     fi
     timeout 90 "$work/crowd" "ipc://$work/crowd.sock" 10000 >"$work/crowd.txt" || stop "the ROUTER could not hold 10,000 peers"
-    bare=$(figure kib_per_peer "$work/crowd.txt")
+    figure kib_per_peer "$work/crowd.txt" >"$work/peer.kib"
     load --rate 1000 --clients 10 --processes 10 --subscribers 0 --duration 10s
     few=$(resident)
     if ! (load --rate 1000 --clients 10000 --processes 10 --subscribers 0 --duration 10s); then
@@ -24,7 +24,7 @@ part_crowd() {
     [ "$(loaded inputs applied)" -ge 10000 ] || stop "only $(loaded inputs applied) of 10,000 clients were heard"
     highest=$(resident)
     say "The store had $((few >> 20)) MiB with 10 clients and $((highest >> 20)) MiB with 10,000"
-    many=$(calculate "($highest - $few) / 1024 / 9990")
+    echo "$(calculate "($highest - $few) / 1024 / 9990")" >"$work/client.kib"
     row "10,000 clients: memory of the store" "$((highest >> 20))" MiB "" "" "$(verdict 'under 1,024' "$highest < 1073741824")"
-    row "10,000 clients: memory of each; peer of a raw ROUTER" "$many" KiB "$bare" "$(divided "$many" "$bare")" ""
+    compare "10,000 clients: memory of each; peer of a raw ROUTER" KiB most "" "$work/client.kib" "$work/peer.kib" "$work/peer.kib"
 }

@@ -16,7 +16,7 @@ loaded() {
 }
 
 part_receipts() {
-    local number receipts echoes
+    local number
     programs counter
     for number in $(seq "$rounds"); do
         measure_echo receipts
@@ -24,7 +24,5 @@ part_receipts() {
         say "Round $number: $(loaded throughput | cut -d . -f 1) receipts/s beside an echo of $echo_rate/s"
         loaded throughput >>"$work/receipts"
     done
-    receipts=$(median <"$work/receipts") echoes=$(median <"$work/receipts.echo")
-    row "receipts of durable inputs, 4 client processes; raw echo" "$(calculate "$receipts" 0)" /s "$echoes" "$(divided "$receipts" "$echoes")" \
-        "$(at_least 0.5 "$receipts" "$echoes")"
+    compare "receipts of durable inputs, 4 client processes; raw echo" /s least 0.5 "$work/receipts" "$work/receipts.echo"
 }

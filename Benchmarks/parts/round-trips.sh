@@ -15,7 +15,7 @@ round_trip() {
 }
 
 part_round_trips() {
-    local number lost=0 twice=0 rate packable generated plain echoes
+    local number lost=0 twice=0 rate
     benchmarks RoundTrip
     for number in $(seq "$rounds"); do
         measure_echo round-trips
@@ -23,10 +23,8 @@ part_round_trips() {
         round_trip "Round $number, generated code" generated "${ROUND_TRIPS:-600000}"
         round_trip "Round $number, plain types" plain "$((${ROUND_TRIPS:-600000} / 2))"
     done
-    packable=$(median <"$work/packable") generated=$(median <"$work/generated") plain=$(median <"$work/plain")
-    echoes=$(median <"$work/round-trips.echo")
-    row "durable effect round trips; raw echo, 256 under way" "$packable" /s "$echoes" "$(divided "$packable" "$echoes")" "$(at_least 0.5 "$packable" "$echoes")"
-    row "the same with generated code; packable types" "$generated" /s "$packable" "$(divided "$generated" "$packable")" "$(at_least 0.95 "$generated" "$packable")"
-    row "the same with plain Codable types; raw echo" "$plain" /s "$echoes" "$(divided "$plain" "$echoes")" "$(at_least 0.15 "$plain" "$echoes")"
+    compare "durable effect round trips; raw echo, 256 under way" /s least 0.5 "$work/packable" "$work/round-trips.echo"
+    compare "the same with generated code; packable types" /s least 0.95 "$work/generated" "$work/packable"
+    compare "the same with plain Codable types; raw echo" /s least 0.15 "$work/plain" "$work/round-trips.echo"
     row "effects whose answer is missing, or was applied twice" "$lost, $twice" "" "" "" "$(verdict none "$lost == 0 && $twice == 0")"
 }

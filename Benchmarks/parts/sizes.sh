@@ -8,6 +8,6 @@ part_sizes() {
     row "turns of a state of 10 entries, no journal" "$small" /s "" "" ""
     for size in 10000 1000000; do
         rate=$(figure "turns_per_second_$size" "$work/sizes.txt")
-        row "the same with $size entries; with 10" "$rate" /s "$small" "$(divided "$rate" "$small")" "$(at_least 0.8 "$rate" "$small")"
+        compare "the same with $size entries; with 10" /s least 0.8 <(echo "$rate") <(echo "$small")
     done
 }
