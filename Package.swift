@@ -31,7 +31,7 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 
 /// What `import Samovar` re-exports. SwiftPM does not rebuild through an umbrella module, so its users name the parts too.
-let samovar: [Target.Dependency] = ["Samovar", "SamovarCore", "SamovarHost", "SamovarCommands"]
+let samovar: [Target.Dependency] = ["Samovar", "SamovarCore", "SamovarWorker", "SamovarHost", "SamovarCommands"]
 
 let package = Package(
     name: "samovar",
@@ -39,7 +39,9 @@ let package = Package(
     products: [
         .library(
             name: "Samovar",
-            targets: ["Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"]),
+            targets: [
+                "Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "SamovarHost", "SamovarCommands",
+            ]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
@@ -93,12 +95,17 @@ let package = Package(
             dependencies: ["CLinux", "CSQLite", "CrashPoints", "Journal", "SHA2", "SamovarCore", grdb, sqlite],
             swiftSettings: settings),
 
+        // What a handler sees, and the slot that it runs in: no socket.
+        .target(
+            name: "SamovarWorker", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "CrashPoints"],
+            swiftSettings: settings),
+
         // Hosts: the only place where actions become I/O.
         .target(
             name: "SamovarHost",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "CrashPoints", "ZeroMQ", "Journal", "SQLiteJournal",
-                "CLinux", deque, histogram, lifecycle, logging,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "SamovarWorker", "CrashPoints", "ZeroMQ", "Journal",
+                "SQLiteJournal", "CLinux", deque, histogram, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -106,12 +113,13 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "SQLiteJournal", "SamovarHost",
-                argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "SQLiteJournal", "SamovarWorker",
+                "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(
-            name: "Samovar", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarHost", "SamovarCommands"],
+            name: "Samovar",
+            dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "SamovarHost", "SamovarCommands"],
             swiftSettings: settings),
         .executableTarget(
             name: "SamovarCLI", dependencies: ["SamovarCommands", "SimulateCommand", argumentParser], swiftSettings: settings),
@@ -123,7 +131,7 @@ let package = Package(
         .target(name: "SimulateCommand", dependencies: ["SamovarSimulator", argumentParser], swiftSettings: settings),
         .executableTarget(name: "SimulatorCLI", dependencies: ["SimulateCommand", argumentParser], swiftSettings: settings),
         .target(
-            name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal"],
+            name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "Journal"],
             swiftSettings: settings),
 
         .executableTarget(
@@ -164,7 +172,8 @@ let package = Package(
         // The code in docs and articles that is no example's.
         .testTarget(name: "SnippetTests", dependencies: samovar + ["SamovarTesting", logging], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
-        .testTarget(name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarWorker", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
             name: "MessagePackTests", dependencies: ["MessagePack", "ProcessSupport"], exclude: ["interop.py"],
             swiftSettings: settings),
@@ -245,7 +254,7 @@ let package = Package(
             name: "ExampleTests",
             dependencies: [
                 "StopwatchExample", "ButtonsExample", "TwiceExample", "QuotesExample", "CounterExample", "TallyExample",
-                "SamovarCore", "SamovarTesting", "ProcessSupport",
+                "SamovarCore", "SamovarWorker", "SamovarTesting", "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(

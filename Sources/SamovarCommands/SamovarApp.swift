@@ -1,8 +1,8 @@
 import ArgumentParser
 import MessagePack
 public import SamovarCore
-public import SamovarHost
 public import SamovarProtocol
+public import SamovarWorker
 
 /// Makes an executable of a program, with every command of Samovar.
 ///

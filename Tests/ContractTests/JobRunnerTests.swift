@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import SamovarHost
+@testable import SamovarWorker
 
 @Suite struct SlotTests {
     /// A slot with its context and its machine, whose store is played by a test.

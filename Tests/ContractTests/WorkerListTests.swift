@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import SamovarHost
+@testable import SamovarWorker
 
 /// Workers as values: lists of handlers, environments, children. What a job says is read off its context.
 @Suite struct WorkerListTests {

@@ -34,6 +34,19 @@ import Testing
         }
     }
 
+    // snippet: testing-job
+    @Test(.timeLimit(.minutes(1))) func `One is added to what the effect says`() async throws {
+        let run = try await TestJob(Counter.self, .addOne(to: 4)).run(CounterApp.worker)
+        run.expect(.returned(.finished(count: 5)))
+    }
+    // end
+
+    @Test(.timeLimit(.minutes(1))) func `A slow step that nobody wants any more ends before its second is over`() async throws {
+        let job = TestJob(Counter.self, .addOne(to: 4))
+        job.cancel()
+        try await job.run(CounterApp.worker).expect(.cancelled)
+    }
+
     @Test func `In one process a slow step is whatever the caller makes of it`() throws {
         // snippet: testing-local
         var store = try LocalStore(Counter.self)

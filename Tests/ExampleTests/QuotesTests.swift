@@ -1,6 +1,7 @@
 import ProcessSupport
 import SamovarCore
 import SamovarTesting
+import SamovarWorker
 import Testing
 
 @testable import QuotesExample
@@ -53,6 +54,20 @@ import Testing
         }
         store.expectView(Quotes.ViewState(quote: quote, status: "failed after 1 attempt: no book", kept: []))
         store.finish()
+    }
+
+    // snippet: testing-environment
+    @Test(.timeLimit(.minutes(1))) func `The worker looks for its quote where it is told to`() async throws {
+        let library: Library = { number in Quote(text: "number \(number)", author: "nobody") }
+        let run = try await TestJob(Quotes.self, .fetcher(.fetch(number: 7))).run(QuotesApp.worker, environment: library)
+        run.expect(.returned(.fetcher(.fetched(Quote(text: "number 7", author: "nobody")))))
+    }
+    // end
+
+    @Test(.timeLimit(.minutes(1))) func `An empty book is no reason to try again`() async throws {
+        let library: Library = { _ in throw Permanent("the book is empty") }
+        let run = try await TestJob(Quotes.self, .fetcher(.fetch(number: 7))).run(QuotesApp.worker, environment: library)
+        run.expect(.permanent("the book is empty"))
     }
 
     @Test func `Across processes the worker reads the file that it is told, and what was kept survives a crash`() async throws {

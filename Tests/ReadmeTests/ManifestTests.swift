@@ -58,6 +58,12 @@ import Testing
         #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "SHA2"]))
     }
 
+    @Test func `Tests of programs and workers are built without sockets and databases`() throws {
+        let reached = Self.reach(of: "SamovarTesting", in: try Self.targets())
+        #expect(reached.isSuperset(of: ["SamovarProtocol", "SamovarWorker"]))
+        #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "Crypto"]))
+    }
+
     @Test func `Each target of the library imports all that it depends on`() throws {
         for (name, target) in try Self.targets() where target.path.hasPrefix("Sources/") {
             var imported: Set<String> = []

@@ -4,7 +4,9 @@ import Testing
 /// Whoever imports one of these modules finds a sentence beside each name.
 @Suite struct PublicDocumentationTests {
     /// The modules that programs, tests and tools import.
-    private static let modules = ["SamovarCore", "MessagePack", "SamovarHost", "SamovarTesting", "SamovarCommands"]
+    private static let modules = [
+        "SamovarCore", "MessagePack", "SamovarWorker", "SamovarHost", "SamovarTesting", "SamovarCommands",
+    ]
 
     /// What a declaration is of; before it stand attributes and modifiers.
     private static let kinds: Set<Substring> = [

@@ -38,7 +38,7 @@ struct ScaffoldName: Equatable, Sendable {
         "Any", "Bool", "Command", "Connector", "Duration", "Effect", "Error", "Failure", "Input", "Instance", "Int", "Job", "Label",
         "Message", "Never", "Next", "NoSeed", "OpenProgram", "Output", "Panel", "PanelNode", "Permanent", "Portable", "Program",
         "Protocol", "Receipt", "Refusal", "Retry", "Samovar", "SamovarApp", "SamovarCommands", "SamovarCore", "SamovarHost",
-        "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing", "Timestamp", "Turn", "Type",
-        "ViewState", "Views", "Void", "Worker",
+        "SamovarWorker", "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing", "Timestamp",
+        "Turn", "Type", "ViewState", "Views", "Void", "Worker",
     ]
 }

@@ -1,5 +1,6 @@
 public import Logging
 public import SamovarCore
+public import SamovarWorker
 
 /// A source that is another program's outputs.
 ///

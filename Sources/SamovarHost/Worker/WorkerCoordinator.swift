@@ -1,5 +1,6 @@
 import SamovarCore
 import SamovarProtocol
+import SamovarWorker
 import ZeroMQ
 
 /// The machine of a worker, entered by its loop and by its slots.
@@ -10,15 +11,7 @@ import ZeroMQ
 ///
 /// The loop moderates itself as a network card does. An answer that comes to a loop at rest leaves at once; those that come right
 /// after it gather for a moment, unless a slot has nothing else to do.
-final class WorkerCoordinator: Sendable {
-    /// What comes after a job.
-    struct End {
-        /// The slot has another job; else it is free.
-        let hasNext: Bool
-        /// The job that has ended was told to stop.
-        let isInterrupted: Bool
-    }
-
+final class WorkerCoordinator: SlotCoordinator {
     /// What the loop is doing.
     private enum Loop {
         /// It looks before it rests.
@@ -134,9 +127,7 @@ final class WorkerCoordinator: Sendable {
 
     func slot(of lease: Lease) -> Int? { state.withLock { $0.slotStates.firstIndex { $0.lease == lease } } }
 
-    /// Tells a job to stop, if it has not ended.
-    ///
-    /// - Parameter interrupt: cancels the slot's task; called under the lock, before the job can end, or it would reach the next one.
+    /// Under the lock, so before the job can end.
     func cancel(_ lease: Lease, in slot: Int, _ interrupt: () -> Void) {
         state.withLock { state in
             guard state.slotStates[slot].lease == lease else { return }
@@ -152,7 +143,6 @@ final class WorkerCoordinator: Sendable {
 
     // MARK: Slots
 
-    /// A task of a slot begins, whose first job may have been told to stop before.
     func began(_ slot: Int, _ interrupt: () -> Void) {
         state.withLock { state in
             state.slotStates[slot].hasTask = true
@@ -160,25 +150,21 @@ final class WorkerCoordinator: Sendable {
         }
     }
 
-    /// The handler of a job has ended. The slot's next job begins in its place, if there is one.
-    ///
-    /// - Parameter job: that has ended, and to which nobody else refers.
-    func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int, next job: RunningJob) -> End {
+    func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int, next job: RunningJob) -> JobEnd {
         finished(in: slot, job) { $0.finished(lease, answer, now: { clock.now() }, into: &$1, next: job) }
     }
 
-    /// The same for an answer of one message.
-    func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int, next job: RunningJob) -> End {
+    func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int, next job: RunningJob) -> JobEnd {
         finished(in: slot, job) { $0.finished(lease, message: message, now: { clock.now() }, into: &$1, next: job) }
     }
 
     @inline(__always)
     private func finished(
         in slot: Int, _ job: RunningJob, _ finish: (inout WorkerMachine, inout [WorkerMachine.Action]) -> Bool
-    ) -> End {
-        let (end, wakesLoop) = state.withLock { state -> (End, Bool) in
+    ) -> JobEnd {
+        let (end, wakesLoop) = state.withLock { state -> (JobEnd, Bool) in
             let hasNext = finish(&state.machine, &state.actions)
-            let end = End(hasNext: hasNext, isInterrupted: state.slotStates[slot].isInterrupted)
+            let end = JobEnd(hasNext: hasNext, isInterrupted: state.slotStates[slot].isInterrupted)
             state.slotStates[slot] = SlotState(lease: hasNext ? job.lease : nil, hasTask: !end.isInterrupted)
             if !hasNext { state.freeSlots.append(slot) }
             return (end, state.tellLoop(urgently: !hasNext))
@@ -187,7 +173,6 @@ final class WorkerCoordinator: Sendable {
         return end
     }
 
-    /// What the running job of a slot says before its end.
     func take(_ event: JobEvent, from slot: Int) {
         let wakesLoop = state.withLock { state in
             switch event {

@@ -2,6 +2,7 @@ import CrashPoints
 import Logging
 import SamovarCore
 import SamovarProtocol
+import SamovarWorker
 import ZeroMQ
 
 /// The loop of a worker: hands frames and time to the machine, and carries out what it says.

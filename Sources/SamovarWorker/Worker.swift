@@ -21,18 +21,18 @@ public import SamovarCore
 public struct Worker<P: Program>: Sendable {
     /// Throws `NotTaken` for an effect that is another's.
     @usableFromInline
-    typealias Handle = nonisolated(nonsending) @Sendable (P.Effect, Job<P>) async throws -> P.Message?
+    package typealias Handle = nonisolated(nonsending) @Sendable (P.Effect, Job<P>) async throws -> P.Message?
 
     /// A worker in its process, ready for jobs.
     @usableFromInline
-    struct Prepared: Sendable {
-        @usableFromInline let handle: Handle
-        @usableFromInline let work: JobRunner.Work
-        @usableFromInline let tearDown: @Sendable () async -> Void
+    package struct Prepared: Sendable {
+        @usableFromInline package let handle: Handle
+        @usableFromInline package let work: JobRunner.Work
+        @usableFromInline package let tearDown: @Sendable () async -> Void
 
         /// Inlined where a worker is made, so that what it does with each job is compiled together with its program.
         @inlinable
-        init(_ handle: @escaping Handle, tearDown: @escaping @Sendable () async -> Void = {}) {
+        package init(_ handle: @escaping Handle, tearDown: @escaping @Sendable () async -> Void = {}) {
             let answering = JobLoop<P>()
             self.handle = handle
             self.tearDown = tearDown
@@ -40,23 +40,45 @@ public struct Worker<P: Program>: Sendable {
         }
     }
 
-    let prepare: @Sendable () async throws -> Prepared
+    private let preparation: @Sendable (_ given: (any Sendable)?) async throws -> Prepared
     /// The queues that it is meant for, unless its process is told otherwise; empty for the default one.
     public private(set) var queues: [Queue] = []
     /// How many jobs of a queue a process holds at once.
     public private(set) var limits: [Queue: Int] = [:]
 
+    /// - Parameter prepare: gets the environment that a test gives, see `prepare(environment:)`.
     @usableFromInline
-    init(queues: [Queue], limits: [Queue: Int] = [:], prepare: @escaping @Sendable () async throws -> Prepared) {
+    init(
+        queues: [Queue], limits: [Queue: Int] = [:],
+        prepare: @escaping @Sendable (_ given: (any Sendable)?) async throws -> Prepared
+    ) {
         self.queues = queues
         self.limits = limits
-        self.prepare = prepare
+        preparation = prepare
+    }
+
+    /// Makes what the handlers need.
+    ///
+    /// - Parameter environment: what a test gives the handlers in place of the environment that the worker would make.
+    /// - Throws: what making the environment throws; `EnvironmentMismatch` if what is given is another type's.
+    package func prepare(environment: (any Sendable)? = nil) async throws -> Prepared { try await preparation(environment) }
+
+    /// The environment that is given, or a new one.
+    @usableFromInline
+    static func environment<Environment: Sendable>(
+        _ given: (any Sendable)?, or make: @Sendable () async throws -> Environment
+    ) async throws -> Environment {
+        guard let given, Environment.self != NoEnvironment.self else { return try await make() }
+        guard let environment = given as? Environment else {
+            throw EnvironmentMismatch(wanted: "\(Environment.self)", given: "\(type(of: given))")
+        }
+        return environment
     }
 
     /// A worker of one function.
     @inlinable
     public init(_ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Job<P>) async throws -> P.Message?) {
-        self.init(queues: []) { Prepared(handle) }
+        self.init(queues: []) { _ in Prepared(handle) }
     }
 
     /// A worker whose handler has an environment: clients, connections, caches. It is made in worker processes only, once,
@@ -69,8 +91,8 @@ public struct Worker<P: Program>: Sendable {
         tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
         _ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Environment, Job<P>) async throws -> P.Message?
     ) {
-        self.init(queues: []) {
-            let environment = try await environment()
+        self.init(queues: []) { given in
+            let environment = try await Self.environment(given, or: environment)
             return Prepared {
                 try await handle($0, environment, $1)
             } tearDown: {
@@ -98,8 +120,8 @@ public struct Worker<P: Program>: Sendable {
         @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
     ) {
         let list = handlers()
-        self.init(queues: list.flatMap(\.queues).inOrderOfAppearance) {
-            let environment = try await environment()
+        self.init(queues: list.flatMap(\.queues).inOrderOfAppearance) { given in
+            let environment = try await Self.environment(given, or: environment)
             return Prepared { effect, job in
                 guard case .answered(let message) = try await list.handle(effect, environment, job) else { throw NotTaken() }
                 return message
@@ -123,10 +145,10 @@ public struct Worker<P: Program>: Sendable {
     /// Several workers in one process: an effect goes to the first that takes it. Each has its own environment.
     public init(joining workers: [Worker]) {
         let limits = workers.reduce(into: [:]) { $0.merge($1.limits) { min($0, $1) } }
-        self.init(queues: workers.flatMap(\.queues).inOrderOfAppearance, limits: limits) {
+        self.init(queues: workers.flatMap(\.queues).inOrderOfAppearance, limits: limits) { given in
             var prepared: [Prepared] = []
             do {
-                for worker in workers { prepared.append(try await worker.prepare()) }
+                for worker in workers { prepared.append(try await worker.prepare(environment: given)) }
             } catch {
                 for done in prepared.reversed() { await done.tearDown() }
                 throw error
@@ -150,8 +172,8 @@ public struct Worker<P: Program>: Sendable {
         into: Parent.Type = Parent.self, effect: @escaping @Sendable (Parent.Effect) -> P.Effect?,
         message: @escaping @Sendable (P.Message) -> Parent.Message
     ) -> Worker<Parent> {
-        Worker<Parent>(queues: queues, limits: limits) { [prepare] in
-            let child = try await prepare()
+        Worker<Parent>(queues: queues, limits: limits) { given in
+            let child = try await prepare(environment: given)
             return Worker<Parent>.Prepared(
                 { whole, job in
                     guard let part = effect(whole) else { throw NotTaken() }
@@ -192,6 +214,14 @@ public struct NoEnvironment: Sendable {}
 
 /// The effect is for another worker of the process.
 struct NotTaken: Error {}
+
+/// A test has given a worker an environment of another type than its handlers take.
+package struct EnvironmentMismatch: Error, CustomStringConvertible {
+    let wanted: String
+    let given: String
+
+    package var description: String { "the handlers of this worker take \(wanted) as their environment, and were given \(given)" }
+}
 
 /// An error that no retry will mend: the effect fails at once.
 public struct Permanent: Error, CustomStringConvertible {

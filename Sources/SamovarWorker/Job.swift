@@ -5,7 +5,7 @@ import SamovarProtocol
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
     /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
-    public var key: String { "\(context.job.timeline)/\(context.job.task.effect)" }
+    public var key: String { context.key }
     /// From 1.
     public var attempt: Int { context.job.task.attempt }
     /// Of the program that ordered it.

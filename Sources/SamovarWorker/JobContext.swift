@@ -1,7 +1,7 @@
 import CrashPoints
 import MessagePack
-import SamovarCore
-import SamovarProtocol
+package import SamovarCore
+package import SamovarProtocol
 import Synchronization
 
 /// A running job: what it is, and what it has said, between its handler and the loop of its worker.
@@ -12,7 +12,7 @@ import Synchronization
 /// `@unchecked`: the time limit, and what `job` is, change in `begin` alone, when the slot has the only reference and has seen all that
 /// others did.
 @usableFromInline
-final class JobContext: @unchecked Sendable {
+package final class JobContext: @unchecked Sendable {
     private enum Voice: UInt8, AtomicRepresentable {
         case silent
         /// Something was said.
@@ -38,7 +38,9 @@ final class JobContext: @unchecked Sendable {
         }
     }
 
-    let job: RunningJob
+    package let job: RunningJob
+    /// What a test names its effect; nil for the effect's own name.
+    private let givenKey: String?
     // Nobody reads it while `begin` writes.
     private let timeLimit: Cell<TimeLimit?>
     private let voice = Atomic(Voice.silent)
@@ -46,11 +48,21 @@ final class JobContext: @unchecked Sendable {
     private let speech = Mutex<Speech?>(nil)
     private let report: @Sendable (JobEvent) -> Void
 
-    init(_ task: consuming JobTask, in timeline: Timeline, report: @escaping @Sendable (JobEvent) -> Void) {
+    /// - Parameters:
+    ///   - key: in place of the effect's own name.
+    ///   - limit: in place of the task's timeout from now.
+    package init(
+        _ task: consuming JobTask, in timeline: Timeline, key: String? = nil, limit: TimeLimit? = nil,
+        report: @escaping @Sendable (JobEvent) -> Void
+    ) {
         job = RunningJob(task, in: timeline)
-        timeLimit = Cell(job.timeout.map { TimeLimit($0) })
+        givenKey = key
+        timeLimit = Cell(limit ?? job.timeout.map { TimeLimit($0) })
         self.report = report
     }
+
+    /// The identity of the effect.
+    var key: String { givenKey ?? "\(job.timeline)/\(job.task.effect)" }
 
     /// When its attempt has taken too long; nil if it may take as long as it likes.
     var limit: TimeLimit? { timeLimit.value }
@@ -155,7 +167,7 @@ final class JobContext: @unchecked Sendable {
 
     // MARK: The loop
 
-    func acknowledged(_ mark: StreamMark) {
+    package func acknowledged(_ mark: StreamMark) {
         guard mark.lease == job.lease else { return }
         let waiters = speech.withLock { speech in
             speech?.window.acknowledged(through: mark.index)
@@ -166,16 +178,20 @@ final class JobContext: @unchecked Sendable {
 }
 
 /// What a job tells its worker before its end.
-enum JobEvent: Sendable {
+package enum JobEvent: Sendable {
     case streamed(JobContext, index: Int, message: [UInt8], checkpoint: [UInt8]?)
     case progressed(Lease, JobProgress)
 }
 
 /// When a job is to end. Boxed: an `Instant` has no static size, and would take it from the context as well.
-final class TimeLimit: Sendable {
-    let deadline: ContinuousClock.Instant
+package final class TimeLimit: Sendable {
+    package let deadline: ContinuousClock.Instant
 
-    init(_ timeout: Duration) {
-        deadline = .now + timeout
+    package init(deadline: ContinuousClock.Instant) {
+        self.deadline = deadline
+    }
+
+    convenience init(_ timeout: Duration) {
+        self.init(deadline: .now + timeout)
     }
 }

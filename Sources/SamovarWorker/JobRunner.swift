@@ -1,6 +1,6 @@
 import CrashPoints
 import Dispatch
-import SamovarCore
+package import SamovarCore
 public import SamovarProtocol
 import Synchronization
 
@@ -9,11 +9,11 @@ import Synchronization
 /// A job runs in the slot's task and not in one of its own, which would cost more than a small job does. So the task of a job that was
 /// cancelled is a cancelled task: it runs no other, and the slot goes on with a new one.
 @usableFromInline
-final class JobRunner: Sendable {
+package final class JobRunner: Sendable {
     /// Runs jobs one after the other, until the slot is closed or a job was told to stop. It runs where the slot runs; to change executors
     /// and back would cost as much as a small job.
     @usableFromInline
-    typealias Work = nonisolated(nonsending) @Sendable (JobRunner) async -> Void
+    package typealias Work = nonisolated(nonsending) @Sendable (JobRunner) async -> Void
 
     /// What comes after a job.
     @usableFromInline
@@ -42,13 +42,13 @@ final class JobRunner: Sendable {
     }
 
     private let number: Int
-    private let coordinator: WorkerCoordinator
+    private let coordinator: any SlotCoordinator
     private let report: @Sendable (JobEvent) -> Void
     private let state = Mutex(State())
     private let interruptions: AsyncStream<Interruption>
     private let interrupt: AsyncStream<Interruption>.Continuation
 
-    init(_ number: Int, of coordinator: WorkerCoordinator) {
+    package init(_ number: Int, of coordinator: some SlotCoordinator) {
         self.number = number
         self.coordinator = coordinator
         report = { coordinator.take($0, from: number) }
@@ -56,7 +56,7 @@ final class JobRunner: Sendable {
     }
 
     /// Runs jobs until the slot is closed.
-    func run(on executor: SlotExecutor, _ work: @escaping Work) async {
+    package func run(on executor: SlotExecutor, _ work: @escaping Work) async {
         var interruptions = interruptions.makeAsyncIterator()
         repeat {
             await withTaskGroup(of: Void.self) { group in
@@ -107,7 +107,7 @@ final class JobRunner: Sendable {
         goOn(context, coordinator.finished(context.job.lease, message: message, in: number, next: context.job))
     }
 
-    private func goOn(_ context: JobContext, _ end: WorkerCoordinator.End) -> End {
+    private func goOn(_ context: JobContext, _ end: JobEnd) -> End {
         if end.hasNext { context.begin() }
         if !end.isInterrupted { return end.hasNext ? .next : .idle }
         if end.hasNext { give(context) }
@@ -136,11 +136,11 @@ final class JobRunner: Sendable {
     // MARK: The loop
 
     /// A job for a slot that has none.
-    func give(_ task: JobTask, in timeline: Timeline) {
+    package func give(_ task: JobTask, in timeline: Timeline) {
         give(JobContext(task, in: timeline, report: report))
     }
 
-    private func give(_ job: JobContext) {
+    package func give(_ job: JobContext) {
         let idle = state.withLock { state in
             let idle = state.idle.take()
             if idle == nil { state.next = job }
@@ -150,12 +150,12 @@ final class JobRunner: Sendable {
     }
 
     /// Tells a job to stop, which may have ended and may be about to begin.
-    func cancel(_ lease: Lease) {
+    package func cancel(_ lease: Lease) {
         coordinator.cancel(lease, in: number) { interrupt.yield(.cancel) }
     }
 
     /// No more jobs.
-    func close() {
+    package func close() {
         let idle = state.withLock { state in
             state.isClosed = true
             return state.idle.take()
@@ -165,14 +165,14 @@ final class JobRunner: Sendable {
 }
 
 /// A thread for the jobs of a slot, so that a handler may block without starving anything but itself.
-final class SlotExecutor: TaskExecutor {
+package final class SlotExecutor: TaskExecutor {
     private let queue: DispatchQueue
 
-    init(_ number: Int) {
+    package init(_ number: Int) {
         queue = DispatchQueue(label: "samovar-slot-\(number)")
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

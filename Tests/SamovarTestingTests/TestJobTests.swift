@@ -1,0 +1,243 @@
+import SamovarCore
+import SamovarTesting
+import SamovarWorker
+import Synchronization
+import Testing
+
+/// A handler in a test sees what it sees in a worker process, and the test sees all that the store would hear of.
+@Suite(.timeLimit(.minutes(1))) struct TestJobTests {
+    @Test func `A handler sees the job that the test has made`() async throws {
+        let first = try await TestJob(Courier.self, .look).run(Courier.worker())
+        guard case .returned(.seen(let sight)) = first.outcome else { throw Unexpected("\(first.outcome)") }
+        #expect(sight == Courier.Sight(key: sight.key, queue: "default"))
+        #expect(!sight.key.isEmpty)
+
+        let job = TestJob(
+            Courier.self, .look, key: "order 7", attempt: 3, queue: "mail", timeout: .seconds(60), resume: 12, checkpoint: "page 4")
+        let expected = Courier.Sight(
+            key: "order 7", attempt: 3, queue: "mail", hasDeadline: true, resume: 12, checkpoint: "page 4")
+        try await job.run(Courier.worker()).expect(.returned(.seen(expected)))
+    }
+
+    @Test func `A handler sees the deadline that the test has chosen`() async throws {
+        let deadline = ContinuousClock.now + .seconds(90)
+        let seen = Mutex<ContinuousClock.Instant?>(nil)
+        let run = try await TestJob(Courier.self, .wait, deadline: deadline).run(
+            Worker { _, job in
+                seen.withLock { $0 = job.deadline }
+                return nil
+            })
+        run.expect(.returned(nil))
+        #expect(seen.withLock { $0 } == deadline)
+    }
+
+    @Test func `What was sent comes before what is returned, and nothing of it with a failure`() async throws {
+        let well = try await TestJob(Courier.self, .deliver("milk")).run(Courier.worker())
+        well.expect(.returned(.delivered("milk")), sent: [.delivered("half of milk")])
+        #expect(well.messages == [.delivered("half of milk"), .delivered("milk")])
+        let ill = try await TestJob(Courier.self, .fail(permanent: false)).run(Courier.worker())
+        ill.expect(.threw("NoLuck()"))
+        #expect(ill.error is Courier.NoLuck)
+        #expect(ill.messages.isEmpty)
+    }
+
+    @Test func `A message that was sent and none that is returned are told apart from one that is returned`() async throws {
+        let sends = Worker<Courier> { _, job in
+            try job.send(.passed(mile: 1))
+            return nil
+        }
+        try await TestJob(Courier.self, .look).run(sends).expect(.returned(nil), sent: [.passed(mile: 1)])
+        let returns = Worker<Courier> { _, _ in .passed(mile: 1) }
+        try await TestJob(Courier.self, .look).run(returns).expect(.returned(.passed(mile: 1)))
+    }
+
+    @Test func `What is streamed has its number and its checkpoint, and progress is kept`() async throws {
+        let run = try await TestJob(Courier.self, .ride(miles: 2)).run(Courier.worker())
+        run.expect(.returned(nil), streamed: [.passed(mile: 1), .passed(mile: 2)])
+        #expect(run.streamed.map(\.index) == [1, 2])
+        #expect(try run.streamed.map { try $0.checkpoint(as: Int.self) } == [1, 2])
+        #expect(run.progress == [.init(0.5, "mile 1"), .init(1, "mile 2")])
+    }
+
+    @Test func `A further attempt goes on after what earlier ones have streamed`() async throws {
+        let run = try await TestJob(Courier.self, .ride(miles: 5), attempt: 2, resume: 3, checkpoint: 3).run(Courier.worker())
+        run.expect(.returned(nil), streamed: [.passed(mile: 4), .passed(mile: 5)])
+        #expect(run.streamed.map(\.index) == [4, 5])
+    }
+
+    @Test func `A stream of any length finds room`() async throws {
+        let run = try await TestJob(Courier.self, .ride(miles: 1_000)).run(Courier.worker())
+        #expect(run.outcome == .returned(nil))
+        #expect(run.streamed.count == 1_000)
+    }
+
+    @Test func `A permanent error, and an effect that no handler takes, are outcomes of their own`() async throws {
+        let worker = Courier.worker()
+        try await TestJob(Courier.self, .fail(permanent: true)).run(worker).expect(.permanent("no such address"))
+        try await TestJob(Courier.self, .unknown, queue: "mail").run(worker)
+            .expect(.unhandled("no handler of this worker takes unknown from queue mail"))
+    }
+
+    @Test func `An effect goes to the first handler of a list that takes it, and a group sees its queue alone`() async throws {
+        let run = try await TestJob(Courier.self, .deliver("milk"), queue: "express").run(Courier.worker())
+        run.expect(.returned(.delivered("milk in a hurry")))
+    }
+
+    // MARK: Environment
+
+    @Test func `A worker makes its environment for each run, and tears it down after it`() async throws {
+        let van = Courier.Van()
+        _ = try await TestJob(Courier.self, .deliver("milk"), key: "k").run(Courier.worker(van))
+        #expect(van.notes == ["made", "delivers milk for k", "torn down"])
+    }
+
+    @Test func `An environment that the test gives is neither made nor torn down`() async throws {
+        let (real, fake) = (Courier.Van(), Courier.Van())
+        let job = TestJob(Courier.self, .deliver("milk"), key: "k")
+        for _ in 0..<2 { _ = try await job.run(Courier.worker(real), environment: fake) }
+        #expect(real.notes.isEmpty)
+        #expect(fake.notes == ["delivers milk for k", "delivers milk for k"], "run again, it is the same effect")
+        _ = try await job.run(Worker(joining: [Worker { take(.wait) { _ in nil } }, Courier.worker(real)]), environment: fake)
+        #expect(real.notes.isEmpty && fake.notes.count == 3, "a worker without an environment has none to be given")
+    }
+
+    @Test func `An environment of another type is an error, and the worker's own is not made`() async throws {
+        let real = Courier.Van()
+        let error = await #expect(throws: (any Error).self) {
+            _ = try await TestJob(Courier.self, .deliver("milk")).run(Courier.worker(real), environment: 5)
+        }
+        #expect(error.map { "\($0)" } == "the handlers of this worker take Van as their environment, and were given Int")
+        #expect(real.notes.isEmpty)
+    }
+
+    @Test func `An environment that cannot be made is the error of the run`() async throws {
+        let worker = Worker<Courier>(environment: { () -> Int in throw Courier.NoLuck() }) { _, _, _ in nil }
+        await #expect(throws: Courier.NoLuck.self) { _ = try await TestJob(Courier.self, .look).run(worker) }
+    }
+
+    // MARK: Cancelling
+
+    @Test func `A job that is cancelled before it runs begins with a task that is cancelled`() async throws {
+        let job = TestJob(Courier.self, .look)
+        job.cancel()
+        let isCancelled = Mutex<Bool?>(nil)
+        let run = try await job.run(
+            Worker { _, job in
+                isCancelled.withLock { $0 = Task.isCancelled }
+                try job.checkCancelled()
+                return nil
+            })
+        run.expect(.cancelled)
+        #expect(isCancelled.withLock { $0 } == true)
+        #expect(run.wasCancelled)
+    }
+
+    @Test(arguments: [0, 1, 3, 64, 100])
+    func `A job that is cancelled after so many messages streams no further one`(count: Int) async throws {
+        let job = TestJob(Courier.self, .ride(miles: 1_000))
+        job.cancel(afterStreaming: count)
+        let run = try await job.run(Courier.worker())
+        #expect(run.outcome == .cancelled)
+        #expect(run.streamed.count == count)
+        let again = try await job.run(Courier.worker())
+        #expect(again.streamed.count == count, "of each run, so many")
+    }
+
+    @Test func `Streams in several tasks of a handler end when the job is cancelled`() async throws {
+        let job = TestJob(Courier.self, .look)
+        job.cancel(afterStreaming: 100)
+        let run = try await job.run(
+            Worker { _, job in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for task in 1...4 { group.addTask { while true { try await job.stream(.passed(mile: task)) } } }
+                    try await group.waitForAll()
+                }
+                return nil
+            })
+        #expect(run.outcome == .cancelled)
+        #expect(run.streamed.count >= 100)
+    }
+
+    @Test func `A job is cancelled when the test says so, and its handler wakes up`() async throws {
+        let job = TestJob(Courier.self, .wait)
+        let (begun, begins) = AsyncStream<Void>.makeStream()
+        async let running = job.run(
+            Worker { _, _ in
+                begins.finish()
+                try await Task.sleep(for: .seconds(3_600))
+                return nil
+            })
+        for await _ in begun {}
+        job.cancel()
+        try await running.expect(.cancelled)
+    }
+
+    @Test func `A job is cancelled from what its handler uses, and the next look finds it so`() async throws {
+        let job = TestJob(Courier.self, .deliver("milk"))
+        let van = Courier.Van { _ in job.cancel() }
+        let worker = Worker<Courier> { effect, job in
+            van.onDelivery("milk")
+            try job.send(.delivered("milk"))
+            try job.checkCancelled()
+            return nil
+        }
+        try await job.run(worker).expect(.cancelled)
+    }
+
+    @Test func `A handler that overlooks its cancellation returns, and that it was cancelled is known`() async throws {
+        let job = TestJob(Courier.self, .look)
+        job.cancel()
+        let run = try await job.run(Worker { _, _ in .delivered("all the same") })
+        run.expect(.returned(.delivered("all the same")))
+        #expect(run.wasCancelled)
+    }
+
+    @Test func `A job is cancelled when its time is over, and not when it ends before`() async throws {
+        try await TestJob(Courier.self, .wait, timeout: .milliseconds(20)).run(Courier.worker()).expect(.cancelled)
+        try await TestJob(Courier.self, .wait, deadline: .now - .seconds(1)).run(Courier.worker()).expect(.cancelled)
+        let run = try await TestJob(Courier.self, .look, timeout: .seconds(3_600)).run(Courier.worker())
+        #expect(!run.wasCancelled)
+    }
+
+    @Test func `An error of its own is no cancellation, and a cancellation that nobody ordered is an error`() async throws {
+        let job = TestJob(Courier.self, .fail(permanent: false))
+        job.cancel()
+        let run = try await job.run(Courier.worker())
+        run.expect(.threw("NoLuck()"))
+        #expect(run.wasCancelled)
+        let other = try await TestJob(Courier.self, .look).run(Worker { _, _ in throw CancellationError() })
+        other.expect(.threw("CancellationError()"))
+    }
+
+    // MARK: Texts
+
+    @Test func `What a handler did otherwise is told part by part`() async throws {
+        let reports = Reports()
+        let run = try await TestJob(Courier.self, .ride(miles: 2), reporter: reports.reporter).run(Courier.worker())
+        run.expect(.threw("no luck"), streamed: [.passed(mile: 1), .passed(mile: 3)], sent: [.delivered("milk")])
+        run.expect(.returned(nil), streamed: [.passed(mile: 1), .passed(mile: 2)])
+        let other = try await TestJob(Courier.self, .look, reporter: reports.reporter).run(Worker { _, _ in .passed(mile: 1) })
+        other.expect(.returned(.passed(mile: 2)))
+        #expect(
+            reports.takeAll() == [
+                """
+                .ride(miles: 2): the handler did not do what is expected
+                  run.outcome: expected .threw("no luck"), is .returned(nil)
+                  run.streamed[1].passed.mile: expected 3, is 2
+                  run.sent[0]: expected .delivered("milk"), is missing
+                """,
+                """
+                .look: the handler did not do what is expected
+                  run.outcome.returned.passed.mile: expected 2, is 1
+                """,
+            ])
+    }
+
+    struct Unexpected: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) {
+            self.description = description
+        }
+    }
+}
