@@ -5,4 +5,9 @@ import Samovar
 struct TallyApp: SamovarApp {
     /// It orders no effects, so there is nothing to do for workers.
     static var worker: Worker<Tally> { .none }
+
+    // snippet: tally-setup
+    static var setupInputs: [Tally.Input] { [.add(name: "load")] }
+    static var sampleInputs: [Tally.Input] { [.count(name: "load", by: 1)] }
+    // end
 }

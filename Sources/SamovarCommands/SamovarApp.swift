@@ -40,6 +40,8 @@ public protocol SamovarApp: Sendable {
     static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine
     /// What `load` sends if it is told nothing else, in turn. Default: nothing, so that `load` needs `--input`.
     static var sampleInputs: [Program.Input] { get }
+    /// What `load` sends to a store of its own before the load, in this order; each must be applied. Default: nothing.
+    static var setupInputs: [Program.Input] { get }
 
     /// A view in one line, for logs and pipes.
     static func line(of view: Program.ViewState) -> String
@@ -58,6 +60,8 @@ extension SamovarApp {
     public static var observers: [TurnObserver<Program>] { [] }
     /// None.
     public static var sampleInputs: [Program.Input] { [] }
+    /// None.
+    public static var setupInputs: [Program.Input] { [] }
 
     /// An engine of this program, with its gates and observers.
     @inlinable

@@ -10,6 +10,8 @@ protocol ProgramTypes: Sendable {
     static var defaultDataFolder: String? { get }
     /// What `load` sends if it is told nothing else, in MessagePack.
     static func sampleInputs() throws -> [[UInt8]]
+    /// What `load` sends to a store of its own before that, in MessagePack.
+    static func setupInputs() throws -> [[UInt8]]
     /// How views are shown to people.
     static func line(of view: [UInt8]) throws -> String
     static func screen(of view: [UInt8]) throws -> String
@@ -19,6 +21,7 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var schema: Schema? { App.Program.schema }
     static var defaultDataFolder: String? { ".samovar/\(executableName)" }
     static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
+    static func setupInputs() throws -> [[UInt8]] { try App.setupInputs.map { try MessagePackEncoder().encode($0) } }
 
     static func line(of view: [UInt8]) throws -> String {
         App.line(of: try MessagePackDecoder().decode(App.Program.ViewState.self, from: view))
@@ -33,6 +36,7 @@ enum AnyProgram: ProgramTypes {
     static var schema: Schema? { nil }
     static var defaultDataFolder: String? { nil }
     static func sampleInputs() throws -> [[UInt8]] { [] }
+    static func setupInputs() throws -> [[UInt8]] { [] }
     static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
     static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
 }

@@ -63,6 +63,76 @@ import Testing
         #expect(try #require(load.json["inputs"] as? [String: Any])["applied"] as? Int == 100)
     }
 
+    @Test func `The setup is applied in order before the load, once for all agents`() async throws {
+        let scratch = try Scratch()
+        let meeting = "ipc://" + scratch.folder("meeting")
+        let load = try load(
+            "--setup", #"{"add":{"name":"a"}}"#, "--setup", #"{"count":{"name":"a","by":5}}"#,
+            "--input", #"{"count":{"name":"a","by":1}}"#, "--listen", meeting, "--agents", "1", "--processes", "1", "--clients",
+            "2",
+            "--rate", "100", "--duration", "1s", "--workers", "0", "--keep", "--json", in: scratch, executable: Executable.tally)
+        try await eventually("it waits") { FileManager.default.fileExists(atPath: scratch.folder("meeting")) }
+        let agent = try self.load("--agent", "--join", meeting, in: scratch, executable: Executable.samovar)
+        #expect(try await load.wait() == .exited(0), "\(load.errors)")
+        #expect(try await agent.wait() == .exited(0), "\(agent.errors)")
+        let inputs = try #require(load.json["inputs"] as? [String: Any])
+        #expect(inputs["applied"] as? Int == 100 && inputs["refused"] as? Int == 0, "the setup is no part of the load")
+        let kept = try #require(load.errors.split(separator: "\n").first { $0.hasPrefix("the data folder is kept: ") })
+        let data = String(kept.dropFirst("the data folder is kept: ".count))
+        defer { try? FileManager.default.removeItem(atPath: data.replacing(#/data$/#, with: "")) }
+        let journal = try Child(Executable.tally, ["replay", "--state", "--data", data], in: scratch)
+        #expect(try await journal.wait() == .exited(0), "\(journal.errors)")
+        #expect(journal.output.contains(#""a":105"#), "\(journal.output)")
+    }
+
+    @Test func `What a program declares is set up on a store of its own, and not on one that runs`() async throws {
+        let scratch = try Scratch()
+        let own = try load(
+            "--rate", "50", "--duration", "500ms", "--workers", "0", in: scratch, executable: Executable.tally)
+        #expect(try await own.wait() == .exited(0), "\(own.errors)")
+        #expect(own.output.contains("25 sent, 25 applied"), "\(own.output)")
+
+        let data = scratch.folder("data")
+        let up = try Child(Executable.tally, ["up", "--workers", "0", "--data", data], in: scratch)
+        let arguments = ["load", "--data", data, "--rate", "50", "--duration", "500ms"]
+        try await eventually("it serves") {
+            try await Child(Executable.tally, ["view", "--data", data], in: scratch).wait() == .exited(0)
+        }
+        let unprepared = try Child(Executable.tally, arguments, in: scratch)
+        #expect(try await unprepared.wait() == .exited(0), "\(unprepared.errors)")
+        #expect(unprepared.output.contains("0 applied, 25 refused"), "\(unprepared.output)")
+
+        let setup = ["--setup", #"{"add":{"name":"load"}}"#]
+        let prepared = try Child(Executable.tally, arguments + setup, in: scratch)
+        #expect(try await prepared.wait() == .exited(0), "\(prepared.errors)")
+        #expect(prepared.output.contains("25 sent, 25 applied"), "\(prepared.output)")
+        let again = try Child(Executable.tally, arguments + setup, in: scratch)
+        #expect(try await again.wait() == .exited(65), "\(again.errors)")
+        #expect(
+            again.errors.contains(
+                #"the setup input {"add":{"name":"load"}} was refused: {"known":{"name":"load"}}"#), "\(again.errors)")
+        #expect(try await Child(Executable.tally, arguments, in: scratch).wait() == .exited(0), "set up, it needs no setup")
+        up.send(SIGTERM)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+    }
+
+    @Test func `A setup that is refused or cannot be read ends the test before anything is sent, and leaves nothing`() async throws
+    {
+        let scratch = try Scratch()
+        let refused = try load(
+            "--setup", #"{"add":{"name":"a"}}"#, "--setup", #"{"setGoal":{"to":0}}"#, "--setup", #"{"add":{"name":"b"}}"#,
+            "--workers", "0", in: scratch, executable: Executable.tally)
+        #expect(try await refused.wait() == .exited(65), "\(refused.errors)")
+        #expect(
+            refused.errors.contains(#"the setup input {"setGoal":{"to":0}} was refused: {"goalNotPositive":{}}"#),
+            "\(refused.errors)")
+        #expect(!refused.errors.contains("applied"), "\(refused.errors)")
+        let unknown = try load("--setup", "nonsense", "--workers", "0", in: scratch, executable: Executable.tally)
+        #expect(try await unknown.wait() == .exited(65), "\(unknown.errors)")
+        #expect(unknown.errors.contains("was rejected: "), "\(unknown.errors)")
+        try await eventually("nothing is left running") { ProcessTable.all(naming: "/tmp/samovar-load-").isEmpty }
+    }
+
     @Test func `An agent that dies is told, and is no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "60s", "--processes", "2", in: scratch)
@@ -102,6 +172,8 @@ import Testing
             (["--kill", "store", "--data", scratch.folder("data")], 64, "--kill is for processes that load has started itself"),
             (["--agent"], 64, "--agent and --join ENDPOINT belong together"),
             (["--input", #"{"a":"#], 65, "is no JSON"),
+            (["--setup", #"{"a":"#], 65, "the setup input {\"a\": is no JSON"),
+            (["--agent", "--join", "ipc:///x", "--setup", "increment"], 64, "--setup is the coordinator's"),
             (["--data", scratch.folder("data"), "--duration", "1s"], 69, "no store answers"),
             (["--listen", "tcp://0.0.0.0:7800", "--agents", "1"], 78, "beyond loopback"),
             (["--agent", "--join", "tcp://192.0.2.1:7800"], 78, "beyond loopback"),

@@ -4,13 +4,15 @@ import SamovarHost
 
 /// Runs `body` with a client of the store, and ends the client after it. One with an outbox takes inputs also while no store answers.
 ///
-/// - Parameter patience: how long a store that does not answer is waited for, if the person has said so.
+/// - Parameters:
+///   - place: where the store is, if not where the options say.
+///   - patience: how long a store that does not answer is waited for, if the person has said so.
 func withClient<Types: ProgramTypes, Result: Sendable>(
-    _ options: StoreOptions, for types: Types.Type, patience: Seconds? = nil, outbox: String? = nil,
+    _ options: StoreOptions, for types: Types.Type, at place: Endpoint? = nil, patience: Seconds? = nil, outbox: String? = nil,
     _ body: @escaping @Sendable (StoreClient) async throws -> Result
 ) async throws -> Result {
     let settings = try options.settings()
-    let endpoint = try settings.endpoint(for: types)
+    let endpoint = try place ?? settings.endpoint(for: types)
     let client = try StoreClient(at: endpoint, schema: Types.schema, outbox: outbox, logger: settings.logger("client"))
     let patience = patience ?? .forStore
     return try await withThrowingTaskGroup(of: Result?.self) { group in

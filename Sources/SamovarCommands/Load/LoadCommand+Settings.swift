@@ -14,6 +14,7 @@ extension LoadCommand {
         }
         if let kill { shown.append(("kill", "\(kill), one every \(every)")) }
         if let seed { shown.append(("seed", seed)) }
+        if !setup.isEmpty { shown.append(("setup", setup.joined(separator: "  "))) }
         shown.append(
             (input.count == 1 ? "input" : "inputs", input.isEmpty ? "the program's samples" : input.joined(separator: "  ")))
         return shown

@@ -15,6 +15,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
                   \(executableName) load --saturate --clients 16 --processes 2
                   \(executableName) load --rate 500 --kill store,worker --every 2s
                   \(executableName) load --data FOLDER --input '{"add":{"key":"k{n}"}}'
+                  \(executableName) load --setup '{"open":{"hall":1}}' --input '{"book":{"hall":1,"seat":{n}}}'
                   \(executableName) load --listen tcp://127.0.0.1:7800 --insecure-tcp --agents 1      and on another machine, through a tunnel:
                   \(executableName) load --agent --join tcp://127.0.0.1:7800
                 Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes. Inputs are due
@@ -28,6 +29,11 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     @Option(name: .long, help: "An input as JSON; may be given several times for a mix. Default: the program's own samples.")
     var input: [String] = []
+
+    @Option(
+        name: .long,
+        help: "An input as JSON that must be applied before the load; may be given several times. Default: the program's own.")
+    var setup: [String] = []
 
     @Option(name: .long, help: "Inputs per second, of all clients together. Default: 1000.")
     var rate: Double?
@@ -97,6 +103,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     func validate() throws {
         if agent != (join != nil) { throw ValidationError("--agent and --join ENDPOINT belong together") }
+        if agent, !setup.isEmpty { throw ValidationError("--setup is the coordinator's: the agents of --join send none") }
         if agent { return }
         if saturate, rate != nil { throw ValidationError("--rate and --saturate exclude each other") }
         if let rate, !(rate >= 0.1 && rate <= 10_000_000) { throw ValidationError("--rate is between 0.1 and 10000000") }
@@ -185,6 +192,18 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     func killPlan() throws -> KillPlan? {
         let roles = try killRoles()
         return roles.isEmpty ? nil : KillPlan(roles: roles, interval: every.duration.microseconds)
+    }
+
+    /// What is sent before the load. What a program declares is for a new store: one that runs is as its owner wants it.
+    func setupInputs(isOwn: Bool) throws -> [[UInt8]] {
+        if setup.isEmpty { return isOwn ? try Types.setupInputs() : [] }
+        return try setup.map { text in
+            do {
+                return try JSONTranscoder.parseArgument(text).encoded
+            } catch {
+                throw CommandFailure(.badData, "the setup input \(text) is no JSON: \(error)")
+            }
+        }
     }
 
     private func templates() throws -> [[UInt8]] {

@@ -13,6 +13,8 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
     let command: LoadCommand<Types>
     private let settings: ProcessSettings
     let isOwn: Bool
+    /// What must be applied before the load, in MessagePack.
+    let setup: [[UInt8]]
     let plan: LoadPlan
     let ground: LoadGround
     private let coordinator: LoadCoordinator
@@ -23,6 +25,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         self.settings = settings
         self.isOwn = isOwn
         // What is wrong in the command shows before anything is started.
+        setup = try command.setupInputs(isOwn: isOwn)
         let draft = try command.plan(at: .local(folder: "/"), dataFolder: "")
         let kills = try command.killPlan()
         let listen = try command.listen.map(loadAddress)
@@ -95,6 +98,8 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
     }
 
     private func course() async throws -> LoadReport {
+        // Before the status: what is judged begins after its turn.
+        try await setUp()
         let before = try await statusBefore()
         let begun = Date()
         let log = LoadLog(plan: plan, agents: command.processes + command.agents)
