@@ -1,7 +1,7 @@
 import Foundation
 public import Testing
 
-/// Where a `TestStore` tells of what is not as expected.
+/// Where a `TestStore` and a `TestRun` tell of what is not as expected.
 ///
 /// By default that is Swift Testing, as an issue of the running test at the line of the call. Where no test of Swift Testing runs, a
 /// recorded issue would be swallowed and the test would pass: the store ends the process instead, with the text. This is so
