@@ -96,13 +96,14 @@ mutants: swift ## Changes a copy of the machines, one place at a time, and asks 
 	$(MUTANTS) --product mutants >&2
 	.build-mutants/tool/debug/mutants --count "$(COUNT)" $(if $(SEED),--seed "$(SEED)") --jobs $(JOBS)
 
-install: system swift ## Installs the tool `samovar`, with completions and what `samovar new` copies: PREFIX=/usr/local DESTDIR=
+install: system swift ## Installs the tool `samovar`, with completions, a manual page and what `samovar new` copies: PREFIX=/usr/local DESTDIR=
 	swift build -c release --product samovar -j $(JOBS) >&2
 	bin=$$(swift build -c release --show-bin-path)/samovar
 	prefix="$(DESTDIR)$(PREFIX)"
 	share="$$prefix/share"
 	install -D -s -m 0755 "$$bin" "$$prefix/bin/samovar"
-	mkdir -p "$$share/bash-completion/completions" "$$share/zsh/site-functions" "$$share/fish/vendor_completions.d"
+	mkdir -p "$$share/bash-completion/completions" "$$share/zsh/site-functions" "$$share/fish/vendor_completions.d" "$$share/man/man1"
+	"$$bin" --generate-manual >"$$share/man/man1/samovar.1"
 	"$$bin" --generate-completion-script bash >"$$share/bash-completion/completions/samovar"
 	"$$bin" --generate-completion-script zsh >"$$share/zsh/site-functions/_samovar"
 	"$$bin" --generate-completion-script fish >"$$share/fish/vendor_completions.d/samovar.fish"

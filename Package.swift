@@ -196,7 +196,8 @@ let package = Package(
             dependencies: ["SamovarSimulator", "SamovarCore", "SamovarProtocol", "Journal", "SamovarTesting"],
             swiftSettings: settings),
         .testTarget(
-            name: "SamovarCommandsTests", dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack"],
+            name: "SamovarCommandsTests",
+            dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack", argumentParser],
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(

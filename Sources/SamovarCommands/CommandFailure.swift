@@ -58,6 +58,10 @@ func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
     // Only output that nobody reads any more ends a command, and not a pipe to another process: the write's error says it.
     signal(SIGPIPE, SIG_IGN)
     do {
+        if Array(CommandLine.arguments.dropFirst()) == ["--generate-manual"] {
+            StandardStream.output.write(try ManualPage(of: root._dumpHelp()).text)
+            exit(0)
+        }
         var command = try root.parseAsRoot()
         if var asynchronous = command as? any AsyncParsableCommand {
             try await asynchronous.run()
