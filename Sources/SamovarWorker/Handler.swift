@@ -2,7 +2,7 @@ public import SamovarCore
 
 /// A part of a worker: takes some effects and leaves others to the next.
 ///
-/// Made by `on`, `take`, `onStream` and `group`, inside `Worker { … }`.
+/// Made by `on`, `take`, `onStream` and `group`, inside `Worker.handlers { … }`.
 public struct Handler<P: Program, Environment: Sendable>: Sendable {
     let handle: nonisolated(nonsending) @Sendable (P.Effect, Environment, Job<P>) async throws -> Handled<P>
     /// The queues that it names.
@@ -37,8 +37,7 @@ extension Array {
 ///
 /// It runs in a worker process, on a thread where it may block, and may run again for the same effect, with the same `job.key`.
 ///
-/// - Parameter extract: a closure or a key path from the effect to what the handler needs of it; nil leaves the effect to the
-///   next handler.
+/// - Parameter extract: what the handler needs of the effect; nil leaves the effect to the next handler.
 public func on<P: Program, Environment: Sendable, Value: Sendable>(
     _ extract: @escaping @Sendable (P.Effect) -> Value?,
     _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Environment, Job<P>) async throws -> P.Message?
@@ -55,6 +54,22 @@ public func on<P: Program, Environment: Sendable, Value: Sendable>(
     _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Job<P>) async throws -> P.Message?
 ) -> Handler<P, Environment> {
     on(extract) { value, _, job in try await handle(value, job) }
+}
+
+/// Handles the effects of which a property is not nil. With a key path, a name that is wrong is the compiler's error where it stands.
+public func on<P: Program, Environment: Sendable, Value: Sendable>(
+    _ part: any KeyPath<P.Effect, Value?> & Sendable,
+    _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Environment, Job<P>) async throws -> P.Message?
+) -> Handler<P, Environment> {
+    on({ $0[keyPath: part] }, handle)
+}
+
+/// Handles the effects of which a property is not nil, without the environment.
+public func on<P: Program, Environment: Sendable, Value: Sendable>(
+    _ part: any KeyPath<P.Effect, Value?> & Sendable,
+    _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Job<P>) async throws -> P.Message?
+) -> Handler<P, Environment> {
+    on({ $0[keyPath: part] }, handle)
 }
 
 /// Handles one effect, by its value.
@@ -91,6 +106,14 @@ public func onStream<P: Program, Environment: Sendable, Value: Sendable, Message
         for try await message in try await handle(value, environment, job) { try await job.stream(message) }
         return nil
     }
+}
+
+/// Handles the effects of which a property is not nil by a sequence of messages.
+public func onStream<P: Program, Environment: Sendable, Value: Sendable, Messages: AsyncSequence & SendableMetatype>(
+    _ part: any KeyPath<P.Effect, Value?> & Sendable,
+    _ handle: nonisolated(nonsending) @escaping @Sendable (Value, Environment, Job<P>) async throws -> Messages
+) -> Handler<P, Environment> where Messages.Element == P.Message, Messages.AsyncIterator: SendableMetatype {
+    onStream({ $0[keyPath: part] }, handle)
 }
 
 /// Handlers for the effects of one queue: in a worker that serves several groups, each gets what was ordered for it.

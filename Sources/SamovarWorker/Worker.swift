@@ -102,25 +102,27 @@ public struct Worker<P: Program>: Sendable {
     }
 
     /// A worker of a list of handlers. An effect goes to the first that takes it; one that none takes fails as `unhandled`.
-    public init(@HandlerBuilder<P, NoEnvironment> _ handlers: () -> [Handler<P, NoEnvironment>]) {
-        self.init(environment: { NoEnvironment() }, handlers)
+    ///
+    /// It has a name and is no initializer: of a closure that may be a list or a function, the compiler tells a mistake at the wrong place.
+    public static func handlers(@HandlerBuilder<P, NoEnvironment> _ handlers: () -> [Handler<P, NoEnvironment>]) -> Worker {
+        self.handlers(environment: { NoEnvironment() }, handlers)
     }
 
     /// A worker of a list of handlers that share an environment.
     ///
     /// ```swift
-    /// Worker(environment: HTTPClient.init, tearDown: { await $0.close() }) {
+    /// Worker.handlers(environment: HTTPClient.init, tearDown: { await $0.close() }) {
     ///     on(\.probe) { url, client, job in .probed(url, try await client.head(url)) }
     ///     if hasMail { on(\.alert) { text, client, job in … } }
     /// }
     /// ```
-    public init<Environment: Sendable>(
+    public static func handlers<Environment: Sendable>(
         environment: @escaping @Sendable () async throws -> Environment,
         tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
         @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
-    ) {
+    ) -> Worker {
         let list = handlers()
-        self.init(queues: list.flatMap(\.queues).inOrderOfAppearance) { given in
+        return Worker(queues: list.flatMap(\.queues).inOrderOfAppearance) { given in
             let environment = try await Self.environment(given, or: environment)
             return Prepared { effect, job in
                 guard case .answered(let message) = try await list.handle(effect, environment, job) else { throw NotTaken() }
@@ -191,12 +193,30 @@ public struct Worker<P: Program>: Sendable {
         return worker
     }
 
-    /// The same worker, serving these queues, too. A capability that only some machines have is a queue that only their
-    /// workers serve.
+    /// The same worker, serving these queues, too. What only some machines can do is told by them, with `--can`, and needed by
+    /// effects, with `RunOptions.needs`.
     public func serving(_ queues: Queue...) -> Worker {
         var worker = self
         worker.queues = (worker.queues + queues).inOrderOfAppearance
         return worker
+    }
+}
+
+extension Worker {
+    /// A worker of a list of handlers.
+    @available(*, deprecated, renamed: "Worker.handlers(_:)")
+    public init(@HandlerBuilder<P, NoEnvironment> _ handlers: () -> [Handler<P, NoEnvironment>]) {
+        self = .handlers(handlers)
+    }
+
+    /// A worker of a list of handlers that share an environment.
+    @available(*, deprecated, renamed: "Worker.handlers(environment:tearDown:_:)")
+    public init<Environment: Sendable>(
+        environment: @escaping @Sendable () async throws -> Environment,
+        tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
+        @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
+    ) {
+        self = .handlers(environment: environment, tearDown: tearDown, handlers)
     }
 }
 

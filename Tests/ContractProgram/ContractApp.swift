@@ -27,7 +27,7 @@ struct ContractApp: SamovarApp {
     static let slots = 4
 
     static var worker: Worker<Contract> {
-        Worker {
+        .handlers {
             Diary.ofThisTest
         } tearDown: { diary in
             diary.write("torn down \(getpid())")

@@ -21,15 +21,81 @@ import Testing
 
         """
 
+    /// Where the compiler finds the modules of C that ours are built with.
+    private static let maps: [String] = {
+        let scratch = URL(filePath: Executable.path("")).deletingLastPathComponent().deletingLastPathComponent()
+        let folders = [Checkout.root.appending(path: "Sources"), scratch.appending(path: "checkouts")]
+        return folders.flatMap { folder -> [String] in
+            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+            let maps = files.filter { $0.lastPathComponent == "module.modulemap" && $0.path.contains("/Sources/") }
+            return maps.flatMap { ["-I", $0.deletingLastPathComponent().path] }
+        }
+    }()
+
     /// The errors of the compiler, by line.
     private func errors(in source: String) async throws -> [String] {
+        try await diagnostics(of: source).filter { $0.contains(" error: ") }
+    }
+
+    /// What the compiler says, by line.
+    private func diagnostics(of source: String) async throws -> [String] {
         let scratch = try Scratch()
         let file = try scratch.write(source, to: "Shop.swift")
         let modules = Executable.path("Modules")
         let compiler = try await Child.run(
-            "/usr/bin/env", ["swiftc", "-typecheck", "-swift-version", "6", "-I", modules, file])
-        return compiler.errors.split(separator: "\n").filter { $0.hasPrefix(file) && $0.contains(" error: ") }
+            "/usr/bin/env", ["swiftc", "-typecheck", "-swift-version", "6", "-I", modules] + Self.maps + [file])
+        // A module that is not found has no place in the file.
+        #expect(!compiler.errors.contains("<unknown>:0: error:"), "\(compiler.errors)")
+        return compiler.errors.split(separator: "\n").filter { $0.hasPrefix(file) }
             .map { String($0.dropFirst(file.utf8.count + 1)) }
+    }
+
+    /// A list of handlers that follows lines of its own, since the mistake must not be told of at another handler.
+    private static func listed(_ name: String, _ head: String, _ parameters: String) -> String {
+        """
+        import SamovarCore
+        import SamovarHost
+
+        enum Shop: Program {
+            struct State: Portable { var open = 0 }
+            enum Message: Portable { case ordered, delivered }
+            enum Effect: Portable {
+                case deliver(to: String), probe(count: Int)
+                var deliver: String? { if case .deliver(let address) = self { address } else { nil } }
+                var probe: Int? { if case .probe(let count) = self { count } else { nil } }
+            }
+
+            static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Shop> { .state(State()) }
+            static func accept(_ input: Message, _ state: State, _ turn: Turn) -> Message { input }
+            static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Shop> { .none }
+            static func view(_ state: State) -> Int { state.open }
+            static func failed(_ effect: Effect, _ failure: Failure) -> Message? { .delivered }
+            static var worker: Worker<Shop> {
+                \(head) {
+                    on(\\.deliver) { address, \(parameters) in .delivered }
+                    on(\\.\(name)) { count, \(parameters) in
+                        .delivered
+                    }
+                }
+            }
+        }
+
+        """
+    }
+
+    @Test(arguments: [(".handlers", "job"), (".handlers(environment: { 1 })", "number, job")])
+    func `A misspelt key path in a list of handlers is named where it stands`(head: String, parameters: String) async throws {
+        #expect(try await errors(in: Self.listed("probe", head, parameters)) == [])
+        let errors = try await errors(in: Self.listed("probes", head, parameters))
+        #expect(errors == ["21:16: error: value of type 'Shop.Effect' has no member 'probes'"])
+    }
+
+    @Test(arguments: [("Worker", "job"), ("Worker(environment: { 1 })", "number, job")])
+    func `A list without its name compiles, and the compiler offers the name`(head: String, parameters: String) async throws {
+        let diagnostics = try await diagnostics(of: Self.listed("probe", head, parameters))
+        #expect(
+            diagnostics.contains { $0.contains(" warning: ") && $0.contains("replaced by 'Worker.handlers(") }, "\(diagnostics)")
+        #expect(!diagnostics.contains { $0.contains(" error: ") }, "\(diagnostics)")
     }
 
     @Test func `A program without a mistake compiles`() async throws {

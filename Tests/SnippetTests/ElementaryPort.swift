@@ -38,7 +38,7 @@ enum Shop: OpenProgram {
 }
 
 struct ShopApp: SamovarApp {
-    static let worker = Worker<Shop> {
+    static let worker = Worker<Shop>.handlers {
         take(.ring) { job in
             print("ding")
             return nil

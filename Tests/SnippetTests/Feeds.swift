@@ -126,7 +126,7 @@ enum Feeds: Program {
 // snippet: workers-list
 struct FeedsApp: SamovarApp {
     static var worker: Worker<Feeds> {
-        Worker(environment: { try await Mailer.connected() }, tearDown: { await $0.close() }) {
+        .handlers(environment: { try await Mailer.connected() }, tearDown: { await $0.close() }) {
             on(\.url) { url, job in .fetched(url: url, title: try await title(of: url)) }
             on(\.text) { text, mailer, job in
                 // The key is the same in each attempt, so the other side can tell a repetition.

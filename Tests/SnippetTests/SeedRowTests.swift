@@ -125,7 +125,7 @@ import Testing
 
     @Test(arguments: [true, false]) func `E18 The list of handlers may have conditions and loops`(_ hasMail: Bool) {
         func handler(_ queue: Queue) -> Handler<Library, NoEnvironment> { group(queue) { take(.print("a")) { job in nil } } }
-        let worker = Worker<Library> {
+        let worker = Worker<Library>.handlers {
             if hasMail { handler("mail") }
             if hasMail { handler("fast") } else { handler("slow") }
             for name in ["x", "y"] { handler(Queue(name)) }
