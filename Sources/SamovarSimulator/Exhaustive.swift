@@ -72,6 +72,9 @@ extension Swarm {
         let label = LabelSpec(number: 0, rule: 0)
         clockwork.script = [{ .armed($0, timer) }, { .labelled($0, .streaming, label) }, { .labelled($0, .streaming, label) }]
         clockwork.store.snapshotBytes = 300
-        return [("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork)]
+        var parting = usual
+        parting.lastEnds = true
+        parting.store.snapshotBytes = 100
+        return [("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork), ("parting", parting)]
     }
 }

@@ -45,6 +45,30 @@ import Testing
         #expect(try await store.ask("inspect").value["state"]?["sync"] == 1)
     }
 
+    @Test func `A session that an input has ended repeats its outcome to who has sent one, and takes nothing more`()
+        async throws
+    {
+        let store = try await ForeignStore()
+        let session = randomID()
+        let submission: Value = [1, nil, binary(.increment)]
+        var first: [Value] = []
+        for epoch in 1...3 as ClosedRange<Int64> {
+            let client = try RawPeer(store.front)
+            try await client.send(.hello, epoch, flags: 2, [nil, 0, "client", .binary(session)])
+            #expect(try await client.welcome()[2] == (epoch == 1 ? 1 : 2))
+            try await client.send(.send, 0, flags: 2, [submission])
+            let outcomes = try await client.outcomes()
+            if epoch == 1 { first = outcomes }
+            #expect(outcomes == first && outcomes.count == 1)
+            try await client.submit(.increment, from: 2, confirmed: 1)
+            #expect(try await client.nextError().code == .sessionExpired)
+        }
+        let other = try RawPeer(store.front)
+        try await other.hello(4, role: "client", .binary(session))
+        #expect(try await other.nextError().code == .sessionExpired, "it has not said that it has sent one")
+        #expect(try await store.ask("inspect").value["state"]?["sync"] == 1)
+    }
+
     @Test func `An answer of an attempt whose effect another worker has is acknowledged and does not count`() async throws {
         let store = try await ForeignStore()
         let client = try await store.client()

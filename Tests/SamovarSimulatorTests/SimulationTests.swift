@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0xf4dd3767f49d6010, 0xe8d6838249ec1022, 0x87c53d4bcaeb7650, 0x74ca4d760a9c97b4, 0x2e7db2f832016798,
-        0x4878097f2ec3d052, 0x60895b499263a300, 0x77925863b7dbf83b, 0x0e05c2f37cbef36a, 0x514c1d373cef845d,
-        0x4d1dc9ee8f51ad43, 0x498e110064b84f18, 0xbc6a445d70164875, 0xa4000845aa8710a6, 0x305f7ce020f96a7a,
-        0xa4641e4afcfe3de8, 0x6505dc5952770c84, 0x0110ef25d61b3bbd, 0x68425412f1428436, 0x6583ae138dca8fdb,
+        0xa860e047123a91ff, 0x0ba798dcf30c8ab0, 0xf919f5f13692ff34, 0x0bed7b02a87cce98, 0x0719674cc2722214,
+        0x4878097f2ec3d052, 0x21f8079ba6dcdf84, 0x77925863b7dbf83b, 0x0e05c2f37cbef36a, 0xfba369625618cf50,
+        0x4d1dc9ee8f51ad43, 0x498e110064b84f18, 0xbc6a445d70164875, 0x71744fcbeebe1963, 0x305f7ce020f96a7a,
+        0xa4641e4afcfe3de8, 0xdbbf9ee7cfa0c386, 0x0110ef25d61b3bbd, 0x68425412f1428436, 0x9fe934d961e3e6f8,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.

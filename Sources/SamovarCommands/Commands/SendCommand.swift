@@ -75,7 +75,9 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 for await line in lines.lines {
                     do {
                         let bytes = try JSONTranscoder.parseArgument(line.text).encoded
-                        queue.yield(.submitted(client.submit(bytes), line: line.number))
+                        // Of a stream, nobody knows which line is the last.
+                        let submitted = client.submit(bytes, endsSession: line.number == nil)
+                        queue.yield(.submitted(submitted, line: line.number))
                     } catch {
                         queue.yield(.unreadable("the input is no JSON: \(error)", line: line.number))
                         break

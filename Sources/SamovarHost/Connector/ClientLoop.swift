@@ -90,9 +90,9 @@ struct ClientLoop: ~Copyable {
 
     private mutating func take(_ command: StoreClient.Command, _ now: Timestamp) throws -> [ClientMachine.Action] {
         switch command {
-        case .send(let input, let instance, let isSeenAtOnce, let complete):
+        case .send(let input, let instance, let isSeenAtOnce, let endsSession, let complete):
             do throws(ClientMachine.SubmitError) {
-                sends[try machine.submit(input, to: instance)] = (isSeenAtOnce, complete)
+                sends[try machine.submit(input, to: instance, endsSession: endsSession)] = (isSeenAtOnce, complete)
             } catch {
                 complete(.rejected("\(error)"))
             }

@@ -70,7 +70,7 @@ public final class StoreClient: Service {
     }
 
     enum Command: Sendable {
-        case send([UInt8], Instance, isSeenAtOnce: Bool, @Sendable (Result) -> Void)
+        case send([UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
         case seen(Int)
         case settle(Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
         case view(atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
@@ -83,7 +83,7 @@ public final class StoreClient: Service {
         func abandon() {
             switch self {
             // No machine has taken it, so it was never sent.
-            case .send(_, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
+            case .send(_, _, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
             case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .view(_, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()
@@ -179,10 +179,13 @@ public final class StoreClient: Service {
 
     /// Hands over an input, behind those that were handed over before, and does not wait. With an outbox, its outcome is told
     /// again by the next process until `seen` was called.
-    public func submit(_ input: [UInt8]) -> Submitted {
+    ///
+    /// - Parameter endsSession: no input follows, unless this one is refused: the journal has the end of the session in the same record.
+    ///   Without it, or with an outbox, `close` ends the session by a record of its own.
+    public func submit(_ input: [UInt8], endsSession: Bool = false) -> Submitted {
         let (stream, continuation) = AsyncStream<Result>.makeStream()
         post(
-            .send(input, instance, isSeenAtOnce: false) {
+            .send(input, instance, isSeenAtOnce: false, endsSession: endsSession) {
                 continuation.yield($0)
                 continuation.finish()
             })

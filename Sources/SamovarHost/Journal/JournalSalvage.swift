@@ -57,6 +57,7 @@ public struct JournalSalvage: Sendable {
                 default: return
                 }
                 clients.insert(session)
+                return
             }
             switch record.event {
             case .applied(_, _, closes: true), .done, .dead, .dropped: reopened += 1

@@ -82,7 +82,7 @@ extension ClientMachine {
         /// Too much is unanswered; try again when answers have come.
         case backlogFull
         case tooLarge(bytes: Int, limit: Int)
-        /// The store refuses this client for good, or it was closed.
+        /// The store refuses this client for good, it was closed, or its session ends with an input before.
         case closed
 
         public var description: String {

@@ -10,14 +10,14 @@ public import SamovarCore
 ///
 /// | | open | closed |
 /// |---|---|---|
-/// | submit | numbered and kept; backlog full: throws | throws |
+/// | submit | numbered and kept; backlog full, or after an input that ends the session: throws | throws |
 /// | settle, requestView, request (page) | kept; sent if welcomed | throws |
 /// | flush | SEND within credit and window; blocked by credit: PING confirms | – |
 /// | WELCOME | welcomed; goes back to the oldest unanswered, requests again | – |
 /// | WELCOME, another timeline | everything unanswered is unknown; numbers start again on the wire | – |
 /// | WELCOME that expects an impossible number | as ERROR sessionExpired | – |
 /// | PONG | credit | – |
-/// | RECEIPT | each new outcome is answered, a known one ignored; credit | – |
+/// | RECEIPT | each new outcome is answered, a known one ignored; credit; an input that was to end the session and was not applied has not | – |
 /// | ERROR resync | goes back to its number; a note if that is answered | – |
 /// | SETTLED, WAITING, VIEW, OUTPUTS, VIEWS | told if it was asked for | – |
 /// | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
@@ -60,6 +60,8 @@ public struct ClientMachine: ~Copyable {
     /// Inputs that are answered, and whose outcome nobody has seen yet. Numbers of the wire.
     private var unseen: Set<Int> = []
     private let isDurable: Bool
+    /// With this input the session ends, if it is applied; nil if it goes on. A number of the wire.
+    private var ending: (sequence: Int, isSent: Bool)?
 
     private let session: SessionID
     private let schema: Schema?
@@ -115,14 +117,24 @@ public struct ClientMachine: ~Copyable {
 
 extension ClientMachine {
     /// Takes an input, to be sent by the next `flush`, and gives its number: 1, 2, 3 …
-    public mutating func submit(_ input: [UInt8], to instance: Instance = .main) throws(SubmitError) -> Int {
-        guard state == .open else { throw .closed }
+    ///
+    /// - Parameter endsSession: the session ends with it, in its own record, if it is applied; so there is no further one. It is sent when
+    ///   those before it have their outcome, for that is all that the store keeps of a session which has ended so. The session of a
+    ///   durable client ends with `close`.
+    public mutating func submit(
+        _ input: [UInt8], to instance: Instance = .main, endsSession: Bool = false
+    ) throws(SubmitError) -> Int {
+        guard state == .open, ending == nil else { throw .closed }
         guard input.count <= settings.inputBytes else { throw .tooLarge(bytes: input.count, limit: settings.inputBytes) }
         guard backlog.count < settings.backlog, backlog.bytes + input.count <= settings.backlogBytes else {
             throw .backlogFull
         }
         let number = backlog.append(input, to: instance)
-        if isDurable { note(.input(Submission(sequence: number, instance: instance, input: input))) }
+        if isDurable {
+            note(.input(Submission(sequence: number, instance: instance, input: input)))
+        } else if endsSession {
+            ending = (number, isSent: false)
+        }
         return base + number
     }
 
@@ -191,8 +203,12 @@ extension ClientMachine {
         guard connection.isWelcomed else { return [] }
         var actions: [Action] = []
         while true {
-            let frame = backlog.takeFrame(credit: min(credit, savedInputs), settings: settings)
-            if frame.isEmpty { break }
+            var frame = backlog.takeFrame(credit: min(credit, savedInputs, lastToSend), settings: settings)
+            guard let last = frame.indices.last else { break }
+            if frame[last].sequence == ending?.sequence {
+                frame[last].endsSession = true
+                ending?.isSent = true
+            }
             send(.send(frame, confirmed: confirmed), now, &actions)
         }
         // The store's credit follows our confirmations, which otherwise travel with inputs.
@@ -201,6 +217,11 @@ extension ClientMachine {
         }
         if backlog.hasInFlight, repeatAt == nil { repeatAt = now + connection.silence }
         return actions
+    }
+
+    /// An input that ends the session waits for the outcomes of those before it.
+    private var lastToSend: Int {
+        if let ending, backlog.oldest < ending.sequence { ending.sequence - 1 } else { .max }
     }
 
     /// Time has passed.
@@ -291,6 +312,7 @@ extension ClientMachine {
         base = last
         backlog = Backlog()
         toldConfirmed = 0
+        ending = nil
         unseen.removeAll()
         savedConfirmed = 0
         if isDurable { savedInputs = 0 }
@@ -335,6 +357,7 @@ extension ClientMachine {
         guard backlog.answer(outcome.sequence) else { return false }
         connection.hasTold(of: outcome.turn)
         if isDurable { unseen.insert(outcome.sequence) }
+        if outcome.sequence == ending?.sequence, outcome.verdict != .applied { ending = nil }
         var outcome = outcome
         outcome.sequence += base
         actions.append(.answered(outcome))
@@ -380,7 +403,9 @@ extension ClientMachine {
         repeatAt = nil
         requests.pause()
         toldConfirmed = 0
-        send(connection.hello(.client(session: session), schema: schema, isDurable: isDurable), now, &actions)
+        let hello = connection.hello(
+            .client(session: session), schema: schema, isDurable: isDurable, mayHaveEnded: ending?.isSent ?? false)
+        send(hello, now, &actions)
     }
 
     private mutating func goBackToOldest() {

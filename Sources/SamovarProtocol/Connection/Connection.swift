@@ -131,11 +131,11 @@ struct Connection: ~Copyable {
     mutating func hasTold(of turn: Int) { witness = max(witness, turn) }
 
     /// The HELLO of the owner.
-    func hello(_ role: Hello.Role, schema: Schema?, isDurable: Bool = false) -> Frame {
+    func hello(_ role: Hello.Role, schema: Schema?, isDurable: Bool = false, mayHaveEnded: Bool = false) -> Frame {
         .hello(
             Hello(
                 role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: epoch,
-                isDurable: isDurable))
+                isDurable: isDurable, mayHaveEnded: mayHaveEnded))
     }
 
     /// The owner sent a frame.

@@ -93,13 +93,14 @@ struct EngineCore<P: Program>: ~Copyable {
         _ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog
     ) throws(GroupLimit) -> EngineResult {
         switch input {
-        case .input(let bytes, let origin):
+        case .input(let bytes, let origin, let endsSession):
             guard let turn = turns?.next(now: now, origin: origin) else {
                 return .refused(.rejected("the program has not started"))
             }
             switch admit(bytes, turn: turn) {
             case .message(let message):
                 log.begin(root: turn.number)
+                if endsSession { log.expect(nil, .closes) }
                 try run(message, origin: origin, now: now, log: &log)
             case .refused(let verdict): return refuse(verdict, origin: origin, now: now, log: &log)
             }

@@ -2,8 +2,8 @@ public import SamovarCore
 
 /// What is applied to a program: one group of turns begins with it. It cannot be copied, so its bytes are not counted on their way.
 public enum EngineInput: ~Copyable {
-    /// An input of a client, of which `accept` makes a message, or refuses it. A refusal takes a turn, too.
-    case input([UInt8], Origin)
+    /// An input of a client, of which `accept` makes a message, or refuses it. A refusal takes a turn, too, and ends no session.
+    case input([UInt8], Origin, endsSession: Bool = false)
     /// A message of a job or a subscription.
     case message(EngineMessage)
     /// All messages of a job as one group, the last of which closes the effect.

@@ -2,11 +2,11 @@ import DequeModule
 public import MessagePack
 public import SamovarCore
 
-/// What a message from outside is for the effect of its origin.
+/// What a message from outside is for the effect or the session of its origin.
 public enum MessageRole: Sendable {
-    /// The effect stays as it is, or there is none.
+    /// It stays as it is, or there is none.
     case open
-    /// The effect is done.
+    /// The effect is done, or the session ends.
     case closes
     /// The effect goes on from here, with the checkpoint that comes with the message.
     case streamed

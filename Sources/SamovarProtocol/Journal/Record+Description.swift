@@ -10,13 +10,18 @@ extension Record {
     public var originText: String {
         switch origin {
         case .store: "store"
-        case .client(let session, let sequence): "client \(session) #\(sequence)"
+        case .client(let session, let sequence): "client \(session) #\(sequence)\(endsSession ? ", its last" : "")"
         case .effect(let effect, let lease, let index): "effect \(effect) lease \(lease.start).\(lease.counter) message \(index)"
         case .failure(let effect): "failure of effect \(effect)"
         case .followUp(let turn): "follow-up of \(turn)"
         case .operator: "operator"
         case .subscription(let activation, _): "subscription \(activation)"
         }
+    }
+
+    /// Whether it is an input with which its client's session ends.
+    private var endsSession: Bool {
+        if case .applied(_, _, closes: true) = event { true } else { false }
     }
 
     /// What else it holds; nil if nothing.

@@ -9,7 +9,8 @@ public struct Record: Equatable, Sendable {
     public enum Event: Equatable, Sendable {
         /// The store started for the `number`th time; the first one calls `Program.start`.
         case started(number: Int, build: String, schema: Schema, seed: [UInt8])
-        /// `update` took a message; `hash` is over the command that it returned. If it `closes`, the effect of its origin is done.
+        /// `update` took a message; `hash` is over the command that it returned. If it `closes`, the effect of its origin is done, or the
+        /// client's session of its origin is over.
         case applied(message: [UInt8], hash: UInt64, closes: Bool)
         /// `update` took a message that a job sent before its end; its number is in the origin.
         case streamed(message: [UInt8], hash: UInt64, checkpoint: [UInt8]?)

@@ -121,7 +121,8 @@ struct ClientSessions {
         _ hello: Hello, _ session: SessionID, of seen: Timeline, at route: Route, now: Timestamp, _ readers: inout Readers,
         _ turns: inout Turns, _ out: inout Outlet
     ) {
-        if let end = turns.state.sessions.end(of: session, witness: seen == out.identity.timeline ? hello.witness : 0) {
+        let witness = seen == out.identity.timeline ? hello.witness : 0
+        if let end = turns.state.sessions.end(of: session, witness: witness, mayHaveEnded: hello.mayHaveEnded) {
             return out.send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(turns.head))
         }
         if sessions[session] == nil, count >= settings.sessions { expireIdlest(now: now, &turns, &out) }
@@ -160,7 +161,7 @@ struct ClientSessions {
 
     private mutating func end(_ session: SessionID, origin: Origin = .store, now: Timestamp, _ turns: inout Turns) {
         remove(session)
-        if turns.state.sessions.last(of: session) > 0 { turns.write(.sessionExpired(session), origin: origin, now: now) }
+        if turns.state.sessions.isOpen(session) { turns.write(.sessionExpired(session), origin: origin, now: now) }
     }
 
     /// The connection is gone, unless the client has another by now.
@@ -210,6 +211,13 @@ struct ClientSessions {
                 guard submission.sequence == received + 1 else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
                     return out.send(.error(error), to: route, floor: .none)
+                }
+                if let end = turns.state.sessions.end(of: session, witness: 0) {
+                    return out.send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(turns.head))
+                }
+                if client.inbox.last?.endsSession ?? false {
+                    let text = "input \(submission.sequence) comes after one that ends the session and has no outcome yet"
+                    return out.misuse(text, route)
                 }
                 if let reason = reasonToRefuse(submission, credit: credit, isServing: isServing, turns) {
                     return out.refuse(route, reason)
@@ -281,11 +289,11 @@ struct ClientSessions {
         for session in sessions.values { session.heard = now }
     }
 
-    /// Forgets the connections of clients that are silent. A session without a record is nothing to keep.
+    /// Forgets the connections of clients that are silent. A session without a record, or that has ended, is nothing to keep.
     mutating func buryTheSilent(_ table: SessionTable, now: Timestamp, _ readers: inout Readers) {
         for client in silent(now: now) {
             if let route = client.route { forget(route, &readers) }
-            if table.last(of: client.id) == 0, client.inbox.isEmpty { remove(client.id) }
+            if !table.isOpen(client.id), client.inbox.isEmpty { remove(client.id) }
         }
     }
 

@@ -6,11 +6,14 @@ import SamovarCore
 enum SessionEnd {
     case expired
     case closed
+    /// It ended with an input, and so many have since that this one is not known.
+    case forgotten
 
     var text: String {
         switch self {
         case .expired: "this session was silent for too long and has expired; what it has sent may have been applied or not"
         case .closed: "this session was ended by its client; what it sends now is not taken"
+        case .forgotten: "this session may have ended too long ago; what it has sent may have been applied or not"
         }
     }
 }
@@ -21,21 +24,29 @@ struct EndedSessions: Equatable, Sendable {
         let id: SessionID
         /// The turn of its end.
         let turn: Int
+        /// The input of that turn, with which it ended; 0 if it ended otherwise.
+        let last: Int
     }
 
     /// Oldest first.
     private(set) var newest: Deque<Entry> = []
-    private(set) var ids: Set<SessionID> = []
+    private var entries: [SessionID: Entry] = [:]
     /// Up to this turn, sessions ended that are not remembered one by one any more.
     private(set) var forgottenTurn = 0
 
     static let limit = 100_000
 
-    mutating func append(_ id: SessionID, at turn: Int) {
-        guard ids.insert(id).inserted else { return }
-        newest.append(Entry(id: id, turn: turn))
+    var ids: Set<SessionID> { Set(entries.keys) }
+
+    subscript(id: SessionID) -> Entry? { entries[id] }
+
+    mutating func append(_ id: SessionID, at turn: Int, last: Int = 0) {
+        guard entries[id] == nil else { return }
+        let entry = Entry(id: id, turn: turn, last: last)
+        entries[id] = entry
+        newest.append(entry)
         guard newest.count > Self.limit, let oldest = newest.popFirst() else { return }
-        ids.remove(oldest.id)
+        entries[oldest.id] = nil
         forgottenTurn = max(forgottenTurn, oldest.turn)
     }
 }
@@ -46,9 +57,10 @@ extension EndedSessions {
         writer.writeArrayHeader(2)
         writer.write(forgottenTurn)
         writer.writeList(Array(newest)) { entry, writer in
-            writer.writeArrayHeader(2)
+            writer.writeArrayHeader(entry.last > 0 ? 3 : 2)
             writer.write(entry.id)
             writer.write(entry.turn)
+            if entry.last > 0 { writer.write(entry.last) }
         }
     }
 
@@ -56,8 +68,9 @@ extension EndedSessions {
         try reader.readFields(2, of: "the ended sessions")
         forgottenTurn = try reader.readCount()
         _ = try reader.readList { reader in
-            try reader.readFields(2, of: "an ended session")
-            append(try reader.readID(), at: try reader.readCount())
+            let fields = try reader.readArrayHeader()
+            guard fields == 2 || fields == 3 else { throw WireError.malformed("an ended session has 2 or 3 fields, not \(fields)") }
+            append(try reader.readID(), at: try reader.readCount(), last: fields == 3 ? try reader.readCount() : 0)
         }
     }
 }

@@ -34,14 +34,26 @@ struct SessionTable: Equatable, Sendable {
         self.window = window
     }
 
-    func last(of id: SessionID) -> Int { sessions[id]?.last ?? 0 }
+    /// The number of the newest input that has a turn, also of a session that has ended with it.
+    func last(of id: SessionID) -> Int { sessions[id]?.last ?? closed[id]?.last ?? 0 }
 
-    mutating func answer(_ id: SessionID, _ outcome: Outcome) {
-        sessions[id, default: Session()].answer(outcome, keeping: window)
+    /// It is in the journal and goes on, so that its end has to be there, too.
+    func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
+
+    /// - Parameter endsSession: it was applied, and there will be no other. Where it stands is all that is kept: a client sends such an
+    ///   input when it has the outcomes of those before.
+    mutating func answer(_ id: SessionID, _ outcome: Outcome, endsSession: Bool = false) {
+        if endsSession {
+            sessions[id] = nil
+            closed.append(id, at: outcome.turn, last: outcome.sequence)
+        } else {
+            sessions[id, default: Session()].answer(outcome, keeping: window)
+        }
     }
 
     /// The outcome of an input that has had its turn; nil if the client had confirmed it.
     func outcome(of sequence: Int, in id: SessionID) -> Outcome? {
+        if let end = closed[id], end.last == sequence { return Outcome(sequence: sequence, turn: end.turn, verdict: .applied) }
         guard let outcomes = sessions[id]?.outcomes, let first = outcomes.first else { return nil }
         guard sequence >= first.sequence, sequence - first.sequence < outcomes.count else { return nil }
         return outcomes[sequence - first.sequence]
@@ -70,11 +82,17 @@ struct SessionTable: Equatable, Sendable {
     /// Who expired may come back with unanswered inputs, so a session that may be a forgotten one of these is not welcomed. Who has said
     /// goodbye breaks the protocol by coming back, and many more do say it: that rule would send away who was quiet and never sent.
     ///
-    /// - Parameter witness: the newest turn that its client was told of; 0 if it was never welcomed, and so never sent.
-    func end(of id: SessionID, witness: Int) -> SessionEnd? {
+    /// Who has sent an input that ends its session may not have its outcome yet. So it is welcomed to a session that has ended with one,
+    /// which takes nothing more, and not to one that may be a forgotten one of these.
+    ///
+    /// - Parameters:
+    ///   - witness: the newest turn that its client was told of; 0 if it was never welcomed, and so never sent.
+    ///   - mayHaveEnded: its client has sent an input that ends it.
+    func end(of id: SessionID, witness: Int, mayHaveEnded: Bool = false) -> SessionEnd? {
         guard sessions[id] == nil else { return nil }
-        if closed.ids.contains(id) { return .closed }
-        return expired.ids.contains(id) || (witness > 0 && witness < expired.forgottenTurn) ? .expired : nil
+        if let end = closed[id] { return mayHaveEnded && end.last > 0 ? nil : .closed }
+        if expired[id] != nil || (witness > 0 && witness < expired.forgottenTurn) { return .expired }
+        return mayHaveEnded && witness > 0 && witness < closed.forgottenTurn ? .forgotten : nil
     }
 
     mutating func restore(expired: EndedSessions, closed: EndedSessions) {

@@ -76,9 +76,9 @@ struct StoreState {
             if number == 1 { self.seed = seed }
             for id in joined where missing[id] == nil { missing[id] = record.time }
             subscriptions.returned(now: record.time)
-        case .applied:
+        case .applied(_, _, let closes):
             guard case .client(let session, let sequence) = record.origin else { return }
-            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: .applied))
+            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: .applied), endsSession: closes)
         case .refused(let verdict):
             guard case .client(let session, let sequence) = record.origin else { return }
             sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict.bounded))

@@ -180,7 +180,7 @@ struct Turns: ~Copyable {
         // Where the program is not called, the record enters the outcome.
         var isEntered = false
         if submission.instance == .main {
-            let input = EngineInput.input(submission.input, origin)
+            let input = EngineInput.input(submission.input, origin, endsSession: submission.endsSession)
             switch try take(.input(session, sequence: sequence), input, origin, root: nil, now: now, &out) {
             case .applied: verdict = .applied
             case .refused(let why): verdict = why
@@ -193,7 +193,8 @@ struct Turns: ~Copyable {
             write(.refused(verdict), origin: origin, now: now)
         }
         let outcome = Outcome(sequence: sequence, turn: turn, verdict: verdict)
-        if !isEntered { state.sessions.answer(session, outcome) }
+        let isLast = submission.endsSession && verdict == .applied
+        if !isEntered { state.sessions.answer(session, outcome, endsSession: isLast) }
         if verdict == .applied { counts.applied += 1 } else { counts.refused += 1 }
         return outcome
     }

@@ -99,6 +99,14 @@ public enum Frame: Equatable, Sendable {
         if case .hello(let hello) = self { hello.takesProofs } else { false }
     }
 
+    var endsSession: Bool {
+        switch self {
+        case .hello(let hello): hello.mayHaveEnded
+        case .send(let submissions, _): submissions.last?.endsSession ?? false
+        default: false
+        }
+    }
+
     /// The header's number.
     var number: Int {
         switch self {
@@ -176,14 +184,17 @@ public struct Envelope: Equatable, Sendable {
     public var parts: [[UInt8]] {
         switch content {
         case .frame(let frame):
-            parts(frame.kind, takesProofs: frame.takesProofs, number: frame.number, body: frame.body(with: proof))
-        case .written(let kind, let number, let body): parts(kind, number: number, body: body)
+            let header = FrameHeader(
+                frame.kind, takesProofs: frame.takesProofs, endsSession: frame.endsSession, timeline: timeline,
+                number: frame.number)
+            return parts(header, frame.body(with: proof))
+        case .written(let kind, let number, let body):
+            return parts(FrameHeader(kind, timeline: timeline, number: number), body)
         }
     }
 
-    private func parts(_ kind: FrameKind, takesProofs: Bool = false, number: Int, body: [UInt8]) -> [[UInt8]] {
-        let header = FrameHeader(kind, takesProofs: takesProofs, timeline: timeline, number: number).bytes
-        return body.isEmpty ? [header] : [header, body]
+    private func parts(_ header: FrameHeader, _ body: [UInt8]) -> [[UInt8]] {
+        body.isEmpty ? [header.bytes] : [header.bytes, body]
     }
 
     /// Reads a header and at most one body.

@@ -61,14 +61,17 @@ extension Frame {
         var reader = MessagePackReader(body)
         let number = header.number
         switch header.kind {
-        case .hello: self = .hello(try Hello(epoch: number, takesProofs: header.takesProofs, from: &reader))
+        case .hello: self = .hello(try Hello(header, from: &reader))
         case .welcome: self = .welcome(try Welcome(from: &reader))
         case .error: self = .error(try PeerError(from: &reader))
         case .ping: self = .ping(number)
         case .pong: self = .pong(number)
         case .goodbye: self = .goodbye
         case .drain: self = .drain
-        case .send: self = .send(try reader.readList { try Submission(from: &$0) }, confirmed: number)
+        case .send:
+            var submissions = try reader.readList { try Submission(from: &$0) }
+            if header.endsSession, let last = submissions.indices.last { submissions[last].endsSession = true }
+            self = .send(submissions, confirmed: number)
         case .receipt: self = .receipt(try reader.readList { try Outcome(from: &$0) }, credit: number)
         case .settle: self = .settle(turn: number)
         case .settled: self = .settled(turn: number, dead: try reader.readList { try $0.readString() })

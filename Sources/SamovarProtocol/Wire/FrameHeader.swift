@@ -54,12 +54,15 @@ public struct FrameHeader: Equatable, Sendable {
     public var kind: FrameKind
     /// The lowest flag, in HELLO: its sender takes a ``TurnProof`` at the end of the frames that may have one.
     public var takesProofs: Bool
+    /// The second flag, in SEND: the session ends with the last input, if that is applied. In HELLO: such an input was sent before.
+    public var endsSession: Bool
     public var timeline: Timeline
     public var number: Int
 
-    public init(_ kind: FrameKind, takesProofs: Bool = false, timeline: Timeline, number: Int) {
+    public init(_ kind: FrameKind, takesProofs: Bool = false, endsSession: Bool = false, timeline: Timeline, number: Int) {
         self.kind = kind
         self.takesProofs = takesProofs
+        self.endsSession = endsSession
         self.timeline = timeline
         self.number = number
     }
@@ -69,7 +72,7 @@ public struct FrameHeader: Equatable, Sendable {
         bytes.reserveCapacity(Self.size)
         bytes += Self.magic
         bytes += [Self.wireVersion, kind.rawValue]
-        bytes.append(bigEndian: UInt16(takesProofs ? 1 : 0))
+        bytes.append(bigEndian: UInt16(takesProofs ? 1 : 0) | (endsSession ? 2 : 0))
         bytes.append(bigEndian: timeline.high)
         bytes.append(bigEndian: timeline.low)
         bytes.append(bigEndian: UInt64(bitPattern: Int64(number)))
@@ -83,6 +86,7 @@ public struct FrameHeader: Equatable, Sendable {
         guard let kind = FrameKind(rawValue: bytes[5]) else { throw .malformed("unknown kind \(bytes[5])") }
         self.kind = kind
         takesProofs = bytes[7] & 1 != 0
+        endsSession = bytes[7] & 2 != 0
         timeline = Timeline(high: bytes.bigEndian(at: 8), low: bytes.bigEndian(at: 16))
         number = Int(Int64(bitPattern: bytes.bigEndian(at: 24)))
     }

@@ -24,12 +24,15 @@ public struct Hello: Equatable, Sendable {
     public var epoch: Int
     /// Whether a client keeps its inputs over its own death, so that its session is worth keeping for long.
     public var isDurable: Bool
+    /// Whether a client has sent an input that ends its session, so that it may be over by now; a flag of the header.
+    public var mayHaveEnded: Bool
 
     public init(
         role: Role, schema: Schema?, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, epoch: Int = 1,
-        isDurable: Bool = false
+        isDurable: Bool = false, mayHaveEnded: Bool = false
     ) {
         self.isDurable = isDurable
+        self.mayHaveEnded = mayHaveEnded
         self.role = role
         self.schema = schema
         self.witness = witness
@@ -154,9 +157,10 @@ extension Hello {
         }
     }
 
-    init(epoch: Int, takesProofs: Bool, from reader: inout MessagePackReader) throws {
-        self.epoch = epoch
-        self.takesProofs = takesProofs
+    init(_ header: FrameHeader, from reader: inout MessagePackReader) throws {
+        epoch = header.number
+        takesProofs = header.takesProofs
+        mayHaveEnded = header.endsSession
         try reader.readFields(4, of: "HELLO")
         if try reader.readNil() {
             schema = nil

@@ -7,11 +7,14 @@ public struct Submission: Equatable, Sendable {
     public var instance: Instance
     /// The input in MessagePack.
     public var input: [UInt8]
+    /// If it is applied, the session ends with it; a flag of the header, for the last one of a frame.
+    public var endsSession: Bool
 
-    public init(sequence: Int, instance: Instance = .main, input: [UInt8]) {
+    public init(sequence: Int, instance: Instance = .main, input: [UInt8], endsSession: Bool = false) {
         self.sequence = sequence
         self.instance = instance
         self.input = input
+        self.endsSession = endsSession
     }
 
     func write(to writer: inout MessagePackWriter) {
@@ -26,6 +29,7 @@ public struct Submission: Equatable, Sendable {
         sequence = try reader.readInt()
         instance = try reader.readInstance()
         input = try reader.readBinary()
+        endsSession = false
     }
 }
 

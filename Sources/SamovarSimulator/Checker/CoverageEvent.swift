@@ -26,6 +26,10 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case outputRead
     /// A client came back to a session that it had ended.
     case cameBack
+    /// A session ended with an input.
+    case endedByInput
+    /// A client that had sent such an input came back to hear its outcome.
+    case welcomedToEnd
     /// An effect failed, because all its attempts together took too long.
     case ranOutOfTime
 }

@@ -61,7 +61,9 @@ extension InvariantChecker {
     private func check(_ welcome: Welcome, to peer: Process?) throws(Violation) {
         try reached(welcome.head, "a WELCOME")
         guard let client = peer as? ClientProcess else { return }
-        let taken = reference.isOver(client.session) ? 0 : reference.fates[client.session]?.count ?? 0
+        let hasEnded = reference.endedByInput.contains(client.session)
+        let taken = reference.isOver(client.session) && !hasEnded ? 0 : reference.fates[client.session]?.count ?? 0
+        if hasEnded { reference.count(.welcomedToEnd) }
         try require(
             welcome.expected <= taken + 1, .i5, expected: "WELCOME to expect at most input \(taken + 1) of \(client.name)",
             seen: "input \(welcome.expected)")

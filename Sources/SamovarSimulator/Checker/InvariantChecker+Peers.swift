@@ -20,18 +20,22 @@ extension InvariantChecker {
             try require(
                 !archive.isEmpty, .i12, expected: "an outcome: there is one timeline", seen: "\(client.name): \(reason)")
         case .refused(let text):
-            let isOver = reference.isOver(client.session) || reference.fates[client.session] == nil
             try require(
-                isOver || world.swarm.isHarsh, .i12, expected: "an outcome: the store keeps the session",
+                hasLost(client) || world.swarm.isHarsh, .i12, expected: "an outcome: the store keeps the session",
                 seen: "\(client.name) is told “\(text)”")
         }
     }
 
+    /// Its session has ended without it: who has ended it by an input hears the outcome, however often it comes.
+    private func hasLost(_ client: ClientProcess) -> Bool {
+        guard reference.fates[client.session] != nil else { return true }
+        return reference.isOver(client.session) && (client.hasComeBack || !reference.endedByInput.contains(client.session))
+    }
+
     /// A store may only send away a client whose session has ended.
     func refused(_ client: ClientProcess, _ error: PeerError) throws(Violation) {
-        let isOver = reference.isOver(client.session) || reference.fates[client.session] == nil
         try require(
-            isOver || world.swarm.isHarsh, .i12, expected: "\(client.name) to be served, the store keeps its session",
+            hasLost(client) || world.swarm.isHarsh, .i12, expected: "\(client.name) to be served, the store keeps its session",
             seen: "it is refused: \(error)")
     }
 

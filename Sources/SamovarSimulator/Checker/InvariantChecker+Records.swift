@@ -98,7 +98,11 @@ extension InvariantChecker {
             let input = try input(session, sequence, record)
             try require(
                 input.message == message, .i2, expected: "the message of \(input)", seen: "\(message) at turn \(record.turn)")
+            try require(
+                closes == input.endsSession, .i3, expected: "the session to \(input.endsSession ? "end" : "go on") with \(input)",
+                seen: "closes: \(closes), at turn \(record.turn)")
             try decided(ReferenceModel.Fate(turn: record.turn, inputID: input.inputID, verdict: .applied), session)
+            if closes { ended(session) }
         case .effect(let id, _, let index):
             try answered(id, record, message: bytes, at: index, closes: closes)
         case .failure(let id): try failedForGood(id, record)
@@ -165,6 +169,12 @@ extension InvariantChecker {
             seen: "it again at turn \(fate.turn)")
         reference.fates[session, default: []].append(fate)
         reference.fateAt[fate.turn] = fate
+    }
+
+    private func ended(_ session: SessionID) {
+        reference.expired.insert(session)
+        reference.endedByInput.insert(session)
+        reference.count(.endedByInput)
     }
 
     private func expired(_ session: SessionID, _ record: Record) throws(Violation) {

@@ -67,6 +67,8 @@ final class ReferenceModel {
     var fates: [SessionID: [Fate]] = [:]
     var fateAt: [Int: Fate] = [:]
     var expired: Set<SessionID> = []
+    /// Those of them whose last input has ended them.
+    var endedByInput: Set<SessionID> = []
     /// Every lease that was seen to leave the store.
     var assignments: [Lease: Assignment] = [:]
     var assignmentsOf: [EffectID: [Lease]] = [:]

@@ -38,6 +38,8 @@ struct Swarm {
     var pause: Instant
     /// Inputs of each client, one of each kind after the other; nil for as many as time allows, drawn.
     var inputs: Int?
+    /// The last of them ends its session.
+    var lastEnds = false
     /// Inputs that one client lets wait for their outcome.
     var unanswered: Int
     var works: [Work]

@@ -8,6 +8,8 @@ final class ClientProcess: Process {
         let bytes: [UInt8]
         /// What it becomes; nil if it is refused, or no input at all.
         var message: ModelProgram.Message?
+        /// Its client's session ends with it, if it is applied.
+        var endsSession = false
 
         init(_ inputID: UInt64, _ message: ModelProgram.Message) {
             self.init(inputID, bytes: packed(ModelProgram.Input.message(message)))
@@ -20,7 +22,9 @@ final class ClientProcess: Process {
             self.bytes = bytes
         }
 
-        var description: String { message.map { "\($0)" } ?? "the refused input \(inputID)" }
+        var description: String {
+            (message.map { "\($0)" } ?? "the refused input \(inputID)") + (endsSession ? ", which ends its session" : "")
+        }
     }
 
     struct Shown {
@@ -32,6 +36,10 @@ final class ClientProcess: Process {
     private(set) var session = SessionID.zero
     /// The session that this user has said goodbye to; the next one breaks the protocol and may come back to it.
     private var left: SessionID?
+    /// This one uses a session that another has left.
+    private(set) var hasComeBack = false
+    /// Its session has ended with an input.
+    private var isDone = false
     private var machine: ClientMachine?
     private var subscriber: SubscriberMachine?
     private var front = Port()
@@ -50,9 +58,11 @@ final class ClientProcess: Process {
     /// The timeline of the newest WELCOME.
     private var home = Timeline.zero
     private let isSender: Bool
+    private var endings: SeededRandom
 
     init(_ world: World, _ number: Int) {
         var random = SeededRandom(seed: world.seed, "client", number)
+        endings = SeededRandom(seed: world.seed, "endings", number)
         isSender = number == 0 || random.chance(0.7)
         super.init(world, "client \(number + 1)", 200 + number)
     }
@@ -77,8 +87,10 @@ final class ClientProcess: Process {
 
     private func sessionToUse() -> SessionID {
         defer { left = nil }
+        hasComeBack = false
         // Before its end is on disk, it would be a process that has forgotten the session which it uses.
         guard let left, world.checker.reference.isOver(left), random.chance(0.5) else { return random.id() }
+        hasComeBack = true
         world.checker.reference.count(.cameBack)
         world.note("\(name) comes back to a session that it has left")
         return left
@@ -89,6 +101,7 @@ final class ClientProcess: Process {
         subscriber = nil
         front.disconnect(world.network)
         feed.disconnect(world.network)
+        isDone = false
         inputs.removeAll()
         inputsByBytes.removeAll()
         settling.removeAll()
@@ -126,7 +139,7 @@ final class ClientProcess: Process {
         if random.chance(0.1), let turn = newestTurn, settling.count < 4 { try settle(turn, now) }
         if world.swarm.traits.contains(.outputs), random.chance(0.2) { try requestOutputs(now) }
         if random.chance(0.1) { try requestView(atLeast: newestTurn ?? 0, now) }
-        if random.chance(0.005) { try leave(now) }
+        if random.chance(0.005) || isDone && endings.chance(0.3) { try leave(now) }
         if isUp { wake(at: world.now) }
     }
 
@@ -135,9 +148,10 @@ final class ClientProcess: Process {
 
     private func submit() {
         let inputID = world.nextInputID()
-        let input = makeInput(inputID)
+        var input = makeInput(inputID)
+        input.endsSession = endsSession()
         do throws(ClientMachine.SubmitError) {
-            guard let number = try machine?.submit(input.bytes) else { return }
+            guard let number = try machine?.submit(input.bytes, endsSession: input.endsSession) else { return }
             inputs[number] = input
             inputsByBytes[input.bytes] = input
             world.report.inputs += 1
@@ -145,6 +159,11 @@ final class ClientProcess: Process {
         } catch {
             world.note("\(name) cannot submit: \(error)")
         }
+    }
+
+    private func endsSession() -> Bool {
+        guard let count = world.swarm.inputs else { return endings.chance(0.005) }
+        return world.swarm.lastEnds && world.report.inputs == count - 1
     }
 
     private func makeInput(_ inputID: UInt64) -> Input {
@@ -318,7 +337,9 @@ final class ClientProcess: Process {
         }
         try world.checker.told(self, outcome, input, timeline: machine?.timeline ?? .zero)
         try take(outcome.sequence, "\(outcome.verdict) at turn \(outcome.turn)")
-        if case .applied = outcome.verdict { newestTurn = outcome.turn }
+        guard case .applied = outcome.verdict else { return }
+        newestTurn = outcome.turn
+        if input.endsSession { isDone = true }
     }
 
     private func take(_ number: Int, _ what: String) throws(Violation) {

@@ -20,6 +20,7 @@ struct RawFrame: Equatable, CustomStringConvertible {
     static let noTimeline = [UInt8](repeating: 0, count: 16)
 
     var kind: UInt8
+    var flags: UInt8 = 0
     var number: Int64
     var timeline: [UInt8]
     var body: [Value]
@@ -34,7 +35,7 @@ struct RawFrame: Equatable, CustomStringConvertible {
     /// The parts of a message.
     var parts: [[UInt8]] {
         let header =
-            Array("SMV1".utf8) + [1, kind, 0, 0] + timeline
+            Array("SMV1".utf8) + [1, kind, 0, flags] + timeline
             + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
         let body = packed(self.body)
         return body.isEmpty ? [header] : [header, body]

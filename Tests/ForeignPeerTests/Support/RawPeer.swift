@@ -35,8 +35,9 @@ final class RawPeer {
     }
 
     /// Sends a frame of this peer's timeline.
-    func send(_ kind: Kind, _ number: Int64 = 0, _ body: Value...) async throws {
+    func send(_ kind: Kind, _ number: Int64 = 0, flags: UInt8 = 0, _ body: Value...) async throws {
         var frame = RawFrame(kind, number, timeline: timeline)
+        frame.flags = flags
         frame.body = body
         try await send(parts: frame.parts)
     }

@@ -19,6 +19,10 @@ import Testing
             "9602ce000f4240c095022a01920307022893c40101cdfeedc3"
         ),
         (
+            .applied(message: [0x01], hash: 0xfeed, closes: true), .client(session: id, sequence: 9),
+            "9602ce000f4240c09301c4100102030405060708090a0b0c0d0e0f10092893c40101cdfeedc3"
+        ),
+        (
             .applied(message: [], hash: .max, closes: false), .followUp(of: 41),
             "9602ce000f4240a56f746865729204292893c400cfffffffffffffffffc2"
         ),
@@ -82,7 +86,7 @@ import Testing
 
     static func record(_ index: Int, turn: Int = 43) -> Record {
         Record(
-            turn: turn, time: at(1), instance: index == 2 ? "other" : .main, origin: examples[index].origin, root: 40,
+            turn: turn, time: at(1), instance: index == 3 ? "other" : .main, origin: examples[index].origin, root: 40,
             event: examples[index].event)
     }
 

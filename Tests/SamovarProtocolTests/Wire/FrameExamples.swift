@@ -35,6 +35,11 @@ struct FrameExample: Sendable, CustomStringConvertible {
                 Hello(
                     role: .client(session: peer), schema: schema, witness: 42, takesProofs: false, epoch: 3, isDurable: true))),
         FrameExample(
+            "hello from a client that has sent an input which ends its session",
+            .hello(
+                Hello(role: .client(session: peer), schema: schema, witness: 42, takesProofs: false, epoch: 2, mayHaveEnded: true)
+            )),
+        FrameExample(
             "hello from a worker",
             .hello(
                 Hello(
@@ -65,6 +70,9 @@ struct FrameExample: Sendable, CustomStringConvertible {
                     Submission(sequence: 3, input: [0xa3, 0x61, 0x64, 0x64]),
                     Submission(sequence: 4, instance: "left", input: [0xc0]),
                 ], confirmed: 2)),
+        FrameExample(
+            "send of an input that ends its session",
+            .send([Submission(sequence: 3, input: [0xa3, 0x61, 0x64, 0x64], endsSession: true)], confirmed: 2)),
         FrameExample(
             "receipt",
             .receipt(
