@@ -33,6 +33,8 @@ public protocol SamovarApp: Sendable {
     static var gates: [InputGate<Program>] { get }
     /// Who hears of each turn, in this order. Default: nobody. The store process asks for it once, when it starts.
     static var observers: [TurnObserver<Program>] { get }
+    /// Who hears how much work waits. Default: nobody. The store process asks for it once, when it starts.
+    static var backlogObserver: BacklogObserver? { get }
 
     /// The engine of a store, which nobody has to write: a program needs nothing of it, and `import Samovar` does not even name
     /// its type. It is a requirement only so that the default is compiled together with the program, which makes its turns several
@@ -58,6 +60,8 @@ extension SamovarApp {
     public static var gates: [InputGate<Program>] { [] }
     /// Nobody.
     public static var observers: [TurnObserver<Program>] { [] }
+    /// Nobody.
+    public static var backlogObserver: BacklogObserver? { nil }
     /// None.
     public static var sampleInputs: [Program.Input] { [] }
     /// None.
@@ -104,7 +108,8 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
             subcommands: [
                 UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppTypes<App>>.self,
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppTypes<App>>.self, InspectCommand<AppTypes<App>>.self,
-                StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, OutputsCommand<AppTypes<App>>.self,
+                StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,
+                OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, VerifyCommand<App>.self, CheckCommand<App>.self, JournalCommand<AppTypes<App>>.self,
                 SchemaCommand<App>.self, LoadCommand<AppTypes<App>>.self,
             ])

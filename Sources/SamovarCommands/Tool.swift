@@ -61,7 +61,8 @@ public enum SamovarTool {
     public static var subcommands: [any ParsableCommand.Type] {
         [
             MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
-            StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, InspectCommand<AnyProgram>.self,
+            StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, QueuesCommand<AnyProgram>.self,
+            InspectCommand<AnyProgram>.self,
             JournalCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self, NewCommand.self,
         ]
     }

@@ -62,7 +62,12 @@ public protocol Program<State, Message, Effect>: Sendable {
     static func view(_ state: State) -> ViewState
 
     /// The message for an effect that failed for good, or nil to leave the effect dead, for an operator to look at.
+    ///
+    /// The message closes the effect, unless its `retry` is one that is ``Retry/keepingDead``.
     static func failed(_ effect: Effect, _ failure: Failure) -> Message?
+
+    /// The message for what an operator did with effects and queues of this program, or nil to take no notice. Default: nil.
+    static func operated(_ action: OperatorAction<Self>) -> Message?
 }
 
 /// A program that hides nothing: inputs are messages, and the whole state is the view.
@@ -73,6 +78,10 @@ public protocol OpenProgram<State, Message, Effect>: Program where Input == Mess
 extension Program {
     /// The name of the type, version 1.
     public static var schema: Schema { Schema(name: String(describing: Self.self), version: 1) }
+
+    /// Nothing.
+    @inlinable
+    public static func operated(_ action: OperatorAction<Self>) -> Message? { nil }
 
     /// None.
     @inlinable

@@ -114,7 +114,7 @@ public struct TurnEngine<P: Program>: ~Copyable {
                 switch order {
                 case .then(let message): followUps.append((message, turn))
                 case .run: effects += 1
-                case .cancel, .emit: break
+                case .cancel, .emit, .control: break
                 }
             }
         }

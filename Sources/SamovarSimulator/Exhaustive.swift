@@ -75,6 +75,16 @@ extension Swarm {
         var parting = usual
         parting.lastEnds = true
         parting.store.snapshotBytes = 100
-        return [("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork), ("parting", parting)]
+        var stopping = usual
+        let lane = LabelSpec(number: 5, rule: 4)
+        stopping.traits = [.controls]
+        stopping.script = [
+            { .labelled($0, .cursed, lane) }, { .labelled($0, .quick, lane) }, { .controlled($0, ControlSpec(.requeue, label: 5)) },
+        ]
+        stopping.store.snapshotBytes = 300
+        return [
+            ("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork), ("parting", parting),
+            ("stopping", stopping),
+        ]
     }
 }

@@ -25,6 +25,8 @@ final class World {
         self, reference: ReferenceModel(timeline: disk.timeline, secret: disk.secret, viewBytes: swarm.viewBytes))
     private(set) lazy var store = StoreProcess(self)
     private(set) lazy var workers = (0..<swarm.workers).map { WorkerProcess(self, $0) }
+    /// Only where the program has something for one.
+    private(set) lazy var operatorProcess = swarm.traits.contains(.controls) ? OperatorProcess(self) : nil
     private(set) lazy var clients = (0..<swarm.clients).map { ClientProcess(self, $0) }
 
     var knownWorkers: Set<WorkerID> = []
@@ -79,6 +81,7 @@ final class World {
         plan(.start(store, incarnation: 0), at: 0)
         for worker in workers { plan(.start(worker, incarnation: 0), at: random.time(0...seconds)) }
         for client in clients { plan(.start(client, incarnation: 0), at: random.time(0...seconds)) }
+        if let operatorProcess { plan(.start(operatorProcess, incarnation: 0), at: seconds / 2) }
         planFaults()
         plan(.inspect, at: seconds)
         while let (time, event) = queue.next() {
@@ -138,7 +141,7 @@ final class World {
         try storeDied("the end", isOrderly: true)
         // What was trimmed cannot be replayed.
         guard disk.first == 1 else { return }
-        disk.dropSnapshots()
+        try store.requireSameReplay()
         try store.start(drift: 0, wall: wall)
     }
 

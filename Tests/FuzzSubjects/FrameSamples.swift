@@ -30,7 +30,8 @@ enum FrameSamples {
 
     private static var worker: WorkerOffer {
         WorkerOffer(
-            id: peer, slots: 4, queues: ["default", "http"], running: [JobClaim(effect: effect, lease: lease, token: 5)])
+            id: peer, slots: 4, queues: ["default", "http"], running: [JobClaim(effect: effect, lease: lease, token: 5)],
+            capabilities: ["gpu"])
     }
 
     private static var outcomes: [Outcome] {

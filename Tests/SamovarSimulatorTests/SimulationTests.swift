@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0xa860e047123a91ff, 0x0ba798dcf30c8ab0, 0xf919f5f13692ff34, 0x0bed7b02a87cce98, 0x0719674cc2722214,
-        0x4878097f2ec3d052, 0x21f8079ba6dcdf84, 0x77925863b7dbf83b, 0x0e05c2f37cbef36a, 0xfba369625618cf50,
-        0x4d1dc9ee8f51ad43, 0x498e110064b84f18, 0xbc6a445d70164875, 0x71744fcbeebe1963, 0x305f7ce020f96a7a,
-        0xa4641e4afcfe3de8, 0xdbbf9ee7cfa0c386, 0x0110ef25d61b3bbd, 0x68425412f1428436, 0x9fe934d961e3e6f8,
+        0x52db30d870a04170, 0x1b8f0c9bfcb73abd, 0x43975abf5103312c, 0x358fb8929e3b491f, 0x8bf8824ab78fcbe3,
+        0x985696ebd4c10f55, 0xa2557e82a050bc2c, 0x609472faba83301a, 0x81d0e046e397edb3, 0x6d607289db7786de,
+        0x4f1265e8fbacaeac, 0xe5313337b6088c2e, 0x85294cdf50f1e17f, 0xf056d9cbc5d5d4c9, 0x7042546f15dc526e,
+        0xf19997ddc55c0957, 0xdbbf9ee7cfa0c386, 0x85922ce299c89eae, 0xc0dc1c9128b3dc78, 0xaca7c7e1a343db9e,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.
@@ -54,6 +54,43 @@ import Testing
             CoverageEvent.fired, .stoppedListening, .cancelled, .replaced, .streamed, .resumed, .outputRead, .ranOutOfTime,
         ] {
             #expect(sum.count(of: event) > 0, "\(event)")
+        }
+    }
+
+    @Test func `In a few worlds, the program and an operator deal with what is dead, and hold queues and labels back`() {
+        var sum = Report()
+        for seed in 1...24 as ClosedRange<UInt64> { sum += Simulation(seed: seed, minutes: 1).run().report }
+        for event in [
+            CoverageEvent.noticed, .requeued, .droppedDead, .pausedQueue, .pausedLabel, .waitedForResume, .ruled, .heldByRate,
+            .heardOfOperator, .toldAgain,
+        ] {
+            #expect(sum.count(of: event) > 0, "\(event)")
+        }
+    }
+
+    @Test func `Labels that all have effects waiting are handed out by their weights, to five hundredths`() throws {
+        var swarm = try #require(Swarm.small.first?.swarm)
+        let each = 40
+        swarm.script = [
+            { .controlled($0, ControlSpec(.rule, queue: 0, rule: 4)) }, { .controlled($0, ControlSpec(.pause, queue: 0)) },
+        ]
+        for number in 0..<3 * each { swarm.script.append { .labelled($0, .quick, LabelSpec(number: 10 + number % 3, rule: 3)) } }
+        swarm.script.append { .controlled($0, ControlSpec(.resume, queue: 0)) }
+        swarm.inputs = swarm.script.count
+        let world = World(seed: 1, swarm: swarm, duration: 30 * seconds, trace: .none)
+        let result = Simulation.finish(world)
+        #expect(result.violation == nil && result.report.inputs == swarm.inputs)
+        let reference = world.checker.reference
+        let handedOut = reference.assignments.sorted { $0.key < $1.key }.map(\.value.effect).suffix(3 * each)
+        let places = Dictionary(uniqueKeysWithValues: zip(handedOut.sorted(), 0...))
+        let numbers = handedOut.compactMap { places[$0].map { 10 + $0 % 3 } }
+        #expect(numbers.count == 3 * each)
+        // The heaviest is at its end first.
+        for count in stride(from: 14, through: 70, by: 14) {
+            for (number, weight) in [(10, 4), (11, 2), (12, 1)] {
+                let share = numbers.prefix(count).count { $0 == number }
+                #expect(abs(share * 7 - count * weight) <= max(7, count * 7 / 20), "\(share) of \(count) are of label \(number)")
+            }
         }
     }
 

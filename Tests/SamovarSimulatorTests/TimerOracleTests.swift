@@ -48,7 +48,7 @@ import Testing
         for _ in 0..<200 {
             let timer = TimerSpec.drawn(&random)
             #expect(TimerSpec(code: timer.code) == timer)
-            let labelSpec = LabelSpec.drawn(&random)
+            let labelSpec = LabelSpec.drawn(random.chance(0.5) ? .plain : .lanes, &random)
             #expect(LabelSpec(code: labelSpec.code) == labelSpec)
         }
         #expect(TimerSpec(code: 15 << 4) == nil && LabelSpec(code: 99 << 4) == nil)

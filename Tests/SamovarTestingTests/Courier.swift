@@ -52,7 +52,7 @@ enum Courier: OpenProgram {
     }
 
     static func worker(_ van: Van = Van()) -> Worker<Courier> {
-        Worker {
+        Worker.handlers {
             van.note("made")
             return van
         } tearDown: {

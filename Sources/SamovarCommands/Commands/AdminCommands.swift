@@ -15,7 +15,7 @@ struct StatusCommand<Types: ProgramTypes>: AsyncParsableCommand {
     func run() async throws {
         let settings = try options.settings()
         let status = try await AdminClient(at: settings.endpoint(for: Types.self)).ask("status")
-        printData(json ? JSONTranscoder.text(of: status) : ViewText.screen(of: status))
+        printData(json ? JSONTranscoder.text(of: status) : StatusText.lines(of: status))
     }
 }
 

@@ -21,6 +21,8 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "Only the dead ones.") var dead = false
     @Option(name: .long, help: "Only those of this queue.") var queue: String?
     @Option(name: .long, help: "Only those with this label.") var label: String?
+    @Option(name: .customLong("older-than"), help: "Only those that were ordered so long ago, such as 90s or 10m.")
+    var olderThan: Seconds?
     @Option(name: .long, parsing: .unconditional, help: "So many of the oldest, at most 1000.") var limit: Int?
     @Flag(name: .long, help: "Show what each is, too; --json always does.") var payload = false
     @Flag(name: .long, help: "Open dead effects again.") var requeue = false
@@ -32,8 +34,8 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if requeue, drop { throw ValidationError("--requeue and --drop exclude each other") }
         if requeue || drop {
             if all == !effects.isEmpty { throw ValidationError("name the effects as turn/ordinal, or say --all") }
-            if dead || payload || queue != nil || label != nil || limit != nil {
-                throw ValidationError("--dead, --queue, --label, --limit and --payload are for the list")
+            if dead || payload || queue != nil || label != nil || limit != nil || olderThan != nil {
+                throw ValidationError("--dead, --queue, --label, --older-than, --limit and --payload are for the list")
             }
         } else if all || !effects.isEmpty {
             throw ValidationError("what shall be done with them? say --requeue or --drop")
@@ -54,12 +56,13 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         var filter: MessagePackValue = [:]
         filter["queue"] = queue.map { .string($0) }
         filter["label"] = label.map { .string($0) }
+        filter["olderThan"] = olderThan.map { .int(Int64($0.duration / .milliseconds(1))) }
         filter["limit"] = limit.map { .int(Int64($0)) }
         return filter == [:] ? .nil : filter
     }
 
     private func text(of answer: MessagePackValue) -> String {
-        let shared = ["effect", "queue", "label", "attempts"]
+        let shared = ["effect", "queue", "label", "ordered", "attempts"]
         let more = payload ? ["payload"] : []
         let open = shared + ["status", "waitsFor", "nextAttempt", "worker"] + more
         let tables = [("open", open), ("dead", shared + more + ["failure"])].compactMap { kind, columns -> String? in

@@ -90,6 +90,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp, retain: settings.retain,
             settings: settings.store)
         configuration.goodbye = settings.goodbye
+        configuration.backlogObserver = App.backlogObserver
         let store = try Store<App.Program>(configuration, logger: logger, engine: App.engine)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.
@@ -131,6 +132,11 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         help: "The queues to serve, one or more; NAME=4 for at most 4 jobs of it at once. Default: what the program says.")
     var queue: [String] = []
 
+    @Option(
+        name: .long, parsing: .upToNextOption,
+        help: "What this worker can do, one or more names: it gets effects that need them, too. Default: nothing.")
+    var can: [String] = []
+
     @Option(name: .customLong("read-ahead"), parsing: .unconditional, help: "Jobs that wait in the worker beside the running ones.")
     var readAhead: Int?
 
@@ -154,9 +160,24 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         let configuration = WorkerConfiguration(
             endpoint: try settings.endpoint(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
             queues: queues, limits: limits.filter { queues.contains($0.key) },
-            readAhead: readAhead ?? settings.readAhead ?? App.readAhead)
+            readAhead: readAhead ?? settings.readAhead ?? App.readAhead, capabilities: try settings.capabilities(can))
         let worker = try WorkerHost(program, configuration, logger: logger)
         try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
+    }
+}
+
+extension ProcessSettings {
+    /// What a worker can do, by its flag or else by these settings.
+    func capabilities(_ flag: [String]) throws(CommandFailure) -> Set<String> {
+        let names = Set(flag.isEmpty ? capabilities : flag)
+        if let name = names.first(where: { !(1...WorkerOffer.capabilityBytes).contains($0.utf8.count) }) {
+            throw CommandFailure(
+                .configuration, "--can \(name.bounded()): a name has from 1 to \(WorkerOffer.capabilityBytes) bytes")
+        }
+        guard names.count <= WorkerOffer.capabilityLimit else {
+            throw CommandFailure(.configuration, "--can names \(names.count) capabilities; \(WorkerOffer.capabilityLimit) at most")
+        }
+        return names
     }
 }
 

@@ -28,6 +28,9 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     @Option(name: .long, parsing: .unconditional, help: "Jobs at once in each worker.")
     var slots: Int?
 
+    @Option(name: .long, parsing: .upToNextOption, help: "What the workers can do, one or more names, for effects that need it.")
+    var can: [String] = []
+
     @Flag(name: .customLong("until-idle"), help: "End when inbox, effects and timers are empty; exit 70 if effects died.")
     var untilIdle = false
 
@@ -128,6 +131,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let retain = seed.retain { store += ["--retain", retain] }
         var worker = ["worker"] + common
         if let slots { worker += ["--slots", "\(slots)"] }
+        // Seen here, too, so that a mistake shows before anything is started.
+        if !can.isEmpty { worker += ["--can"] + (try settings.capabilities(can)).sorted() }
         return Supervisor.Plan(
             executable: try .own, storeArguments: store, workerArguments: worker, workers: workers)
     }

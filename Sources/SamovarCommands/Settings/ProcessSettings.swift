@@ -17,6 +17,8 @@ struct ProcessSettings: Equatable, Sendable {
     var readAhead: Int?
     /// The queues that a worker serves; empty for the default one.
     var queues: [String] = []
+    /// What a worker can do, for effects that need it.
+    var capabilities: [String] = []
     var workers: Int?
     /// The newest turns that the journal keeps at least; nil keeps all.
     var retain: Int?
@@ -50,6 +52,7 @@ struct ProcessSettings: Equatable, Sendable {
         settings.slots = try reader.integer("slots", in: 1...1_024)
         settings.readAhead = try reader.integer("readAhead", in: 0...65_536)
         settings.queues = try reader.names("queues") ?? []
+        settings.capabilities = try reader.names("capabilities") ?? []
         settings.workers = try reader.integer("workers", in: 0...1_024)
         settings.retain = try reader.integer("retain", in: 1...1_000_000_000_000)
         try settings.store.read(from: &reader)

@@ -46,6 +46,7 @@ enum DivergenceText {
             case .run: "run \(json(order.value)) \(order.options)"
             case .then, .emit: "\(order.kind) \(json(order.value))"
             case .cancel: "cancel “\(order.options)”"
+            case .control: order.options
             }
         }
         return shortened(lines, omitted: report.omitted)
@@ -98,6 +99,7 @@ enum DivergenceText {
         case .run: ["run": value, "options": .string(order.options)]
         case .then: ["then": value]
         case .cancel: ["cancel": .string(order.options)]
+        case .control: ["control": .string(order.options)]
         case .emit: ["emit": value]
         }
     }

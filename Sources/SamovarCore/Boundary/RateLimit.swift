@@ -30,39 +30,30 @@ public enum RateScope: Sendable {
     case store
 }
 
-/// Token buckets, one for each session.
-///
-/// A bucket is one number: the time at which it will be full again (the “generic cell rate algorithm” of ATM). Each input moves
-/// it by the time that one token takes to come back. A bucket that is full is no different from none, so it is forgotten.
+/// Token buckets, one for each session. One that is full is no different from none, so it is forgotten.
 struct RateLimit {
     /// Sessions whose buckets are kept; inputs of others are rejected until a bucket is full.
     static let sessions = 100_000
 
-    private let pause: Int64
-    private let depth: Int64
-    private var full: [SessionID: Timestamp] = [:]
+    private let pace: TokenBucket.Pace
+    private var buckets: [SessionID: TokenBucket] = [:]
     /// There is nothing to forget before.
     private var nextPurge = Timestamp(microseconds: .min)
 
     init(_ count: Int, per interval: Duration, burst: Int) {
-        pause = max(1, interval.microseconds / Int64(max(1, count)))
-        let (depth, overflow) = pause.multipliedReportingOverflow(by: Int64(max(1, burst)))
-        self.depth = overflow ? .max : depth
+        pace = TokenBucket.Pace(count, per: interval, burst: burst, most: 1_000_000)
     }
 
     mutating func admits(_ session: SessionID, now: Timestamp) -> Bool {
-        if full[session] == nil, full.count >= Self.sessions, !purge(now: now) { return false }
-        let next = max(full[session] ?? now, now) + .microseconds(pause)
-        guard (next - now).microseconds <= depth else { return false }
-        full[session] = next
-        return true
+        if buckets[session] == nil, buckets.count >= Self.sessions, !purge(now: now) { return false }
+        return buckets[session, default: TokenBucket()].take(pace, now: now)
     }
 
     /// Forgets buckets that are full; false if there is none.
     private mutating func purge(now: Timestamp) -> Bool {
         guard now >= nextPurge else { return false }
-        full = full.filter { $0.value > now }
-        nextPurge = full.values.min() ?? now
-        return full.count < Self.sessions
+        buckets = buckets.filter { $0.value.timeWhenFull > now }
+        nextPurge = buckets.values.map(\.timeWhenFull).min() ?? now
+        return buckets.count < Self.sessions
     }
 }

@@ -16,6 +16,8 @@ public struct Command<P: Program>: Equatable, Sendable {
         case then(P.Message)
         /// An event for other programs.
         case emit(P.Output)
+        /// Something about dead effects, queues or labels.
+        case control(Control)
     }
 
     // One order needs no array: most turns ask for nothing or for one thing.
@@ -89,8 +91,8 @@ public struct Command<P: Program>: Equatable, Sendable {
         Self(.one(.run(effect, options)), isOneEffect: true)
     }
 
-    /// Closes all open effects with this label. Workers that run one are told at once and their Swift tasks are cancelled; a
-    /// late answer is not applied. An effect that was cancelled may have run all the same.
+    /// Closes all open effects with this label, and drops the dead ones. Workers that run one are told at once and their Swift tasks
+    /// are cancelled; a late answer is not applied. An effect that was cancelled may have run all the same.
     @inlinable
     public static func cancel(_ id: Label) -> Self {
         Self(.one(.cancel(id)))

@@ -23,6 +23,7 @@ extension Command {
                 case .cancel(let id): return .cancel(id.under(prefix))
                 case .then(let value): return .then(message(value))
                 case .emit(let value): return output(value)
+                case .control(let control): return Command<Q>(.control(control.under(prefix)))
                 }
             })
     }
@@ -77,6 +78,35 @@ extension Subscription where P.Effect == Never {
         into: Q.Type = Q.self, under prefix: String, message: (P.Message) -> Q.Message
     ) -> Subscription<Q> {
         lift(under: prefix, message: message, effect: impossible)
+    }
+}
+
+extension Control {
+    /// The same of a child: its labels are under its name.
+    fileprivate func under(_ prefix: String) -> Control {
+        switch self {
+        case .requeue(let effects): .requeue(effects.under(prefix))
+        case .drop(let effects): .drop(effects.under(prefix))
+        case .pause(.label(let label)): .pause(.label(label.under(prefix)))
+        case .resume(.label(let label)): .resume(.label(label.under(prefix)))
+        case .rule(let queue, let rules): .rule(queue, rules.under(prefix))
+        case .pause(.queue), .resume(.queue): self
+        }
+    }
+}
+
+extension DeadEffects {
+    fileprivate func under(_ prefix: String) -> DeadEffects {
+        if case .label(let label) = self { .label(label.under(prefix)) } else { self }
+    }
+}
+
+extension QueueRules {
+    fileprivate func under(_ prefix: String) -> QueueRules {
+        let shares = shares.map { shares in
+            Shares(Dictionary(uniqueKeysWithValues: shares.weights.map { ($0.under(prefix), $1) }), others: shares.others)
+        }
+        return QueueRules(rate: rate, shares: shares)
     }
 }
 

@@ -1,4 +1,10 @@
-/// Which open effects have which label, and what a policy makes of one more: the one place where policies are decided.
+/// Which effects have which label, and what a policy makes of one more: the one place where policies are decided.
+///
+/// | an effect with a label | `insert` | `die` | `revive` | `remove` |
+/// |---|---|---|---|---|
+/// | is none of its members | a member, the last | – | – | – |
+/// | open | – | gone, or dead in its place if its lane stops | – | gone |
+/// | dead in its place | – | – | open in its place | gone |
 package struct OpenLabels: Equatable, Sendable {
     /// What a policy makes of an effect that is ordered.
     package enum Admission: Equatable, Sendable {
@@ -10,38 +16,69 @@ package struct OpenLabels: Equatable, Sendable {
         case crowded
     }
 
-    private var effects: [Label: [EffectID]] = [:]
+    private struct Member: Equatable, Sendable {
+        let id: EffectID
+        /// It waits unless it is among so many first members; nil if it waits for nobody.
+        let width: Int?
+        var isDead = false
+    }
+
+    /// In the order in which they were opened.
+    private var members: [Label: [Member]] = [:]
 
     package init() {}
 
-    /// Open effects with this label, oldest first; crowded ones are not among them.
-    package subscript(label: Label) -> [EffectID] { effects[label] ?? [] }
+    /// Open effects with this label, in the order in which they were opened; crowded ones are not among them.
+    package subscript(label: Label) -> [EffectID] { members[label]?.filter { !$0.isDead }.map(\.id) ?? [] }
 
     package func admission(of label: Label, _ policy: Policy) -> Admission {
+        if let lane = policy.lane { return members[label]?.count ?? 0 < lane.limit ? .opened : .crowded }
         let others = self[label]
         return switch policy {
-        case .all: .opened
-        case .latest: others.isEmpty ? .opened : .replaces(others)
-        case .first: others.isEmpty ? .opened : .passedOver
-        case .serial(let limit): others.count < max(1, limit) ? .opened : .crowded
+        case .latest where !others.isEmpty: .replaces(others)
+        case .first where !others.isEmpty: .passedOver
+        default: .opened
         }
     }
 
-    package mutating func insert(_ id: EffectID, _ label: Label) {
-        effects[label, default: []].append(id)
+    package mutating func insert(_ id: EffectID, _ label: Label, _ policy: Policy) {
+        members[label, default: []].append(Member(id: id, width: policy.lane?.width))
     }
 
-    /// Returns the effect that comes to the front of its label by this.
-    package mutating func remove(_ id: EffectID, _ label: Label) -> EffectID? {
-        guard var others = effects[label], let place = others.firstIndex(of: id) else { return nil }
-        others.remove(at: place)
-        effects[label] = others.isEmpty ? nil : others
-        return place == 0 ? others.first : nil
+    /// Returns the effects that need not wait any more.
+    package mutating func remove(_ id: EffectID, _ label: Label) -> [EffectID] {
+        guard let place = members[label]?.firstIndex(where: { $0.id == id }) else { return [] }
+        members[label]?.remove(at: place)
+        guard let others = members[label], !others.isEmpty else {
+            members[label] = nil
+            return []
+        }
+        // Whoever was behind it has moved up by one.
+        return (place..<max(place, min(others.count, Policy.widthLimit))).compactMap { place in
+            others[place].width == place + 1 && !others[place].isDead ? others[place].id : nil
+        }
     }
 
-    /// Whether an effect has to wait until another with its label is closed.
+    /// An open effect is dead; returns those that need not wait any more.
+    package mutating func die(_ id: EffectID, _ label: Label, _ policy: Policy) -> [EffectID] {
+        guard policy.lane?.stops == true else { return remove(id, label) }
+        set(id, label, isDead: true)
+        return []
+    }
+
+    /// Whether a dead effect has kept its place, in which it is open from now on.
+    package mutating func revive(_ id: EffectID, _ label: Label) -> Bool { set(id, label, isDead: false) }
+
+    @discardableResult
+    private mutating func set(_ id: EffectID, _ label: Label, isDead: Bool) -> Bool {
+        guard let place = members[label]?.firstIndex(where: { $0.id == id }) else { return false }
+        members[label]?[place].isDead = isDead
+        return true
+    }
+
+    /// Whether an effect has to wait until others with its label are closed.
     package func isBehindAnother(_ id: EffectID, _ options: RunOptions) -> Bool {
-        guard case .serial = options.policy, let label = options.id, let first = effects[label]?.first else { return false }
-        return first != id
+        guard let width = options.policy.lane?.width, let label = options.id, let members = members[label] else { return false }
+        return !members.prefix(width).contains { $0.id == id }
     }
 }

@@ -9,11 +9,36 @@
 public enum Policy: Hashable, Sendable {
     /// Nothing: they run side by side.
     case all
-    /// The open ones are cancelled; the newest counts.
+    /// The open ones are cancelled, and dead ones dropped; the newest counts.
     case latest
     /// The order is passed over; the oldest counts.
     case first
     /// They run one after the other, in order. At most `limit` of them are open at once; one more fails at once, with
-    /// `Failure.Reason.crowded`.
+    /// `Failure.Reason.crowded`. One that is dead is passed by.
     case serial(limit: Int)
+    /// They begin in order, and so many of them run at once: `width`, from 1 to 1,000. The rest is as with `serial`, but for what a dead
+    /// one does.
+    case lane(width: Int = 1, limit: Int, behindDead: BehindDead = .goesOn)
+
+    /// What becomes of a lane when one of its effects is dead.
+    public enum BehindDead: Hashable, Sendable {
+        /// The next takes its place.
+        case goesOn
+        /// It keeps its place until it is requeued or dropped. In a lane of width 1 nothing overtakes it; in a wider one it takes up one of
+        /// the places. It counts to the limit.
+        case stops
+    }
+
+    /// The widest lane.
+    package static let widthLimit = 1_000
+
+    /// How many may run at once, and how many be open; nil if they do not wait for each other.
+    package var lane: (width: Int, limit: Int, stops: Bool)? {
+        switch self {
+        case .all, .latest, .first: nil
+        case .serial(let limit): (1, max(1, limit), false)
+        case .lane(let width, let limit, let behindDead):
+            (min(max(1, width), Self.widthLimit), max(1, limit), behindDead == .stops)
+        }
+    }
 }

@@ -14,6 +14,8 @@ public struct Retry: Hashable, Sendable {
     public let factor: Double
     /// The longest pause, before it is varied: what is waited is up to a fifth more.
     public let maximum: Duration
+    /// Whether an effect that has failed for good is dead also where `failed` makes a message of it; see ``keepingDead``.
+    public private(set) var keepsDead = false
 
     /// One attempt and no more.
     public static let never = Retry(attempts: 1, first: .zero, factor: 1, maximum: .zero)
@@ -35,6 +37,20 @@ public struct Retry: Hashable, Sendable {
         self.first = first
         self.factor = factor
         self.maximum = maximum
+    }
+
+    /// The same attempts; and when the last has failed, the effect stays as a dead one also where ``Program/failed(_:_:)`` makes a message of
+    /// it. It keeps its key, and the program or an operator may requeue it or drop it.
+    ///
+    /// ```swift
+    /// return .run(.deliver(event), id: "endpoint \(endpoint)", retry: .times(5).keepingDead)
+    /// ```
+    ///
+    /// The message is then a notice that the effect is dead, and not its completion: what it does when it is requeued is told as well.
+    public var keepingDead: Retry {
+        var retry = self
+        retry.keepsDead = true
+        return retry
     }
 
     /// The pause before the next attempt, after `failures` failed ones (from 1); nil if there is no further attempt.

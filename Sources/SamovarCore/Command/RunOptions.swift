@@ -12,6 +12,7 @@ public struct RunOptions: Sendable {
         var delay = Duration.zero
         var at: Timestamp?
         var limits = RunLimits.none
+        var needs: Set<String> = []
 
         static let `default` = Fields()
     }
@@ -76,6 +77,13 @@ public struct RunOptions: Sendable {
         set { fields.limits = newValue }
     }
 
+    /// What a worker must be able to do, beside serving the queue: it gets only workers that said all of these of themselves, with
+    /// `--can`.
+    public var needs: Set<String> {
+        get { box?.fields.needs ?? [] }
+        set { fields.needs = newValue }
+    }
+
     /// The time for one attempt, from its hand-out to a worker.
     public var timeout: Duration? { limits.attempt }
 
@@ -87,16 +95,17 @@ public struct RunOptions: Sendable {
     /// Options of an order; each has the default that ``Command/run(_:id:queue:policy:retry:timeout:priority:delay:)-swift.type.method`` has.
     public init(
         id: Label? = nil, queue: Queue = .default, policy: Policy = .all, retry: Retry = .never, timeout: Duration? = nil,
-        priority: Int = 0, delay: Duration = .zero, at: Timestamp? = nil, limits: RunLimits = .none
+        priority: Int = 0, delay: Duration = .zero, at: Timestamp? = nil, limits: RunLimits = .none, needs: Set<String> = []
     ) {
         // Without any options, as they nearly always are, there is nothing to compare field by field.
         if id == nil, at == nil, timeout == nil, priority == 0, queue == .default, policy == .all, retry == .never,
-            delay == .zero, limits == .none
+            delay == .zero, limits == .none, needs.isEmpty
         {
             return
         }
         var fields = Fields(
-            id: id, queue: queue, policy: policy, retry: retry, priority: priority, delay: delay, at: at, limits: limits)
+            id: id, queue: queue, policy: policy, retry: retry, priority: priority, delay: delay, at: at, limits: limits,
+            needs: needs)
         if let timeout { fields.limits.attempt = timeout }
         self.fields = fields
     }

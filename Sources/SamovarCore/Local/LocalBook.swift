@@ -17,6 +17,7 @@ struct LocalBook<P: Program> {
     private var ready: [EffectID] = []
     private var cancelled: [EffectID] = []
     private var outputs: [P.Output] = []
+    private var paused: Set<QueueOrLabel> = []
     /// Too many with their label are open: they fail without having been run.
     private var crowded: [EffectID] = []
     var isFailingCrowded = false
@@ -35,7 +36,10 @@ struct LocalBook<P: Program> {
                 self.order(LocalEffect(id: id, effect: effect, options: options))
             case .cancel(let label): for id in labels[label] { cancel(id) }
             case .emit(let output): outputs.append(output)
-            case .then: break
+            case .control(.pause(let place)): paused.insert(place)
+            case .control(.resume(let place)): paused.remove(place)
+            // There are no dead effects here, and no workers whose rate or choice would matter.
+            case .control, .then: break
             }
         }
     }
@@ -54,7 +58,7 @@ struct LocalBook<P: Program> {
         case .opened: break
         }
         open[effect.id] = effect
-        labels.insert(effect.id, label)
+        labels.insert(effect.id, label, effect.options.policy)
         if !labels.isBehindAnother(effect.id, effect.options) { ready.append(effect.id) }
     }
 
@@ -66,13 +70,19 @@ struct LocalBook<P: Program> {
 
     mutating func close(_ id: EffectID) -> LocalEffect<P>? {
         guard let effect = open.removeValue(forKey: id) else { return nil }
-        if let label = effect.options.id, let next = labels.remove(id, label) { ready.append(next) }
+        if let label = effect.options.id { ready += labels.remove(id, label) }
         return effect
     }
 
     mutating func takeReady() -> [LocalEffect<P>] {
-        defer { ready.removeAll() }
-        return ready.compactMap { open[$0] }
+        let effects = ready.compactMap { open[$0] }
+        let waiting = paused.isEmpty ? [] : effects.filter(isPaused)
+        ready = waiting.map(\.id)
+        return waiting.isEmpty ? effects : effects.filter { !isPaused($0) }
+    }
+
+    private func isPaused(_ effect: LocalEffect<P>) -> Bool {
+        paused.contains(.queue(effect.options.queue)) || effect.options.id.map { paused.contains(.label($0)) } ?? false
     }
 
     mutating func takeCancelled() -> [EffectID] {

@@ -10,10 +10,10 @@
 /// ```
 ///
 /// For command-line tools, games, benchmarks and first steps. It is the engine of the real store: turns, groups with their
-/// follow-ups, labels, policies and group limits are the same. What needs time or a second process is the caller's: it runs the
+/// follow-ups, labels, policies, pauses and group limits are the same. What needs time or a second process is the caller's: it runs the
 /// effects that it takes with ``JournalingLocalStore/takeEffects()``, retries and delays them as it likes, moves the clock with
 /// ``JournalingLocalStore/advance(to:)``, and fires the timers of `subscriptions`. For tests there is `TestStore`, which does all of
-/// this as a running system would.
+/// this as a running system would. No effect is kept dead here: `requeue` and `drop` find none.
 ///
 /// A turn that orders nothing allocates nothing.
 public typealias LocalStore<P: Program> = JournalingLocalStore<P, NoJournal<P.Message>>
@@ -226,7 +226,7 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
         defer { book.isFailingCrowded = false }
         var failed = 0
         while !isBroken, let id = book.takeCrowded() {
-            guard let effect = book.open[id], case .serial(let limit) = effect.options.policy else { continue }
+            guard let effect = book.open[id], let limit = effect.options.policy.lane?.limit else { continue }
             failed += 1
             guard failed <= settings.group.turns else {
                 obstacle = .group(.turns(settings.group.turns, root: id.turn))

@@ -26,7 +26,7 @@ public struct AdminClient: Sendable {
     }
 
     /// What is done once.
-    private static let changes: Set<String> = ["requeue", "drop"]
+    private static let changes: Set<String> = ["requeue", "drop", "pause", "resume", "rule"]
     private static let doubt = "asked again, for the first time was not answered: that may have done it"
 
     private static func ask(

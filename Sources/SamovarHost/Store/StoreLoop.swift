@@ -252,6 +252,7 @@ final class StoreLoop: Sendable {
         case .snapshot(let turn): maintenance.post(.maintain(.snapshot(through: turn)))
         case .export(let turn, let folder, let withSnapshot):
             maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
+        case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

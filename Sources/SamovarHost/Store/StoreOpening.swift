@@ -1,7 +1,7 @@
 import CrashPoints
 import Journal
 import MessagePack
-import SamovarCore
+public import SamovarCore
 public import SamovarProtocol
 import SQLiteJournal
 
@@ -25,6 +25,10 @@ public struct StoreConfiguration: Sendable {
     public var retain: Int?
     /// How long the connections stay after GOODBYE for those who have not closed theirs.
     public var goodbye = Duration.seconds(1)
+    /// Hears how much work waits.
+    public var backlogObserver: BacklogObserver? {
+        didSet { settings.backlogInterval = backlogObserver?.interval }
+    }
     /// All other limits and times.
     public var settings: StoreSettings
 

@@ -33,7 +33,7 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
     public struct Order: Codable, Equatable, Sendable {
         /// What kind of order it is.
         public enum Kind: String, Codable, Sendable {
-            case run, then, cancel, emit
+            case run, then, cancel, emit, control
         }
 
         /// What kind of order it is.
@@ -94,6 +94,7 @@ extension DivergenceReport.Order {
         case .then(let message): self.init(kind: .then, value: message, options: "")
         case .cancel(let label): self.init(kind: .cancel, value: [], options: label.text)
         case .emit(let output): self.init(kind: .emit, value: output, options: "")
+        case .control(let control): self.init(kind: .control, value: [], options: "\(control)")
         case .run(let effect): self.init(kind: .run, value: effect.payload, options: Self.words(effect.options))
         }
     }

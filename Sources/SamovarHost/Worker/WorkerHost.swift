@@ -19,12 +19,15 @@ public struct WorkerConfiguration: Sendable {
     public var limits: [Queue: Int]
     /// Jobs that may wait in the worker beside the running ones: what it finishes in 10 ms, 0 for long jobs.
     public var readAhead: Int
+    /// What it can do, for effects that need it (`RunOptions.needs`): at most 64 names of at most 128 bytes.
+    public var capabilities: Set<String>
 
     /// A worker process for the store at this endpoint.
     public init(
         endpoint: Endpoint, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default],
-        limits: [Queue: Int] = [:], readAhead: Int = 0
+        limits: [Queue: Int] = [:], readAhead: Int = 0, capabilities: Set<String> = []
     ) {
+        self.capabilities = capabilities
         self.endpoint = endpoint
         self.id = id
         self.slots = slots
@@ -58,7 +61,9 @@ public struct WorkerHost<P: Program>: Service {
         self.configuration = configuration
         self.logger = logger
         let slots = max(1, configuration.slots)
-        let offer = WorkerOffer(id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits)
+        let offer = WorkerOffer(
+            id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits,
+            capabilities: configuration.capabilities)
         var settings = WorkerMachine.Settings.standard
         settings.drain = Self.drain
         let coordinator = try WorkerCoordinator(

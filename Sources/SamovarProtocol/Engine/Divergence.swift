@@ -11,6 +11,7 @@ public struct Divergence: Equatable, Sendable {
         case cancel(Label)
         /// An output, in MessagePack.
         case emit([UInt8])
+        case control(Control)
     }
 
     /// The turn whose command it is.

@@ -44,6 +44,7 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
         case .then(let message): log.pointee.follow(encode(message, codecs.message), of: turn.number)
         case .cancel(let label): log.pointee.cancel(label)
         case .emit(let output): log.pointee.emit(encode(output, codecs.output), ordinal, turn)
+        case .control(let control): log.pointee.control(control, ordinal, turn)
         }
     }
 

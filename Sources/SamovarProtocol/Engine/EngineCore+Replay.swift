@@ -248,6 +248,7 @@ extension EngineCore {
             case .then(let message): return .then(bytes(message, codecs.message))
             case .cancel(let label): return .cancel(label)
             case .emit(let output): return .emit(bytes(output, codecs.output))
+            case .control(let control): return .control(control)
             }
         }
         // The hash is that of the build which wrote the record, if that has the same orders.

@@ -119,14 +119,32 @@ struct EngineCore<P: Program>: ~Copyable {
                 let origin = Origin.effect(effect, lease: lease, index: index)
                 try run(message, list[index], role, origin: origin, now: now, log: &log)
             }
-        case .failure(let failure, let effect, let payload, let root):
+        case .failure(let failure, let effect, let payload, let root, let staysDead):
             // An effect of an older build that this one cannot read stays with the operator.
             guard let order = try? codecs.effect.decode(payload), let message = P.failed(order, failure) else { return .unhandled }
             log.begin(root: root)
-            log.expect(nil, .closes)
+            log.expect(nil, staysDead ? .open : .closes)
             try run(message, origin: .failure(effect), now: now, log: &log)
+        case .operated(let notice):
+            guard let action = action(notice), let message = P.operated(action) else { return .unhandled }
+            log.begin(root: head + 1)
+            try run(message, origin: .operator, now: now, log: &log)
         }
         return .applied
+    }
+
+    /// Nil if the effect is one of an older build that this one cannot read.
+    @inlinable
+    func action(_ notice: OperatorNotice) -> OperatorAction<P>? {
+        switch notice {
+        // The operator's request stands whether the program can be told of it or not.
+        case .requeued(let id, let payload): (try? codecs.effect.decode(payload)).map { .requeued($0, id) }
+        case .dropped(let id, let payload): (try? codecs.effect.decode(payload)).map { .dropped($0, id) }
+        case .controlled(.pause(let place)): .paused(place)
+        case .controlled(.resume(let place)): .resumed(place)
+        case .controlled(.rule(let queue, let rules)): .ruled(queue, rules)
+        case .controlled(.requeue), .controlled(.drop): nil
+        }
     }
 
     /// Applies a message of a group that has begun as it came from outside, with its follow-ups.

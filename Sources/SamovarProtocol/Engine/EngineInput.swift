@@ -8,8 +8,17 @@ public enum EngineInput: ~Copyable {
     case message(EngineMessage)
     /// All messages of a job as one group, the last of which closes the effect.
     case answer(MessageList, EffectID, Lease, root: Int)
-    /// An effect that failed for good, of which `failed` may make a message.
-    case failure(Failure, EffectID, payload: [UInt8], root: Int)
+    /// An effect that failed for good, of which `failed` may make a message: the end of the effect, unless it stays dead.
+    case failure(Failure, EffectID, payload: [UInt8], root: Int, staysDead: Bool)
+    /// What an operator did, of which `operated` may make a message.
+    case operated(OperatorNotice)
+}
+
+/// What an operator did, with the program's types encoded.
+public enum OperatorNotice: Equatable, Sendable {
+    case requeued(EffectID, payload: [UInt8])
+    case dropped(EffectID, payload: [UInt8])
+    case controlled(Control)
 }
 
 /// A message from outside, and what it is for the effect of its origin.

@@ -20,6 +20,8 @@ extension Divergence {
             case .emit(let output):
                 hash.combine(UInt8(4))
                 hash.combine(output)
+            // Those builds had none.
+            case .control: return 0
             }
         }
         return hash.finish()

@@ -11,6 +11,8 @@ enum LoggedOrder: Equatable, Sendable {
     case run(OpenEffect)
     case cancel(Label)
     case emit(EmittedOutput)
+    /// Its place among the orders of its turn.
+    case control(Control, at: EffectID, now: Timestamp)
     /// What the state wants to hear of from this turn on. Effects of sources are named after the turn.
     case want([WantedEvent], turn: Int, now: Timestamp)
 }

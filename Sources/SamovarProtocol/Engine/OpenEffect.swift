@@ -52,6 +52,16 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         public var place: StreamPlace?
         /// The attempt that has streamed last, if it was handed out before a start that it has outlived.
         public var adoptedStream: AdoptedStream?
+        /// When it was ordered; nil while it may be handed out since then.
+        public var ordered: Timestamp?
+        /// The order that opened it again, behind the others with its label; nil if it has its first place among them.
+        public var requeued: EffectID?
+
+        /// It may not be handed out before this time.
+        mutating func wait(until time: Timestamp) {
+            ordered = ordered ?? notBefore
+            notBefore = time
+        }
     }
 
     /// An attempt that streams beyond a restart of the store.
@@ -94,6 +104,10 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         return lease != adoptedStream.lease && lease.start < adoptedStream.start
     }
     public var notBefore: Timestamp { fields { $0.pointee.notBefore } }
+    /// When it was ordered; of one that a build before this one has delayed, when it may be handed out.
+    public var ordered: Timestamp { rest?.history.ordered ?? notBefore }
+    /// The order by which it took its place among the effects with its label.
+    var opened: EffectID { rest?.history.requeued ?? id }
     public var expiry: Timestamp? { rest?.history.expiry }
     public var isCrowded: Bool { rest?.history.isCrowded ?? false }
     public var place: StreamPlace? { rest?.history.place }
@@ -120,7 +134,9 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
             self.init(id: id, root: root, notBefore: now, rest: nil, payload: payload)
             return
         }
-        var history = History(notBefore: max(now + options.delay, options.at ?? now))
+        var history = History(notBefore: now)
+        let earliest = max(now + options.delay, options.at ?? now)
+        if earliest > now { history.wait(until: earliest) }
         history.expiry = options.limits.total.map { [history] in history.notBefore + $0 }
         self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }

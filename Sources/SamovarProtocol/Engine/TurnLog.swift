@@ -204,6 +204,12 @@ public struct TurnLog: ~Copyable {
         append(.emit(EmittedOutput(id: EffectID(turn: turn.number, ordinal: ordinal), bytes: bytes(place))))
     }
 
+    @usableFromInline
+    mutating func control(_ control: Control, _ ordinal: Int, _ turn: Turn) {
+        command.control(control)
+        append(.control(control, at: EffectID(turn: turn.number, ordinal: ordinal), now: turn.now))
+    }
+
     /// All orders of a command are noted.
     @usableFromInline
     mutating func endOrders() {

@@ -4,8 +4,10 @@ import SamovarCore
 /// Effects in a snapshot, with their options.
 extension OpenEffect {
     func write(to writer: inout MessagePackWriter) {
-        let adoptedStream = history.adoptedStream
-        writer.writeArrayHeader(adoptedStream == nil ? 13 : 15)
+        let history = history
+        // Few have them, and builds before them read the others.
+        let isLater = history.ordered != nil || history.requeued != nil
+        writer.writeArrayHeader(isLater ? 17 : history.adoptedStream == nil ? 13 : 15)
         writer.write(id)
         writer.write(root)
         writer.write(instance)
@@ -18,34 +20,52 @@ extension OpenEffect {
         writer.writeOptional(expiry)
         writer.write(isCrowded)
         writer.writeOptional(place)
-        // Few have it, and builds before it read the others.
-        guard let adoptedStream else { return }
-        writer.write(adoptedStream.lease)
-        writer.write(adoptedStream.start)
+        if let adoptedStream = history.adoptedStream {
+            writer.write(adoptedStream.lease)
+            writer.write(adoptedStream.start)
+        } else if isLater {
+            writer.writeNil()
+            writer.writeNil()
+        }
+        guard isLater else { return }
+        writer.writeOptional(history.ordered)
+        writer.writeOptional(history.requeued)
     }
 
     init(from reader: inout MessagePackReader) throws {
         let fields = try reader.readArrayHeader()
-        guard fields == 13 || fields == 15 else { throw WireError.malformed("an effect has 13 or 15 fields, not \(fields)") }
+        guard [13, 15, 17].contains(fields) else { throw WireError.malformed("an effect has 13, 15 or 17 fields, not \(fields)") }
         let id = try reader.readEffect()
         let root = try reader.readCount()
         guard id.turn >= 0 else { throw WireError.malformed("\(id) is no effect") }
         let instance = try reader.readInstance()
         let options = try RunOptions(from: &reader)
         let payload = try reader.readBinary()
-        let history = History(
+        var history = History(
             failures: try reader.readCount(), deaths: try reader.readCount(),
             failed: try reader.readNil() ? nil : try reader.readLease(),
             notBefore: Timestamp(microseconds: try reader.readInt64()), expiry: try reader.readOptionalTimestamp(),
-            isCrowded: try reader.readBool(), place: try reader.readOptionalPlace(),
-            adoptedStream: fields == 13 ? nil : AdoptedStream(lease: try reader.readLease(), start: try reader.readCount()))
+            isCrowded: try reader.readBool(), place: try reader.readOptionalPlace())
+        if fields > 13 {
+            if try reader.readNil() {
+                guard try reader.readNil() else { throw WireError.malformed("a start without a lease") }
+            } else {
+                history.adoptedStream = AdoptedStream(lease: try reader.readLease(), start: try reader.readCount())
+            }
+        }
+        if fields == 17 {
+            history.ordered = try reader.readOptionalTimestamp()
+            history.requeued = try reader.readOptionalEffect()
+        }
         self.init(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 }
 
 extension RunOptions {
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(13)
+        // Few have them, and builds before them read the others.
+        let isLater = retry.keepsDead || !needs.isEmpty
+        writer.writeArrayHeader(isLater ? 15 : 13)
         if let id { writer.write(id.text) } else { writer.writeNil() }
         writer.write(queue.name)
         writer.write(policy.code)
@@ -59,10 +79,16 @@ extension RunOptions {
         writer.writeOptional(limits.waiting)
         writer.writeOptional(limits.attempt)
         writer.writeOptional(limits.total)
+        guard isLater else { return }
+        writer.write(retry.keepsDead)
+        writer.writeList(needs.sorted()) { $1.write($0) }
     }
 
     init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(13, of: "the options of an effect")
+        let fields = try reader.readArrayHeader()
+        guard fields == 13 || fields == 15 else {
+            throw WireError.malformed("the options of an effect have 13 or 15 fields, not \(fields)")
+        }
         let id = try reader.readNil() ? nil : Label(try reader.readString())
         let queue = Queue(try reader.readString())
         let code = try reader.readInt()
@@ -76,6 +102,9 @@ extension RunOptions {
             limits: RunLimits(
                 waiting: try reader.readOptionalDuration(), attempt: try reader.readOptionalDuration(),
                 total: try reader.readOptionalDuration()))
+        guard fields == 15 else { return }
+        if try reader.readBool() { self.retry = retry.keepingDead }
+        needs = Set(try reader.readList { try $0.readString() })
     }
 }
 

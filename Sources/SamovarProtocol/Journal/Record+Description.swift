@@ -39,6 +39,7 @@ extension Record {
         case .done(let effect), .requeued(let effect), .dropped(let effect): ["effect": .string("\(effect)")]
         case .quarantined(let why): .string(why)
         case .divergenceAccepted(let turn, _, let build): ["turn": .int(Int64(turn)), "build": .string(build)]
+        case .controlled(let control): control.shown
         case .workerJoined(let id), .workerLeft(let id): ["worker": .string("\(id)")]
         case .sessionExpired(let id): ["session": .string("\(id)")]
         }

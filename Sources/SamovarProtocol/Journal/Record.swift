@@ -34,6 +34,8 @@ public struct Record: Equatable, Sendable {
         /// An operator accepted that this build orders something else at a turn than the journal says. What that turn
         /// ordered and is still open waits, dead, for an operator.
         case divergenceAccepted(turn: Int, hash: UInt64, build: String)
+        /// An operator paused or resumed something, or set the rules of a queue.
+        case controlled(Control)
     }
 
     public var turn: Int

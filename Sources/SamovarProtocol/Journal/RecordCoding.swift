@@ -40,7 +40,7 @@ extension Record.Event {
     /// What it is, with its number in the journal.
     enum Kind: Int {
         case started = 1, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired, drained
-        case quarantined, divergenceAccepted, streamed
+        case quarantined, divergenceAccepted, streamed, controlled
     }
 
     var kind: Kind {
@@ -60,6 +60,7 @@ extension Record.Event {
         case .quarantined: .quarantined
         case .divergenceAccepted: .divergenceAccepted
         case .streamed: .streamed
+        case .controlled: .controlled
         }
     }
 
@@ -108,6 +109,7 @@ extension Record.Event {
         case .quarantined(let text):
             writer.writeArrayHeader(1)
             writer.write(text)
+        case .controlled(let control): control.write(to: &writer)
         }
     }
 
@@ -164,6 +166,7 @@ extension Record.Event {
             try reader.readFields(3, of: "streamed")
             self = .streamed(
                 message: try reader.readBinary(), hash: try reader.readUInt64(), checkpoint: try reader.readOptionalBinary())
+        case .controlled: self = .controlled(try Control(from: &reader))
         }
     }
 }

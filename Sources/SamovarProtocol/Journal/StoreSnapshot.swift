@@ -5,25 +5,25 @@ import SamovarCore
 /// journal is the truth.
 extension StoreState {
     /// Another format is no error of the journal: an older snapshot, or the whole journal, will do.
-    static let snapshotVersion = 7
-    /// Lacks the sessions that their clients have ended: the builds that wrote it remembered none.
-    static let formerSnapshotVersion = 6
+    static let snapshotVersion = 8
+    /// The number of its fields, by format. Format 6 lacks the sessions that their clients have ended, and 7 what is paused and the rules of
+    /// queues: the builds that wrote them remembered none.
+    private static let snapshotFields = [6: 16, 7: 17, 8: 18]
 
     /// Reads the beginning of a snapshot: its format, and of how many values it is an array.
     fileprivate static func readFormat(_ reader: inout MessagePackReader) throws -> (version: Int, fields: Int) {
         let fields = try reader.readArrayHeader()
         let version = try reader.readInt()
-        guard [snapshotVersion, formerSnapshotVersion].contains(version) else {
+        guard let expected = snapshotFields[version] else {
             throw WireError.malformed("a snapshot of format \(version); this build reads \(snapshotVersion)")
         }
-        let expected = version == snapshotVersion ? 17 : 16
         guard fields == expected else { throw WireError.malformed("a snapshot has \(expected) fields, not \(fields)") }
         return (version, fields)
     }
 
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
-        writer.writeArrayHeader(17)
+        writer.writeArrayHeader(18)
         writer.write(Self.snapshotVersion)
         writer.write(engine.schema.version)
         writer.write(head)
@@ -56,6 +56,7 @@ extension StoreState {
         writer.writeOptional(outputs.forgotten)
         sessions.expired.write(to: &writer)
         sessions.closed.write(to: &writer)
+        ledger.controls.write(to: &writer)
         return writer.bytes
     }
 
@@ -68,16 +69,15 @@ extension StoreState {
         starts = try reader.readCount()
         seed = try reader.readBinary()
         try engine.restore(state: try reader.readBinary(), head: head, writtenBy: author)
-        for effect in try reader.readList({ try OpenEffect(from: &$0) }) {
-            ledger.open(try migrated(effect, from: author))
-        }
-        _ = try reader.readList { reader in
+        let open = try reader.readList { (try OpenEffect(from: &$0), Failure?.none) }
+        let dead = try reader.readList { reader in
             try reader.readFields(4, of: "a dead effect")
-            let effect = try OpenEffect(from: &reader)
-            let failure = try Failure(from: &reader)
-            ledger.open(try migrated(effect, from: author))
-            ledger.bury(effect.id, failure)
+            return (try OpenEffect(from: &reader), Failure?.some(try Failure(from: &reader)))
         }
+        // In the order in which they took their places among those with their label.
+        let effects = (open + dead).sorted { ($0.0.opened, $0.0.id) < ($1.0.opened, $1.0.id) }
+        for (effect, _) in effects { ledger.open(try migrated(effect, from: author)) }
+        for case (let effect, let failure?) in effects { ledger.bury(effect.id, failure) }
         _ = try reader.readList { reader in
             try reader.readFields(3, of: "a session")
             let id = try reader.readID()
@@ -100,8 +100,8 @@ extension StoreState {
         let kept = try reader.readList { try EmittedOutput(from: &$0) }
         outputs.restore(kept, forgotten: try reader.readOptionalEffect())
         let expired = try EndedSessions(from: &reader)
-        sessions.restore(
-            expired: expired, closed: version == Self.formerSnapshotVersion ? EndedSessions() : try EndedSessions(from: &reader))
+        sessions.restore(expired: expired, closed: version < 7 ? EndedSessions() : try EndedSessions(from: &reader))
+        if version >= 8 { ledger.restore(try QueueControls(from: &reader)) }
         // Nobody runs anything yet.
         ledger.forgetChanges()
     }

@@ -34,6 +34,8 @@ public struct Books: Equatable, Sendable {
     /// The activations that are wanted, with the time of the next firing; nil if there is none.
     public var subscriptions: [EffectID: Timestamp?] = [:]
     public var lastOutput: EffectID?
+    public var paused: Set<QueueOrLabel> = []
+    public var rules: [Queue: QueueRules] = [:]
 
     public init() {}
 }
@@ -51,5 +53,7 @@ extension Books {
         workers = state.joined
         subscriptions = Dictionary(uniqueKeysWithValues: state.subscriptions.activations.values.map { ($0.id, $0.due) })
         lastOutput = state.outputs.last
+        paused = state.ledger.controls.paused
+        rules = state.ledger.controls.rules
     }
 }

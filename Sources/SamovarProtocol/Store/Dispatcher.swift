@@ -14,30 +14,21 @@ struct Dispatcher {
         var worker: WorkerID { workerState.id }
     }
 
-    /// A job under the lease of one attempt.
-    private struct Attempt: Comparable {
-        let effect: EffectID
-        let lease: Lease
-
-        static func < (a: Attempt, b: Attempt) -> Bool { a.lease < b.lease }
-    }
-
     private(set) var workers: [WorkerID: WorkerState] = [:]
     /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
-    private var places = AssignmentTable()
+    private(set) var places = AssignmentTable()
     private var waitingCount = 0
     private(set) var lines = WaitingLines()
-    private var suspects: Deque<EffectID> = []
+    private(set) var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
     /// What running jobs told of themselves last.
     private var told: [EffectID: JobProgress] = [:]
     /// Effects that wait for some time before another attempt.
     private var delayed = TimedQueue<EffectID>()
-    /// Until when jobs with a timeout have to be answered, with those that are over.
-    private var timeouts = TimedQueue<Attempt>()
-    /// Tasks with a timeout that wait at the gate. The time of a job begins when its task leaves for its worker, and that waits for the disk.
-    private var atGate: Deque<(floor: Int, attempt: Attempt, limit: Duration)> = []
+    private var timeouts = Timeouts()
+    /// When the rate of a queue, and nothing else, lets the next effect go.
+    private var nextToken: Timestamp?
     /// The order in which workers are served next.
     private var rotation = RoundRobin<WorkerID>()
     private let start: Int
@@ -99,7 +90,7 @@ struct Dispatcher {
             suspects.append(effect.id)
         } else {
             let entry = PriorityQueue.Entry(effect: effect.id, place: number)
-            lines.append(entry, to: effect.queue, priority: effect.options.priority)
+            if let line = lines.append(entry, effect.options) { show(line) }
         }
     }
 
@@ -111,9 +102,19 @@ struct Dispatcher {
     }
 
     /// A worker serves these queues from now on, and no others.
-    private mutating func serve(_ queues: [Queue], _ workerState: WorkerState) {
+    private mutating func serve(_ queues: [Queue], can capabilities: Set<String> = [], _ workerState: WorkerState) {
         workerState.queues = queues
-        workerState.lines = lines.serve(queues, insteadOf: workerState.lines)
+        workerState.capabilities = capabilities
+        workerState.lines = lines.serve(queues, can: capabilities, insteadOf: workerState.lines)
+    }
+
+    /// A line with needs is new: workers that can do all of it serve it.
+    private func show(_ line: WaitingLine) {
+        for workerState in workers.values where workerState.serves(line.name) {
+            let place = workerState.lines.firstIndex { $0.queue == line.queue && line.name < $0.name }
+            workerState.lines.insert(line, at: place ?? workerState.lines.count)
+            line.servers += 1
+        }
     }
 
     /// Forgets an effect; returns who held it, unless it was by this lease.
@@ -153,6 +154,9 @@ struct Dispatcher {
         return places[number].token
     }
 
+    /// Effects that wait for a worker or that one has.
+    var placed: Int { places.count }
+
     /// Jobs that workers have.
     var running: Int { places.count - waitingCount }
 
@@ -168,34 +172,33 @@ struct Dispatcher {
     func isOutdated(_ lease: Lease, of effect: EffectID) -> Bool { formerLeases[effect].map { lease < $0 } ?? false }
 
     /// An effect whose delay is over; nil if there is none. It may be closed by now.
-    mutating func popDue(now: Timestamp) -> EffectID? { delayed.popDue(now: now) }
+    mutating func popDue(now: Timestamp) -> EffectID? {
+        // Who was woken by it assigns next, or has stopped to.
+        if let time = nextToken, time <= now { nextToken = nil }
+        return delayed.popDue(now: now)
+    }
 
     /// A job that overran its timeout so far that its worker will not see to it; nil if there is none.
-    mutating func popExpired(now: Timestamp) -> EffectID? {
-        while let attempt = timeouts.popDue(now: now) {
-            if assignment(of: attempt.effect)?.lease == attempt.lease { return attempt.effect }
-        }
-        return nil
-    }
+    mutating func popExpired(now: Timestamp) -> EffectID? { timeouts.popExpired(places, now: now) }
 
     /// Tasks that waited for this turn or an earlier one have left.
-    mutating func left(through durable: Int, now: Timestamp) {
-        while let first = atGate.first, first.floor <= durable {
-            atGate.removeFirst()
-            begin(first.attempt, until: now + first.limit)
-        }
-    }
+    mutating func left(through durable: Int, now: Timestamp) { timeouts.left(through: durable, places, now: now) }
 
-    /// The earliest time at which `popDue` gives something.
-    var nextDue: Timestamp? { delayed.nextTime }
+    /// The earliest time at which `popDue` gives something, or a rate lets `assign` go on.
+    var nextDue: Timestamp? {
+        guard let nextToken else { return delayed.nextTime }
+        return min(nextToken, delayed.nextTime ?? nextToken)
+    }
     /// The earliest time at which `popExpired` may give something.
-    var nextExpiry: Timestamp? { timeouts.nextTime }
+    var nextExpiry: Timestamp? { timeouts.nextExpiry }
 
     /// Forgets delays of effects that were closed meanwhile, if they are many, and queues in which nothing waits and that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
         delayed.keep(ifBeyond: 2 * ledger.open.count + 1_024) { id, time in ledger.open[id]?.notBefore == time }
         let places = places
-        lines.forgetStale { places.isWaiting($0.effect, at: $0.place) }
+        let gone = lines.forgetStale { places.isWaiting($0.effect, at: $0.place) }
+        guard !gone.isEmpty else { return }
+        for workerState in workers.values { workerState.lines.removeAll { line in gone.contains { $0 === line } } }
     }
 
     // MARK: Workers
@@ -207,7 +210,7 @@ struct Dispatcher {
         workers[id] = workerState
         workerState.route = route
         workerState.slots = offer.slots
-        serve(offer.queues, workerState)
+        serve(offer.queues, can: offer.capabilities, workerState)
         workerState.limits = offer.limits
         workerState.held = offer.limits.isEmpty ? [:] : held(by: workerState)
         workerState.credit = 0
@@ -250,7 +253,7 @@ struct Dispatcher {
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
         if held?.lease != lease, let timeout = effect.timeout {
-            begin(Attempt(effect: effect.id, lease: lease), until: now + timeout + grace)
+            timeouts.begin(effect.id, under: lease, until: now + timeout + grace, places)
         }
         return true
     }
@@ -275,85 +278,98 @@ struct Dispatcher {
         if let credit { workerState.credit = max(workerState.credit, credit) }
     }
 
-    func isServed(_ queue: Queue) -> Bool {
-        workers.values.contains { !$0.isLeaving && $0.queues.contains(queue) }
-    }
-
-    /// Queues in which something waits, suspects included, and that nobody serves.
-    func unservedQueues(in ledger: EffectLedger) -> Set<Queue> {
-        var queues: Set<Queue> = []
-        for line in lines.all where line.servers == 0 || !isServed(line.queue) {
-            if line.effects.value.first(where: { places.isWaiting($0.effect, at: $0.place) }) != nil { queues.insert(line.queue) }
-        }
-        for id in suspects {
-            if let queue = ledger.open[id]?.queue, !queues.contains(queue), !isServed(queue) { queues.insert(queue) }
-        }
-        return queues
-    }
-
-    /// How many effects wait in each queue, suspects included. Looks at all of them.
-    func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
-        var counts: [Queue: Int] = [:]
-        for place in places.taken where place.isWaiting {
-            if let queue = place.effect.flatMap({ ledger.open[$0]?.queue }) { counts[queue, default: 0] += 1 }
-        }
-        return counts
-    }
-
-    /// How many effects of each queue workers have.
-    func runningByQueue() -> [Queue: Int] {
-        var counts: [Queue: Int] = [:]
-        for place in places.taken where !place.isWaiting { counts[place.queue, default: 0] += 1 }
-        return counts
-    }
-
     var hasWaiting: Bool { waitingCount > 0 }
 
     mutating func setLeaving(_ id: WorkerID) { workers[id]?.isLeaving = true }
+
+    // MARK: Rules
+
+    /// Nothing of this queue is handed out until it is resumed. Jobs that run go on.
+    mutating func pause(_ queue: Queue) { lines.setPaused(queue, true) }
+
+    mutating func resume(_ queue: Queue) { lines.setPaused(queue, false) }
+
+    func isPaused(_ queue: Queue) -> Bool { lines.governor(of: queue)?.isPaused ?? false }
+
+    /// Sets the rules of a queue in place of the former ones. With other shares it looks at all that waits in the queue.
+    ///
+    /// - Parameter isNew: false after a restart, when the rule held before.
+    mutating func rule(_ queue: Queue, _ rules: QueueRules, isNew: Bool, from ledger: EffectLedger, now: Timestamp) {
+        let places = places
+        lines.rule(queue, rules, isNew: isNew, now: now) { entry in
+            guard places.isWaiting(entry.effect, at: entry.place), let effect = ledger.open[entry.effect] else { return nil }
+            return (places[entry.place].since, effect.label)
+        }
+    }
 
     // MARK: Assigning
 
     /// Hands waiting effects to workers with room.
     ///
     /// - Returns: the tasks of each worker that gets some, in the order in which workers got their first.
-    mutating func assign(from ledger: EffectLedger, floor: Int, _ proof: JobProof) -> [(
+    mutating func assign(from ledger: EffectLedger, floor: Int, _ proof: JobProof, now: Timestamp) -> [(
         worker: WorkerState, frames: [TaskBatch.Frame]
     )] {
+        nextToken = nil
         guard hasWaiting else { return [] }
         var served: [WorkerState] = []
-        isolateSuspects(ledger, floor: floor, proof, &served)
+        isolateSuspects(ledger, floor: floor, proof, now: now, &served)
         // Who is alone is given all at once.
         let share = rotation.count == 1 ? Int.max : 1
         var passes = rotation.count
         while passes > 0, let id = rotation.next() {
             passes -= 1
             guard let workerState = workers[id], workerState.id != reserved else { continue }
-            if fill(workerState, atMost: share, from: ledger, floor: floor, proof, &served) { passes = rotation.count }
+            if fill(workerState, atMost: share, from: ledger, floor: floor, proof, now: now, &served) { passes = rotation.count }
         }
         return served.map { ($0, $0.handed.takeFrames()) }
     }
 
-    private mutating func isolateSuspects(_ ledger: EffectLedger, floor: Int, _ proof: JobProof, _ served: inout [WorkerState]) {
+    private mutating func isolateSuspects(
+        _ ledger: EffectLedger, floor: Int, _ proof: JobProof, now: Timestamp, _ served: inout [WorkerState]
+    ) {
         var kept: Deque<EffectID> = []
         while let id = suspects.popFirst() {
             guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
+            let governor = lines.governor(of: effect.queue)
+            guard governor?.isPaused != true, isReady(governor, forSuspect: true, now: now) else {
+                kept.append(id)
+                continue
+            }
             let empty = rotation.first { worker in
                 guard let workerState = workers[worker] else { return false }
-                return workerState.running == 0 && hasRoom(workerState) && workerState.queues.contains(effect.queue)
+                return workerState.running == 0 && hasRoom(workerState) && workerState.serves(effect.line)
                     && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
                 give(effect, at: place, to: empty, floor: floor, proof, &served)
+                governor?.handOut(now: now)
                 isolate(empty, ifSuspect: effect)
             } else {
                 kept.append(id)
             }
         }
         suspects = kept
-        let queue = kept.lazy.compactMap { ledger.open[$0]?.queue }.first { isServed($0) }
-        reserved = queue.flatMap { queue in
-            workers.filter { !$0.value.isLeaving && $0.value.queues.contains(queue) }.keys.min()
+        reserve(ledger, now: now)
+    }
+
+    /// Keeps a worker free for the first suspect that can be handed out soon, and a token if its queue has a rate.
+    private mutating func reserve(_ ledger: EffectLedger, now: Timestamp) {
+        let line = suspects.lazy.compactMap { ledger.open[$0]?.line }.first { line in
+            lines.governor(of: line.queue)?.isReadySoon(now: now) != false && isServed(line)
         }
+        reserved = line.flatMap { line in
+            workers.filter { !$0.value.isLeaving && $0.value.serves(line) }.keys.min()
+        }
+        lines.keepToken(of: line?.queue)
+    }
+
+    /// Whether a rate lets the next effect go now; if not, notes when it does.
+    private mutating func isReady(_ governor: QueueGovernor?, forSuspect: Bool = false, now: Timestamp) -> Bool {
+        guard let governor, let next = governor.pause(now: now, forSuspect: forSuspect) else { return true }
+        let time = governor.wakeUp(at: next, now: now)
+        nextToken = min(time, nextToken ?? time)
+        return false
     }
 
     private func hasRoom(_ workerState: WorkerState) -> Bool {
@@ -362,11 +378,19 @@ struct Dispatcher {
 
     /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
     private mutating func fill(
-        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, floor: Int, _ proof: JobProof,
+        _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, floor: Int, _ proof: JobProof, now: Timestamp,
         _ served: inout [WorkerState]
     ) -> Bool {
         var given = 0
         for line in workerState.lines {
+            if let governor = line.governor {
+                while given < limit, let next = next(of: line, governor, for: workerState, from: ledger, now: now) {
+                    give(next.effect, at: next.place, to: workerState, floor: floor, proof, &served)
+                    governor.handOut(now: now)
+                    given += 1
+                }
+                continue
+            }
             while given < limit, hasRoom(workerState), workerState.hasRoom(for: line.queue),
                 let first = line.effects.value.popFirst()
             {
@@ -382,6 +406,25 @@ struct Dispatcher {
         return given > 0
     }
 
+    /// Takes the next effect out of a line whose queue is held back; nil if it must not be handed out now, or there is none.
+    private mutating func next(
+        of line: WaitingLine, _ governor: QueueGovernor, for workerState: WorkerState, from ledger: EffectLedger, now: Timestamp
+    ) -> (effect: OpenEffect, place: Int)? {
+        guard !governor.isPaused, hasRoom(workerState), workerState.hasRoom(for: line.queue),
+            !governor.needsSlot || workerState.running < workerState.slots
+        else { return nil }
+        var next: OpenEffect?
+        func isWaiting(_ entry: PriorityQueue.Entry) -> Bool {
+            guard places.isWaiting(entry.effect, at: entry.place) else { return false }
+            next = ledger.open[entry.effect]
+            return next.map { !isSuspect($0) } ?? false
+        }
+        guard line.first(where: isWaiting) != nil, isReady(governor, now: now), let entry = line.popFirst(where: isWaiting) else {
+            return nil
+        }
+        return next.map { ($0, entry.place) }
+    }
+
     private mutating func give(
         _ effect: OpenEffect, at place: Int, to worker: WorkerState, floor: Int, _ proof: JobProof, _ served: inout [WorkerState]
     ) {
@@ -392,7 +435,7 @@ struct Dispatcher {
         assign(effect, at: place, to: worker, lease: lease, token: token)
         worker.sent += 1
         if let timeout = effect.timeout {
-            atGate.append((floor, Attempt(effect: effect.id, lease: lease), timeout + grace))
+            timeouts.hold(effect.id, under: lease, for: timeout + grace, untilDurable: floor)
         }
         if worker.handed.isEmpty { served.append(worker) }
         worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: frameBytes)
@@ -406,16 +449,5 @@ struct Dispatcher {
     /// A worker that has a suspect gets nothing else.
     private func isolate(_ workerState: WorkerState, ifSuspect effect: OpenEffect) {
         if isSuspect(effect) { workerState.isIsolated = true }
-    }
-
-    /// The time of an attempt begins, if it is not over already.
-    private mutating func begin(_ attempt: Attempt, until time: Timestamp) {
-        guard assignment(of: attempt.effect)?.lease == attempt.lease else { return }
-        timeouts.insert(attempt, at: time)
-        // Jobs that ended in time leave their entry behind until it is due.
-        let places = places
-        timeouts.keep(ifBeyond: 2 * running + 1_024) { attempt, _ in
-            places.number(of: attempt.effect).map { !places[$0].isWaiting && places[$0].lease == attempt.lease } ?? false
-        }
     }
 }

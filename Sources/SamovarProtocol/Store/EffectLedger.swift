@@ -22,6 +22,10 @@ struct EffectLedger: Equatable, Sendable {
         /// Open now, or no longer behind another with its label.
         var opened: [Opened] = []
         var cancelled: [EffectID] = []
+        /// Of queues and labels.
+        var controls: [Control] = []
+        /// Dead ones that a cancellation has taken.
+        var cancelledDead: [Dead] = []
     }
 
     /// An effect that may be handed out now, as far as its label goes.
@@ -43,12 +47,17 @@ struct EffectLedger: Equatable, Sendable {
     /// first order, whose hash is cheap.
     private var openByRoot = EffectMap<Int>()
     private var labels = OpenLabels()
+    /// Dead effects by their label.
+    private var deadByLabel: [Label: Set<EffectID>] = [:]
+    private(set) var controls = QueueControls()
     private(set) var changes = Changes()
 
     /// Opens an effect, as far as its policy allows.
     mutating func order(_ effect: consuming OpenEffect) {
         guard let label = effect.label else { return open(effect) }
-        switch labels.admission(of: label, effect.options.policy) {
+        let policy = effect.options.policy
+        if case .latest = policy { cancelDead(label) }
+        switch labels.admission(of: label, policy) {
         case .opened: open(effect)
         case .replaces(let others):
             for other in others { cancel(other) }
@@ -60,10 +69,11 @@ struct EffectLedger: Equatable, Sendable {
         }
     }
 
-    mutating func open(_ effect: consuming OpenEffect) {
+    /// - Parameter hasPlace: it is among those with its label already.
+    mutating func open(_ effect: consuming OpenEffect, hasPlace: Bool = false) {
         let id = effect.id
         count(root(effect.root))
-        if let label = effect.label, !effect.isCrowded { labels.insert(id, label) }
+        if !hasPlace, let label = effect.label, !effect.isCrowded { labels.insert(id, label, effect.options.policy) }
         changes.opened.append(Opened(id: id, isUsual: effect.isUsual && !effect.isSource))
         open.set(effect, for: id)
     }
@@ -76,6 +86,13 @@ struct EffectLedger: Equatable, Sendable {
     /// Takes an effect off the list of open ones; nil if it is not open.
     @discardableResult
     mutating func close(_ id: EffectID) -> OpenEffect? {
+        guard let effect = take(id) else { return nil }
+        if let label = effect.label { release(labels.remove(id, label)) }
+        return effect
+    }
+
+    /// The same, but for its place among those with its label.
+    private mutating func take(_ id: EffectID) -> OpenEffect? {
         guard let effect = open.removeValue(forKey: id) else { return nil }
         if let place = openByRoot.place(of: root(effect.root)) {
             let left = openByRoot.change(at: place) { left in
@@ -84,29 +101,77 @@ struct EffectLedger: Equatable, Sendable {
             }
             if left == 0 { openByRoot.remove(at: place) }
         }
-        if let label = effect.label, let next = labels.remove(id, label) {
-            changes.opened.append(Opened(id: next, isUsual: false))
-        }
         return effect
     }
 
-    /// Whether an effect has to wait until another with its label is closed.
+    /// These need not wait for others with their label any more.
+    private mutating func release(_ effects: [EffectID]) {
+        for id in effects { changes.opened.append(Opened(id: id, isUsual: false)) }
+    }
+
+    /// Whether an effect has to wait until others with its label are closed.
     func isBehindAnother(_ effect: OpenEffect) -> Bool {
         labels.isBehindAnother(effect.id, effect.options)
     }
 
-    /// Closes all effects with this label.
+    /// Whether an effect with its label is not to be handed out now.
+    func isBlocked(_ effect: OpenEffect) -> Bool {
+        guard let label = effect.label else { return false }
+        return isBehindAnother(effect) || controls.isPaused(label)
+    }
+
+    /// Closes all effects with this label, the dead ones included.
     mutating func cancel(_ label: Label) {
         for id in labels[label] { cancel(id) }
+        cancelDead(label)
     }
 
     mutating func cancel(_ id: EffectID) {
         guard let effect = close(id) else { return }
         changes.cancelled.append(id)
+        noteCancelled(effect)
+    }
+
+    private mutating func cancelDead(_ label: Label) {
+        for id in deadByLabel[label]?.sorted() ?? [] {
+            guard let dead = exhume(id) else { continue }
+            changes.cancelledDead.append(dead)
+            noteCancelled(dead.effect)
+        }
+    }
+
+    private mutating func noteCancelled(_ effect: OpenEffect) {
         guard let label = effect.label else { return }
-        cancelled.append(Cancelled(id: id, root: effect.root, label: label))
+        cancelled.append(Cancelled(id: effect.id, root: effect.root, label: label))
         if cancelled.count > Self.cancelledLimit { cancelled.removeFirst(cancelled.count - Self.cancelledLimit) }
     }
+
+    // MARK: Queues and labels
+
+    /// What `update` or an operator wants of dead effects, queues and labels.
+    mutating func take(_ control: Control, at order: EffectID, now: Timestamp) {
+        switch control {
+        case .requeue(let effects): for id in deadEffects(effects) { requeue(id, by: order, now: now) }
+        case .drop(let effects): for id in deadEffects(effects) { drop(id) }
+        case .pause, .resume, .rule:
+            guard controls.take(control) else { return }
+            changes.controls.append(control)
+            if case .resume(.label(let label)) = control { release(labels[label]) }
+        }
+    }
+
+    private func deadEffects(_ effects: DeadEffects) -> [EffectID] {
+        switch effects {
+        case .effect(let id): dead[id] == nil ? [] : [id]
+        case .label(let label): deadByLabel[label]?.sorted() ?? []
+        case .queue(let queue): dead.values.filter { $0.effect.queue == queue }.map(\.effect.id).sorted()
+        }
+    }
+
+    /// Open effects with this label, but for those that are one too many.
+    func openEffects(_ label: Label) -> [EffectID] { labels[label] }
+
+    mutating func restore(_ controls: QueueControls) { self.controls = controls }
 
     mutating func restore(cancelled: [Cancelled]) { self.cancelled = cancelled }
 
@@ -115,11 +180,32 @@ struct EffectLedger: Equatable, Sendable {
         // Nearly always there is one, which is faster taken off than an array is emptied.
         if changes.opened.popLast() != nil, !changes.opened.isEmpty { changes.opened.removeAll(keepingCapacity: true) }
         if !changes.cancelled.isEmpty { changes.cancelled.removeAll(keepingCapacity: true) }
+        if !changes.controls.isEmpty { changes.controls.removeAll() }
+        if !changes.cancelledDead.isEmpty { changes.cancelledDead.removeAll() }
     }
 
     mutating func bury(_ id: EffectID, _ failure: Failure) {
-        guard let effect = close(id) else { return }
+        guard let effect = take(id) else { return }
         dead[id] = Dead(effect: effect, failure: failure)
+        guard let label = effect.label else { return }
+        deadByLabel[label, default: []].insert(id)
+        release(effect.isCrowded ? [] : labels.die(id, label, effect.options.policy))
+    }
+
+    /// Takes an effect off the list of dead ones; nil if it is not dead. It may still have its place among those with its label.
+    private mutating func exhume(_ id: EffectID, keepingPlace: Bool = false) -> Dead? {
+        guard let former = dead.removeValue(forKey: id) else { return nil }
+        guard let label = former.effect.label else { return former }
+        deadByLabel[label]?.remove(id)
+        if deadByLabel[label]?.isEmpty == true { deadByLabel[label] = nil }
+        if !keepingPlace { release(labels.remove(id, label)) }
+        return former
+    }
+
+    /// The journal of a build before this one requeues what its program had cancelled: it is dead again.
+    mutating func revoke(_ cancelled: Dead) {
+        open(cancelled.effect)
+        bury(cancelled.effect.id, cancelled.failure)
     }
 
     /// Leaves what a turn has ordered and is still open to an operator: nobody else knows whether it is the effect that it was.
@@ -129,29 +215,39 @@ struct EffectLedger: Equatable, Sendable {
         }
     }
 
-    /// Opens a dead effect again, with all its attempts before it.
-    mutating func requeue(_ id: EffectID, now: Timestamp) {
-        guard var effect = dead.removeValue(forKey: id)?.effect else { return }
+    /// Opens a dead effect again, with all its attempts before it: in its place, if its lane has stopped there, else behind the others with
+    /// its label.
+    mutating func requeue(_ id: EffectID, by order: EffectID, now: Timestamp) {
+        guard var effect = exhume(id, keepingPlace: true)?.effect else { return }
+        let former = effect.history
+        let hasPlace = effect.label.map { labels.revive(id, $0) } ?? false
         effect.history = OpenEffect.History(
-            failed: effect.failed, notBefore: now, expiry: effect.options.limits.total.map { now + $0 }, place: effect.place,
-            adoptedStream: effect.history.adoptedStream)
-        open(effect)
+            failed: former.failed, notBefore: now, expiry: effect.options.limits.total.map { now + $0 }, place: former.place,
+            adoptedStream: former.adoptedStream, ordered: effect.ordered, requeued: hasPlace ? former.requeued : order)
+        open(effect, hasPlace: hasPlace)
     }
 
     /// Whether it may be handed out, now or after a request of an operator.
     func isKept(_ id: EffectID) -> Bool { open[id] != nil || dead[id] != nil }
 
-    /// The same as a former build has it in a snapshot, which did not know of attempts that stream beyond a restart.
-    var withoutAdoptedStreams: EffectLedger {
+    /// The same as a former build has it in a snapshot, which knew neither attempts that stream beyond a restart nor when an effect was ordered.
+    var asFormerly: EffectLedger {
+        func former(_ effect: OpenEffect) -> OpenEffect {
+            var effect = effect
+            var history = effect.history
+            (history.adoptedStream, history.ordered, history.requeued) = (nil, nil, nil)
+            effect.history = history
+            return effect
+        }
         var ledger = self
-        for effect in open.values where effect.history.adoptedStream != nil { ledger.open[effect.id]?.history.adoptedStream = nil }
-        for id in dead.keys { ledger.dead[id]?.effect.history.adoptedStream = nil }
+        for effect in open.values where !effect.isUsual { ledger.open[effect.id] = former(effect) }
+        for (id, dead) in dead { ledger.dead[id]?.effect = former(dead.effect) }
         return ledger
     }
 
     mutating func drop(_ id: EffectID) {
         close(id)
-        dead[id] = nil
+        _ = exhume(id)
     }
 
     /// - Parameter lease: that of the attempt; nil if its worker died, because then it may still come back and answer.
@@ -160,7 +256,7 @@ struct EffectLedger: Equatable, Sendable {
         var history = effect.history
         if reason == .workerDied, !effect.isSource { history.deaths += 1 } else { history.failures += 1 }
         if let lease { history.failed = lease }
-        history.notBefore = notBefore
+        history.wait(until: notBefore)
         open[id]?.history = history
     }
 

@@ -9,7 +9,7 @@ import SamovarCore
 /// |---|---|---|
 /// | a worker of before the restart may run it | held | `release` offers it |
 /// | one too many with its label | over the limit | `popOverLimit`: it fails |
-/// | behind another with its label | – | the ledger names it when it is its turn |
+/// | behind another with its label, or its label is paused | – | the ledger names it when it is its turn |
 /// | any other | waits in the `Dispatcher` | is handed out, or overdue |
 struct EffectScheduler {
     /// When an effect will have waited or taken too long.
@@ -41,12 +41,15 @@ struct EffectScheduler {
     /// Effects that fail without an attempt, since too many with their label are open.
     private var overLimit: Deque<EffectID> = []
     private(set) var deadlines = TimedQueue<Deadline>()
+    private var nextBacklog = Timestamp(microseconds: .min)
     /// Workers that were silent for too long, and are still to be taken for dead.
     private var silent: Deque<WorkerID> = []
     /// Some of what time has brought still waits for its turn.
     private(set) var isOverdue = false
-    /// Queues in which effects wait and that no worker serves: each is warned of once, if it lasts.
-    private var unserved: [Queue: (since: Timestamp, isWarned: Bool)] = [:]
+    /// When queues were resumed last, as far as an effect still waits since before.
+    private var resumed: [Queue: Timestamp] = [:]
+    /// Where effects wait that no worker serves: each line is warned of once, if it lasts.
+    private var unserved: [LineName: (since: Timestamp, isWarned: Bool)] = [:]
 
     /// - Parameters:
     ///   - start: the number of this start.
@@ -69,10 +72,21 @@ struct EffectScheduler {
     mutating func offer(_ effect: OpenEffect, in ledger: EffectLedger, now: Timestamp) {
         guard !held.contains(effect.id) else { return }
         if effect.isCrowded { return overLimit.append(effect.id) }
-        guard !ledger.isBehindAnother(effect) else { return }
+        guard !ledger.isBlocked(effect) else { return }
         dispatcher.enqueue(effect, now: now)
-        guard let limit = effect.options.limits.waiting, dispatcher.waits(effect.id) != nil else { return }
-        deadlines.insert(Deadline(effect: effect.id, limit: .waiting), at: now + limit)
+        limitWaiting(effect)
+    }
+
+    /// Notes until when a worker has to take an effect that waits for one.
+    private mutating func limitWaiting(_ effect: OpenEffect) {
+        guard let time = waitingExpiry(effect) else { return }
+        deadlines.insert(Deadline(effect: effect.id, limit: .waiting), at: time)
+    }
+
+    /// Nil if it does not wait for a worker, or may do so for ever. While its queue was paused it did not wait for one.
+    private func waitingExpiry(_ effect: OpenEffect) -> Timestamp? {
+        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id) else { return nil }
+        return max(since, resumed[effect.queue] ?? since) + limit
     }
 
     /// The same by its name; without effect if it is not open.
@@ -107,6 +121,9 @@ struct EffectScheduler {
         for index in turns.state.ledger.changes.cancelled.indices {
             close(turns.state.ledger.changes.cancelled[index], answered: nil)
         }
+        for index in turns.state.ledger.changes.controls.indices {
+            follow(turns.state.ledger.changes.controls[index], in: turns.state.ledger, now: now)
+        }
         for index in turns.state.ledger.changes.opened.indices {
             let opened = turns.state.ledger.changes.opened[index]
             // So it is with nearly all. A source may have been closed since, by what the state wanted then.
@@ -116,6 +133,22 @@ struct EffectScheduler {
             offer(effect, in: turns.state.ledger, now: now)
         }
         turns.followedChanges()
+    }
+
+    /// Jobs that run go on, whatever is paused.
+    private mutating func follow(_ control: Control, in ledger: EffectLedger, now: Timestamp) {
+        switch control {
+        case .pause(.queue(let queue)): dispatcher.pause(queue)
+        case .pause(.label(let label)):
+            for id in ledger.openEffects(label) where dispatcher.waits(id) != nil { dispatcher.takeBack(id) }
+        case .resume(.queue(let queue)):
+            dispatcher.resume(queue)
+            resumed[queue] = now
+            for effect in ledger.open.values where effect.queue == queue { limitWaiting(effect) }
+        case .rule(let queue, let rules): dispatcher.rule(queue, rules, isNew: true, from: ledger, now: now)
+        // The ledger names the effects.
+        case .resume(.label), .requeue, .drop: break
+        }
     }
 
     // MARK: Taking back
@@ -194,16 +227,24 @@ struct EffectScheduler {
         let call = ProgramCall.failure(effect.id)
         guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
-        let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root)
-        switch try turns.take(call, input, .failure(effect.id), root: effect.root, now: now, &out) {
-        case .applied: enterOrders(now: now, &turns)
-        case .unhandled: bury(effect, failure, now: now, &turns, &out)
+        let staysDead = effect.retry.keepsDead
+        let dead = Record.Event.dead(effect.id, failure)
+        let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root, staysDead: staysDead)
+        switch try turns.take(
+            call, input, .failure(effect.id), root: effect.root, after: staysDead ? dead : nil, now: now, &out)
+        {
+        case .applied:
+            // Before its orders, one of which may requeue it.
+            if staysDead { warnOfDead(turns, &out) }
+            enterOrders(now: now, &turns)
+        case .unhandled:
+            if !staysDead { turns.write(dead, root: effect.root, now: now) }
+            warnOfDead(turns, &out)
         case .givenUp, .refused, .unreadable: break
         }
     }
 
-    private func bury(_ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        turns.write(.dead(effect.id, failure), root: effect.root, now: now)
+    private func warnOfDead(_ turns: borrowing Turns, _ out: inout Outlet) {
         let dead = turns.state.ledger.dead.count
         if dead == settings.deadEffectsToWarn || dead == settings.deadEffects {
             let text = "from \(settings.deadEffects) on inputs are refused: requeue them or drop them"
@@ -226,7 +267,7 @@ struct EffectScheduler {
     /// Fails one of those that have no attempt, since too many with their label are open; it may be closed by now.
     mutating func failOverLimit(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) throws(StopReason) {
         guard let id = overLimit.popFirst(), let effect = turns.state.ledger.open[id],
-            case .serial(let limit) = effect.options.policy
+            let limit = effect.options.policy.lane?.limit
         else { return }
         let text = "\(limit) effects “\(effect.options.id ?? "")” are open, which is its limit"
         try fail(effect, Failure(reason: .crowded, text: text, attempts: 0), now: now, &turns, &out)
@@ -251,7 +292,7 @@ struct EffectScheduler {
     mutating func join(_ offer: WorkerOffer, takesProofs: Bool, at route: Route, now: Timestamp) {
         dispatcher.join(offer, route: route, now: now)
         dispatcher.workers[offer.id]?.takesProofs = takesProofs
-        for queue in offer.queues { unserved[queue] = nil }
+        if let worker = dispatcher.workers[offer.id] { unserved = unserved.filter { !worker.serves($0.key) } }
     }
 
     mutating func heard(_ worker: WorkerID, credit: Int?, now: Timestamp) { dispatcher.heard(worker, credit: credit, now: now) }
@@ -296,7 +337,7 @@ struct EffectScheduler {
     /// Hands waiting effects to workers with credit.
     mutating func assign(from ledger: EffectLedger, head: Int, to connections: Connections, now: Timestamp, _ out: inout Outlet) {
         guard dispatcher.hasWaiting else { return }
-        let handed = dispatcher.assign(from: ledger, floor: head, out.identity.jobProof)
+        let handed = dispatcher.assign(from: ledger, floor: head, out.identity.jobProof, now: now)
         for (worker, frames) in handed where connections[worker.route] != nil {
             for frame in frames { out.send(frame, to: worker.route, floor: .turn(head)) }
         }
@@ -308,6 +349,8 @@ struct EffectScheduler {
     /// Begins with what is open: it is offered, unless it has to be held. Its time goes on in either case, whoever may run it.
     mutating func begin(_ ledger: EffectLedger, now: Timestamp) {
         started = now
+        for place in ledger.controls.paused { if case .queue(let queue) = place { dispatcher.pause(queue) } }
+        for (queue, rules) in ledger.controls.rules { dispatcher.rule(queue, rules, isNew: false, from: ledger, now: now) }
         for effect in ledger.open.values { limit(effect) }
         guard awaited.isEmpty else { return }
         for effect in ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, in: ledger, now: now) }
@@ -364,7 +407,7 @@ struct EffectScheduler {
             cancel(holder)
             try attemptFailed(id, .timedOut, "no answer within its timeout", lease: holder.lease, now: now, &turns, &out)
         } else if let deadline = deadlines.popDue(now: now), let effect = turns.state.ledger.open[deadline.effect],
-            let text = overrun(effect, deadline.limit, now: now)
+            let text = overrun(effect, deadline.limit, in: turns.state.ledger, now: now)
         {
             withdraw(effect.id)
             let failure = Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths)
@@ -374,11 +417,13 @@ struct EffectScheduler {
     }
 
     /// Says in words by what an effect is overdue; nil if it is not, because it met its deadline.
-    func overrun(_ effect: OpenEffect, _ limit: Limit, now: Timestamp) -> String? {
+    ///
+    /// While its queue is paused an effect waits for no worker; the limit begins again with the queue.
+    func overrun(_ effect: OpenEffect, _ limit: Limit, in ledger: EffectLedger, now: Timestamp) -> String? {
         let limits = effect.options.limits
         switch limit {
         case .waiting:
-            guard let waiting = limits.waiting, let since = dispatcher.waits(effect.id), since + waiting <= now else { return nil }
+            guard !ledger.controls.isPaused(effect.queue), let waiting = limits.waiting, let expiry = waitingExpiry(effect), expiry <= now else { return nil }
             return "no worker took it within \(waiting)"
         case .total:
             guard let total = limits.total, let expiry = effect.expiry, expiry <= now else { return nil }
@@ -388,19 +433,27 @@ struct EffectScheduler {
 
     // MARK: Ticks
 
-    /// Warns of queues in which effects have waited for a while, and that no worker serves.
+    /// Tells how much waits, if it is time.
+    mutating func tellBacklog(in ledger: EffectLedger, head: Int, now: Timestamp, _ out: inout Outlet) {
+        guard let interval = settings.backlogInterval, now >= nextBacklog else { return }
+        // Ticks are never early, and may be a little late.
+        nextBacklog = now + (interval - settings.tickInterval / 2)
+        out.emit(.backlog(dispatcher.backlog(in: ledger, now: now)), floor: .turn(head))
+    }
+
+    /// Warns of lines in which effects have waited for a while, and that no worker serves.
     mutating func warnOfUnserved(in ledger: EffectLedger, now: Timestamp, _ out: inout Outlet) {
-        let queues = dispatcher.unservedQueues(in: ledger)
-        unserved = unserved.filter { queues.contains($0.key) }
-        for queue in queues where unserved[queue] == nil { unserved[queue] = (now, false) }
+        let lines = dispatcher.unservedLines(in: ledger)
+        unserved = unserved.filter { lines.contains($0.key) }
+        for line in lines where unserved[line] == nil { unserved[line] = (now, false) }
         let due = unserved.filter { !$0.value.isWarned && now - $0.value.since >= settings.unservedWarning }.keys.sorted()
         guard !due.isEmpty else { return }
-        // To count looks at all that wait, so it is done once for each queue.
-        let waiting = dispatcher.waitingByQueue(in: ledger)
-        for queue in due {
-            unserved[queue]?.isWarned = true
-            let number = waiting[queue] ?? 0
-            let what = "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(queue)"
+        // To count looks at all that wait, so it is done once for each line.
+        let waiting = dispatcher.waitingByLine(in: ledger)
+        for line in due {
+            unserved[line]?.isWarned = true
+            let number = waiting[line] ?? 0
+            let what = "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(line)"
             out.note(.warning, "\(what), and no worker serves it")
         }
     }
@@ -415,11 +468,12 @@ struct EffectScheduler {
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
         dispatcher.forgetLosses(exceptOf: ledger)
         dispatcher.forgetClosed(exceptOf: ledger)
-        let dispatcher = dispatcher
-        deadlines.keep(ifBeyond: 4 * ledger.open.count + 1_024) { deadline, time in
-            let effect = ledger.open[deadline.effect]
-            if case .total = deadline.limit { return effect?.expiry == time }
-            return effect?.options.limits.waiting.flatMap { limit in dispatcher.waits(deadline.effect).map { $0 + limit } } == time
+        var kept = deadlines
+        kept.keep(ifBeyond: 4 * ledger.open.count + 1_024) { deadline, time in
+            guard let effect = ledger.open[deadline.effect] else { return false }
+            if case .total = deadline.limit { return effect.expiry == time }
+            return waitingExpiry(effect) == time
         }
+        deadlines = kept
     }
 }

@@ -8,12 +8,19 @@ struct EffectFilter {
 
     private let queue: Queue?
     private let label: Label?
+    /// Only those that were ordered so long ago.
+    private let age: Duration?
     let limit: Int
 
-    /// - Parameter arguments: `queue` and `label`, texts, and `limit`, a number; each may be left out.
+    /// - Parameter arguments: `queue` and `label`, texts, `olderThan`, milliseconds, and `limit`, a number; each may be left out.
     init(_ arguments: MessagePackValue) throws(AdminRefusal) {
         queue = try Self.text("queue", arguments).map { Queue($0) }
         label = try Self.text("label", arguments).map { Label($0) }
+        switch arguments["olderThan"] {
+        case nil: age = nil
+        case .int(let age)? where age >= 0: self.age = .milliseconds(min(age, 1 << 50))
+        default: throw AdminRefusal(text: "olderThan is a number of milliseconds")
+        }
         switch arguments["limit"] {
         case nil: limit = Self.maximum
         case .int(let limit)? where (1...Int64(Self.maximum)).contains(limit): self.limit = Int(limit)
@@ -21,7 +28,7 @@ struct EffectFilter {
         }
     }
 
-    private static func text(_ name: String, _ arguments: MessagePackValue) throws(AdminRefusal) -> String? {
+    static func text(_ name: String, _ arguments: MessagePackValue) throws(AdminRefusal) -> String? {
         switch arguments[name] {
         case nil: return nil
         case .string(let text)?: return text
@@ -29,8 +36,9 @@ struct EffectFilter {
         }
     }
 
-    func takes(_ effect: OpenEffect) -> Bool {
+    func takes(_ effect: OpenEffect, now: Timestamp) -> Bool {
         (queue == nil || queue == effect.queue) && (label == nil || label == effect.label)
+            && age.map { now - effect.ordered >= $0 } ?? true
     }
 }
 
@@ -39,8 +47,8 @@ extension Operators {
     func describe(
         _ filter: EffectFilter, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp
     ) -> MessagePackValue {
-        let open = ledger.open.values.filter(filter.takes).sorted { $0.id < $1.id }
-        let dead = ledger.dead.values.filter { filter.takes($0.effect) }.sorted { $0.effect.id < $1.effect.id }
+        let open = ledger.open.values.filter { filter.takes($0, now: now) }.sorted { $0.id < $1.id }
+        let dead = ledger.dead.values.filter { filter.takes($0.effect, now: now) }.sorted { $0.effect.id < $1.effect.id }
         return [
             "openCount": .number(open.count), "deadCount": .number(dead.count),
             "open": .array(
@@ -68,6 +76,7 @@ extension Operators {
     }
 
     private func waits(_ effect: OpenEffect, _ ledger: EffectLedger, isLater: Bool) -> MessagePackValue {
+        if ledger.controls.isPaused(effect.queue) || effect.label.map(ledger.controls.isPaused) == true { return "pause" }
         if ledger.isBehindAnother(effect) { return "label" }
         return isLater ? "time" : "worker"
     }
@@ -88,6 +97,7 @@ extension Operators {
             MessagePackPair("queue", .string(effect.queue.name.bounded())),
             MessagePackPair("label", effect.label.map { .string($0.text.bounded()) } ?? .nil),
             MessagePackPair("root", .number(effect.root)),
+            MessagePackPair("ordered", .instant(effect.ordered)),
             MessagePackPair("attempts", .number(attempts)),
             MessagePackPair("failures", .number(effect.failures)),
             MessagePackPair("deaths", .number(effect.deaths)),

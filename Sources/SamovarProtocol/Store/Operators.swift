@@ -22,7 +22,7 @@ struct Operators {
     mutating func known(_ request: AdminRequest, now: Timestamp) -> AdminReply? { replies.reply(to: request, now: now) }
 
     mutating func keep(_ reply: AdminReply, to request: AdminRequest, now: Timestamp) {
-        if ["requeue", "drop"].contains(request.verb) { replies.keep(reply, to: request, now: now) }
+        if ["requeue", "drop", "pause", "resume", "rule"].contains(request.verb) { replies.keep(reply, to: request, now: now) }
     }
 
     /// Tells of nothing but turns on disk.
@@ -40,31 +40,28 @@ struct Operators {
     mutating func answer(
         _ request: AdminRequest, isServing: Bool, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
+    ) throws(AdminFailure) -> MessagePackValue {
+        switch request.verb {
+        case "requeue", "drop", "pause", "resume", "rule":
+            return try change(request, now: now, &scheduler, &turns, &out)
+        default:
+            do throws(AdminRefusal) {
+                return try tell(request, isServing: isServing, now: now, scheduler, &turns, &out)
+            } catch {
+                throw .refused(error)
+            }
+        }
+    }
+
+    /// What changes nothing but a backup that is under way.
+    private mutating func tell(
+        _ request: AdminRequest, isServing: Bool, now: Timestamp, _ scheduler: EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
     ) throws(AdminRefusal) -> MessagePackValue {
         switch request.verb {
         case "inspect": return try inspect(&turns, &out)
         case "effects":
             return describe(try EffectFilter(request.arguments), turns.state.ledger, scheduler.dispatcher, now: now)
-        case "requeue":
-            let ids = try effects(of: request, turns.state.ledger)
-            if let id = ids.first(where: { turns.state.ledger.dead[$0] == nil }) {
-                throw AdminRefusal(text: "effect \(id) is not dead")
-            }
-            for id in ids {
-                turns.write(.requeued(id), origin: .operator, now: now)
-                scheduler.follow(now: now, &turns)
-            }
-            return done(ids, "requeued", request, turns.state.ledger)
-        case "drop":
-            let ids = try effects(of: request, turns.state.ledger)
-            if let id = ids.first(where: { turns.state.ledger.dead[$0] == nil && turns.state.ledger.open[$0] == nil }) {
-                throw AdminRefusal(text: "effect \(id) is neither open nor dead")
-            }
-            for id in ids {
-                scheduler.close(id, answered: nil)
-                turns.write(.dropped(id), origin: .operator, now: now)
-            }
-            return done(ids, "dropped", request, turns.state.ledger)
         case "export":
             var folder: String?
             let through = out.durable
@@ -76,7 +73,7 @@ struct Operators {
             return answer
         default:
             throw AdminRefusal(
-                text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, export, drain")
+                text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain")
         }
     }
 
@@ -93,7 +90,7 @@ struct Operators {
     }
 
     /// As it was asked: one by its name, or a list, which also says how many dead ones are left.
-    private func done(_ ids: [EffectID], _ what: String, _ request: AdminRequest, _ ledger: EffectLedger) -> MessagePackValue {
+    func done(_ ids: [EffectID], _ what: String, _ request: AdminRequest, _ ledger: EffectLedger) -> MessagePackValue {
         if case .string? = request.arguments["effect"], let id = ids.first { return [.string(what): .string("\(id)")] }
         return [
             .string(what): .array(ids.map { .string("\($0)") }), "dead": .number(ledger.dead.count),
@@ -101,7 +98,7 @@ struct Operators {
     }
 
     /// The effects that a request names: `effect`, one; `effects`, a list; or `all` that are dead, so many that they fit a batch.
-    private func effects(of request: AdminRequest, _ ledger: EffectLedger) throws(AdminRefusal) -> [EffectID] {
+    func effects(of request: AdminRequest, _ ledger: EffectLedger) throws(AdminRefusal) -> [EffectID] {
         if request.arguments["all"] == .bool(true) {
             return Array(ledger.dead.keys.sorted().prefix(settings.adminEffects))
         }
@@ -157,10 +154,12 @@ struct AdminReplies {
 
 extension AdminRequest {
     private static let effectArguments = ["all", "effect", "effects"]
+    private static let placeArguments = ["queue", "label"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "inspect": [], "effects": ["queue", "label", "limit"], "drain": [], "export": ["folder", "id"], "requeue": effectArguments,
-        "drop": effectArguments,
+        "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "export": ["folder", "id"], "requeue": effectArguments,
+        "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,
+        "rule": ["queue", "rate", "milliseconds", "burst", "shares", "others"],
     ]
 
     /// A misspelt argument must not be passed over: the request would do something else than was asked.
@@ -184,8 +183,8 @@ extension AdminRequest {
                 throw AdminRefusal(text: "the argument all of \(verb) is neither true nor false")
             }
         }
-        // All that are dead, or one, or several.
-        if pairs.count > 1, known == Self.effectArguments {
+        // All that are dead, or one, or several; a queue or a label.
+        if pairs.count > 1, known == Self.effectArguments || known == Self.placeArguments {
             throw AdminRefusal(text: "\(verb) takes one argument of \(known.joined(separator: ", "))")
         }
     }
@@ -193,6 +192,15 @@ extension AdminRequest {
 
 struct AdminRefusal: Error {
     let text: String
+}
+
+/// Why a request that changes something was not done.
+enum AdminFailure: Error {
+    case refused(AdminRefusal)
+    /// The store stops.
+    case stopped(StopReason)
+
+    static func refused(_ text: String) -> AdminFailure { .refused(AdminRefusal(text: text)) }
 }
 
 extension MessagePackValue {

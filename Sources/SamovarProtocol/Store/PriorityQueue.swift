@@ -3,7 +3,7 @@ import SamovarCore
 
 /// Effects that wait: the greater priority first, and within one priority first in, first out.
 struct PriorityQueue {
-    /// Greater and smaller priorities are taken for these, so that there are never more lanes than that.
+    /// Greater and smaller priorities are taken for these, so that there are never more levels than that.
     static let priorities = -100...100
 
     /// An effect, and the number of its row among the places.
@@ -12,34 +12,41 @@ struct PriorityQueue {
         let place: Int
     }
 
-    private struct Lane {
+    private struct Level {
         let priority: Int
         var effects: Deque<Entry> = []
     }
 
     /// The greatest priority first; hardly ever more than one.
-    private var lanes: [Lane] = []
+    private var levels: [Level] = []
     /// Its entries, stale ones included.
     private(set) var count = 0
     /// How many were left when stale ones were taken out last.
     private var kept = 0
 
-    var isEmpty: Bool { lanes.allSatisfy(\.effects.isEmpty) }
+    var isEmpty: Bool { levels.allSatisfy(\.effects.isEmpty) }
+
+    static func bounded(_ priority: Int) -> Int { min(max(priority, priorities.lowerBound), priorities.upperBound) }
+
+    /// All entries with their priorities, in order.
+    var entries: [(entry: Entry, priority: Int)] {
+        levels.flatMap { level in level.effects.map { ($0, level.priority) } }
+    }
 
     mutating func append(_ entry: Entry, priority: Int) {
-        let priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)
-        let place = lanes.firstIndex { $0.priority <= priority } ?? lanes.count
-        if place == lanes.count || lanes[place].priority != priority { lanes.insert(Lane(priority: priority), at: place) }
-        lanes[place].effects.append(entry)
+        let priority = Self.bounded(priority)
+        let place = levels.firstIndex { $0.priority <= priority } ?? levels.count
+        if place == levels.count || levels[place].priority != priority { levels.insert(Level(priority: priority), at: place) }
+        levels[place].effects.append(entry)
         count += 1
     }
 
     /// The first entry of which this holds; those before it are stale and go.
     mutating func first(where isWaiting: (Entry) -> Bool) -> Entry? {
-        for place in lanes.indices {
-            while let first = lanes[place].effects.first {
+        for place in levels.indices {
+            while let first = levels[place].effects.first {
                 if isWaiting(first) { return first }
-                lanes[place].effects.removeFirst()
+                levels[place].effects.removeFirst()
                 count -= 1
             }
         }
@@ -49,14 +56,14 @@ struct PriorityQueue {
     /// Takes out what does not wait here any more, if it may be half of what there is.
     mutating func forgetStale(_ isWaiting: (Entry) -> Bool) {
         guard count > 2 * kept + 1_024 else { return }
-        for place in lanes.indices { lanes[place].effects = lanes[place].effects.filter(isWaiting) }
-        count = lanes.reduce(0) { $0 + $1.effects.count }
+        for place in levels.indices { levels[place].effects = levels[place].effects.filter(isWaiting) }
+        count = levels.reduce(0) { $0 + $1.effects.count }
         kept = count
     }
 
     mutating func popFirst() -> Entry? {
-        guard let place = lanes.firstIndex(where: { !$0.effects.isEmpty }) else { return nil }
+        guard let place = levels.firstIndex(where: { !$0.effects.isEmpty }) else { return nil }
         count -= 1
-        return lanes[place].effects.popFirst()
+        return levels[place].effects.popFirst()
     }
 }

@@ -172,15 +172,15 @@ struct Readers {
     mutating func reportWaiting(_ ledger: EffectLedger, _ dispatcher: Dispatcher, head: Int, _ out: inout Outlet) {
         let settling = waiters.settling
         if waiters.reportsAreDue(effects: ledger.open.count, perTick: settings.reportedEffects) {
-            var tallies: [Int: [Queue: (running: Int, waiting: Int)]] = [:]
+            var tallies: [Int: [LineName: (running: Int, waiting: Int)]] = [:]
             for effect in ledger.open.values where settling[effect.root] != nil {
                 if dispatcher.assignment(of: effect.id) != nil {
-                    tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].running += 1
+                    tallies[effect.root, default: [:]][effect.line, default: (0, 0)].running += 1
                 } else {
-                    tallies[effect.root, default: [:]][effect.queue, default: (0, 0)].waiting += 1
+                    tallies[effect.root, default: [:]][effect.line, default: (0, 0)].waiting += 1
                 }
             }
-            waiters.report(tallies.mapValues { Self.report(of: $0, dispatcher) })
+            waiters.report(tallies.mapValues { Self.report(of: $0, ledger.controls, dispatcher) })
         }
         for (root, routes) in settling.sorted(by: { $0.key < $1.key }) {
             let report = waiters.reports[root] ?? "\(count(ledger.openCount(of: root), "effect")) open"
@@ -189,13 +189,16 @@ struct Readers {
     }
 
     /// What a root still waits for, in one sentence.
-    private static func report(of tallies: [Queue: (running: Int, waiting: Int)], _ dispatcher: Dispatcher) -> String {
+    private static func report(
+        of tallies: [LineName: (running: Int, waiting: Int)], _ controls: QueueControls, _ dispatcher: Dispatcher
+    ) -> String {
         var parts: [String] = []
-        for (queue, (running, waiting)) in tallies.sorted(by: { $0.key < $1.key }) {
-            if running > 0 { parts.append("\(count(running, "effect")) running in queue \(queue)") }
+        for (line, (running, waiting)) in tallies.sorted(by: { $0.key < $1.key }) {
+            if running > 0 { parts.append("\(count(running, "effect")) running in queue \(line)") }
             if waiting > 0 {
-                let why = dispatcher.isServed(queue) ? "" : ", no worker serves it"
-                parts.append("\(count(waiting, "effect")) \(waiting == 1 ? "waits" : "wait") in queue \(queue)\(why)")
+                let why =
+                    controls.isPaused(line.queue) ? ", which is paused" : dispatcher.isServed(line) ? "" : ", no worker serves it"
+                parts.append("\(count(waiting, "effect")) \(waiting == 1 ? "waits" : "wait") in queue \(line)\(why)")
             }
         }
         return parts.joined(separator: "; ").bounded()

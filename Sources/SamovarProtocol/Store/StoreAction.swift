@@ -39,6 +39,8 @@ public enum StoreAction: Equatable, Sendable {
     ///
     /// The copy gets a snapshot of its last turn, unless the program does not survive that: so it is what an orderly stop leaves.
     case export(through: Int, folder: String, withSnapshot: Bool)
+    /// Tell those who observe it.
+    case backlog([QueueBacklog])
     case stop(StopReason)
     case note(Note)
 }

@@ -17,7 +17,7 @@ extension StoreMachine {
             switch route.listener {
             case .front: try receivedAtFront(envelope, from: route, now: now)
             case .work: try receivedAtWork(envelope, from: route, now: now)
-            case .admin: receivedAtAdmin(envelope, from: route, now: now)
+            case .admin: try receivedAtAdmin(envelope, from: route, now: now)
             }
         } catch {
             stop(error)
@@ -131,7 +131,7 @@ extension StoreMachine {
     // MARK: Operators
 
     /// Everything that tells of turns passes the gate, like any other answer.
-    private mutating func receivedAtAdmin(_ envelope: Envelope, from route: Route, now: Timestamp) {
+    private mutating func receivedAtAdmin(_ envelope: Envelope, from route: Route, now: Timestamp) throws(StopReason) {
         guard case .request(let request) = envelope.frame else {
             return out.misuse("\(envelope.frame.kind) is not for the admin socket", route)
         }
@@ -141,23 +141,27 @@ extension StoreMachine {
                 to: request, status: statusOnFullDisk(since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
-        out.send(.reply(reply(to: request, now: now)), to: route, floor: .turn(head))
+        let reply = try reply(to: request, now: now)
+        out.send(.reply(reply), to: route, floor: .turn(head))
     }
 
-    private mutating func reply(to request: AdminRequest, now: Timestamp) -> AdminReply {
+    private mutating func reply(to request: AdminRequest, now: Timestamp) throws(StopReason) -> AdminReply {
         if let known = operators.known(request, now: now) { return known }
         let reply: AdminReply
-        do throws(AdminRefusal) {
+        do throws(AdminFailure) {
             reply = AdminReply(id: request.id, value: try answer(request, now: now))
         } catch {
-            reply = AdminReply(id: request.id, refusal: error.text)
+            switch error {
+            case .refused(let refusal): reply = AdminReply(id: request.id, refusal: refusal.text)
+            case .stopped(let reason): throw reason
+            }
         }
         operators.keep(reply, to: request, now: now)
         return reply
     }
 
-    private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminRefusal) -> MessagePackValue {
-        try request.requireKnownArguments()
+    private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminFailure) -> MessagePackValue {
+        do throws(AdminRefusal) { try request.requireKnownArguments() } catch { throw .refused(error) }
         switch request.verb {
         case "status": return status(now: now)
         case "drain":

@@ -38,6 +38,9 @@ extension StoreMachine {
     /// Outputs of turns after `id`, oldest first.
     package func outputs(after id: EffectID) -> [EmittedOutput] { turns.state.outputs.outputs(after: id, bytes: .max) ?? [] }
 
+    /// What is paused, and the rules of queues.
+    package var controls: QueueControls { turns.state.ledger.controls }
+
     /// Whether an effect has to wait until another with its label is closed.
     package func isBehindAnother(_ effect: OpenEffect) -> Bool { turns.state.ledger.isBehindAnother(effect) }
 }

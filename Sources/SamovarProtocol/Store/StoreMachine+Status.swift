@@ -55,7 +55,9 @@ extension StoreMachine {
             MessagePackPair(
                 "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),
             MessagePackPair("awaitedWorkers", .number(scheduler.awaited.count)),
-            MessagePackPair("queues", .array(queues)),
+            MessagePackPair("queues", .array(queues(now: now))),
+            MessagePackPair("paused", turns.state.ledger.controls.shownPaused),
+            MessagePackPair("rules", turns.state.ledger.controls.shownRules),
             MessagePackPair(
                 "viewTopics",
                 [
@@ -99,17 +101,44 @@ extension StoreMachine {
         }
     }
 
-    private var queues: [MessagePackValue] {
-        let waiting = scheduler.dispatcher.waitingByQueue(in: turns.state.ledger)
-        let running = scheduler.dispatcher.runningByQueue()
-        return Set(waiting.keys).union(running.keys).sorted().map { queue in
-            [
-                "name": .string(queue.name.bounded()),
-                "waiting": .number(waiting[queue] ?? 0),
-                "running": .number(running[queue] ?? 0),
-                "served": .bool(scheduler.dispatcher.isServed(queue)),
+    private func queues(now: Timestamp) -> [MessagePackValue] {
+        let elsewhere = waitingElsewhere(now: now)
+        let backlog = scheduler.dispatcher.backlog(in: turns.state.ledger, now: now)
+        let known = Set(backlog.map(\.queue))
+        let others = elsewhere.keys.filter { !known.contains($0) }.map {
+            QueueBacklog(queue: $0, waiting: 0, running: 0, oldest: nil, slots: 0, isPaused: scheduler.dispatcher.isPaused($0))
+        }
+        return (backlog + others).sorted { $0.queue < $1.queue }.map { line in
+            let more = elsewhere[line.queue] ?? (delayed: 0, behind: 0)
+            return [
+                "name": .string(line.queue.name.bounded()),
+                "waiting": .number(line.waiting),
+                "oldestSeconds": line.oldest.map { .double(Double($0.microseconds / 1_000) / 1_000) } ?? .nil,
+                "behind": .number(more.behind),
+                "delayed": .number(more.delayed),
+                "running": .number(line.running),
+                "slots": .number(line.slots),
+                "served": .bool(scheduler.dispatcher.isServed(line.queue)),
+                "paused": .bool(line.isPaused),
             ]
         }
+    }
+
+    /// What waits for no worker, by queue: until a time, or behind another with its label or until that is resumed. Looks at all that is open, if
+    /// there is any.
+    private func waitingElsewhere(now: Timestamp) -> [Queue: (delayed: Int, behind: Int)] {
+        let ledger = turns.state.ledger
+        guard scheduler.dispatcher.placed < ledger.open.count else { return [:] }
+        var counts: [Queue: (delayed: Int, behind: Int)] = [:]
+        for effect in ledger.open.values {
+            if ledger.isBlocked(effect) {
+                // One that came to the front by a requeue may run behind another.
+                if scheduler.dispatcher.assignment(of: effect.id) == nil { counts[effect.queue, default: (0, 0)].behind += 1 }
+            } else if effect.notBefore > now {
+                counts[effect.queue, default: (0, 0)].delayed += 1
+            }
+        }
+        return counts
     }
 }
 

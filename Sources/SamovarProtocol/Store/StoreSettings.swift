@@ -90,8 +90,12 @@ public struct StoreSettings: Equatable, Sendable {
     public var snapshotInlineBytes = 1 << 20
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
+    /// How often the backlog of queues is told to the host; nil for never.
+    public var backlogInterval: Duration?
     /// Effects that one request of an operator may requeue or drop.
     public var adminEffects = 10_000
+    /// Pauses and rules of queues, those of the program included, up to which operators may set more.
+    public var operatorControls = 10_000
     /// Payloads of effects that one reply to an operator lists, of the open ones and of the dead.
     public var adminReplyBytes = 4 << 20
     /// Open effects that are looked at in each second for those who wait for a turn to settle.

@@ -21,6 +21,9 @@ struct StoreState {
     /// Joined workers that have not spoken since a start, and when the first such start was: a store that is restarted again
     /// and again waits no longer for them than one that is restarted once.
     var missing: [WorkerID: Timestamp] = [:]
+    /// Dead effects that a replay has cancelled, the newest. A build before this one left them dead, and an operator may have requeued some.
+    private var revocable: [EffectID: EffectLedger.Dead] = [:]
+    private static let revocableLimit = 100_000
 
     init(engine: any ProgramEngine, window: Int) {
         self.engine = engine
@@ -47,7 +50,14 @@ struct StoreState {
             absorb(record)
         }
         // Nobody runs anything yet.
+        noteRevocable()
         ledger.forgetChanges()
+    }
+
+    private mutating func noteRevocable() {
+        for dead in ledger.changes.cancelledDead { revocable[dead.effect.id] = dead }
+        guard revocable.count > Self.revocableLimit else { return }
+        for id in revocable.keys.sorted().prefix(Self.revocableLimit / 2) { revocable[id] = nil }
     }
 
     /// Enters what turns have ordered since the last time.
@@ -62,6 +72,7 @@ struct StoreState {
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)
             case .emit(let output): outputs.append(output)
+            case .control(let control, let place, let now): ledger.take(control, at: place, now: now)
             case .want(let events, let turn, let now): subscriptions.want(events, turn: turn, now: now, ledger: &ledger)
             }
         }
@@ -87,8 +98,11 @@ struct StoreState {
         case .done(let effect): ledger.close(effect)
         case .dead(let effect, let failure): ledger.bury(effect, failure)
         case .quarantined(let text): absorb(quarantined: record.origin, text, turn: record.turn)
-        case .requeued(let effect): ledger.requeue(effect, now: record.time)
+        case .requeued(let effect):
+            if let cancelled = revocable.removeValue(forKey: effect) { ledger.revoke(cancelled) }
+            ledger.requeue(effect, by: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .dropped(let effect): ledger.drop(effect)
+        case .controlled(let control): ledger.take(control, at: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .workerJoined(let id):
             joined.insert(id)
             missing[id] = nil
@@ -143,7 +157,7 @@ extension StoreState {
         compare("starts", starts == other.starts)
         compare("seed", seed == other.seed)
         compare("state", try engine.state() == other.engine.state())
-        compare("effects", ledger == other.ledger || ledger.withoutAdoptedStreams == other.ledger.withoutAdoptedStreams)
+        compare("effects", ledger == other.ledger || ledger.asFormerly == other.ledger.asFormerly)
         compare("subscriptions", subscriptions == other.subscriptions)
         compare("outputs", outputs == other.outputs)
         compare("sessions", sessions.sessions.mapValues(\.last) == other.sessions.sessions.mapValues(\.last))

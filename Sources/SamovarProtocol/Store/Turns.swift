@@ -140,13 +140,16 @@ struct Turns: ~Copyable {
 
     /// Takes an item: calls the program, or writes that it is given up.
     ///
+    /// - Parameter record: what is written before it, if it is tried: both or neither are on disk.
     /// - Throws: the limit that its group broke. There is no way back from those turns: the process ends as at a trap, and the call stays
     ///   marked.
     mutating func take(
-        _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, root: Int?, now: Timestamp, _ out: inout Outlet
+        _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, root: Int?, after record: Record.Event? = nil,
+        now: Timestamp, _ out: inout Outlet
     ) throws(StopReason) -> Taken {
         if let why = giveUp(call, origin, root: root, now: now, &out) { return .givenUp(why) }
         begin(call)
+        if let record { write(record, origin: origin == .operator ? .operator : .store, root: root, now: now) }
         let before = log.batch.last
         let result: EngineResult
         do throws(GroupLimit) {

@@ -9,7 +9,9 @@ extension Dispatcher {
             var route: Route
             var slots = 0
             var queues: [Queue] = []
-            /// What waits in them.
+            /// What it can do, for effects that need it.
+            var capabilities: Set<String> = []
+            /// What waits in its queues and needs no more than it can do.
             var lines: [WaitingLine] = []
             /// Tasks that it is handed in this round.
             var handed = TaskBatch()
@@ -50,6 +52,10 @@ extension Dispatcher {
         }
 
         func isSilent(for limit: Duration, now: Timestamp) -> Bool { now - self.heard > limit }
+
+        func serves(_ line: LineName) -> Bool {
+            self.queues.contains(line.queue) && line.needs.isSubset(of: self.capabilities)
+        }
 
         func hasRoom(for queue: @autoclosure () -> Queue) -> Bool {
             guard !self.limits.isEmpty, let limit = self.limits[queue()] else { return true }

@@ -12,6 +12,8 @@ public enum ProgramCall: Hashable, Sendable {
     case failure(EffectID)
     /// `update` with the message of a subscription, named by its activation.
     case firing(EffectID)
+    /// `operated` of what an operator did, and `update` with what it made. A number for the action.
+    case operated(UInt64)
     case view
     /// Encoding the state.
     case state
@@ -32,6 +34,7 @@ public enum ProgramCall: Hashable, Sendable {
         case .answer(let effect): "took the answer of effect \(effect)"
         case .failure(let effect): "took the failure of effect \(effect)"
         case .firing(let activation): "fired subscription \(activation)"
+        case .operated: "took notice of what an operator did"
         case .view: "made a view"
         case .state: "encoded the state"
         case .restore: "read a snapshot"
@@ -80,6 +83,7 @@ extension ProgramCall {
         case .subscriptions: (10, 0, 0, 0)
         case .replay(let turn): (8, UInt64(bitPattern: Int64(turn)), 0, 0)
         case .maintenance: (11, 0, 0, 0)
+        case .operated(let action): (12, action, 0, 0)
         }
     }
 
@@ -99,6 +103,7 @@ extension ProgramCall {
         case 9: self = .firing(EffectID(turn: first, ordinal: second))
         case 10: self = .subscriptions
         case 11: self = .maintenance
+        case 12: self = .operated(words.1)
         default: return nil
         }
     }

@@ -144,7 +144,7 @@ struct Quarantine: ~Copyable {
         case .subscriptions:
             guard let evidence = proof(against: call) else { return }
             throw TrapError(turn: head, "the program ended the store when asked for its subscriptions (\(evidence))")
-        case .input, .answer, .failure, .firing, .view, .state, .maintenance: return
+        case .input, .answer, .failure, .firing, .operated, .view, .state, .maintenance: return
         }
     }
 

@@ -53,11 +53,21 @@ public struct WorkerOffer: Equatable, Sendable {
     public var limits: [Queue: Int]
     /// Jobs that it holds from an earlier connection, answered or not.
     public var running: [JobClaim]
+    /// What it can do, for effects that need it.
+    public var capabilities: Set<String>
 
     /// The most queues that a worker may serve, and the most bytes of the name of one.
     public static let queueLimit = 1_024
+    /// The most capabilities.
+    public static let capabilityLimit = 64
+    /// The most bytes of one.
+    public static let capabilityBytes = 128
 
-    public init(id: WorkerID, slots: Int, queues: [Queue], limits: [Queue: Int] = [:], running: [JobClaim] = []) {
+    public init(
+        id: WorkerID, slots: Int, queues: [Queue], limits: [Queue: Int] = [:], running: [JobClaim] = [],
+        capabilities: Set<String> = []
+    ) {
+        self.capabilities = capabilities
         self.id = id
         self.slots = slots
         self.queues = queues
@@ -187,7 +197,7 @@ extension Hello {
 
 extension WorkerOffer {
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(4)
+        writer.writeArrayHeader(capabilities.isEmpty ? 4 : 5)
         writer.write(id)
         writer.write(slots)
         writer.writeList(queues) { queue, writer in
@@ -202,10 +212,13 @@ extension WorkerOffer {
             writer.write(claim.lease)
             writer.write(claim.token)
         }
+        guard !capabilities.isEmpty else { return }
+        writer.writeList(capabilities.sorted()) { $1.write($0) }
     }
 
     init(from reader: inout MessagePackReader) throws {
-        try reader.readFields(4, of: "a worker's offer")
+        let fields = try reader.readArrayHeader()
+        guard fields == 4 || fields == 5 else { throw WireError.malformed("a worker's offer has 4 or 5 fields, not \(fields)") }
         id = try reader.readID()
         slots = try reader.readInt()
         guard (1...65_536).contains(slots) else { throw WireError.malformed("\(slots) slots; 1 to 65,536 are possible") }
@@ -222,6 +235,11 @@ extension WorkerOffer {
         running = try reader.readList { reader in
             try reader.readFields(4, of: "a claim")
             return JobClaim(effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64())
+        }
+        let listed = fields == 5 ? try reader.readList { try $0.readCapability() } : []
+        capabilities = Set(listed)
+        guard listed.count <= Self.capabilityLimit else {
+            throw WireError.malformed("\(listed.count) capabilities; \(Self.capabilityLimit) at most")
         }
     }
 }
@@ -277,6 +295,14 @@ extension MessagePackReader {
             throw WireError.malformed("\(limit) jobs of queue \(queue); 1 to 65,536 are possible")
         }
         return (queue, limit)
+    }
+
+    fileprivate mutating func readCapability() throws -> String {
+        let name = try readString()
+        guard name.utf8.count <= WorkerOffer.capabilityBytes else {
+            throw WireError.malformed("a capability of \(name.utf8.count) bytes; \(WorkerOffer.capabilityBytes) at most")
+        }
+        return name
     }
 
     private mutating func readQueueName() throws -> Queue {

@@ -32,4 +32,34 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case welcomedToEnd
     /// An effect failed, because all its attempts together took too long.
     case ranOutOfTime
+    /// The program had a notice of an effect that is dead.
+    case noticed
+    /// A dead effect was opened again, behind the others with its label.
+    case requeued
+    /// A dead effect was opened again in the place that it had kept in its lane.
+    case requeuedInPlace
+    /// An effect that was dead was done in the end.
+    case doneAfterAll
+    /// A dead effect was dropped.
+    case droppedDead
+    /// A cancellation, or a newer effect, took a dead one.
+    case cancelledDead
+    /// An effect waited in a lane behind a dead one.
+    case stoppedBehindDead
+    /// Effects with one label ran side by side in a lane.
+    case ranAbreast
+    case pausedQueue
+    case pausedLabel
+    /// An effect was handed out that had waited for its queue or its label to be resumed.
+    case waitedForResume
+    /// A queue had other rules.
+    case ruled
+    /// An effect had to wait for the rate of its queue.
+    case heldByRate
+    /// Labels with effects that waited were held against their shares.
+    case sharesCompared
+    /// The program heard what an operator did.
+    case heardOfOperator
+    /// An operator asked again, and was told what was done before.
+    case toldAgain
 }

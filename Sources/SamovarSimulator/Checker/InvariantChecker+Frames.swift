@@ -26,8 +26,10 @@ extension InvariantChecker {
         case .waiting(let turn, _): try reached(turn, "what a settle request waits for")
         case .settled(let turn, _):
             try reached(turn, "a settled answer")
+            // What was requeued since is open again.
             try require(
-                reference.openByRoot[turn] == nil, .i6, expected: "no effect open under turn \(turn)", seen: "it is called settled")
+                reference.openByRoot[turn] == nil || reference.reopened[turn] ?? 0 > world.store.heard, .i6,
+                expected: "no effect open under turn \(turn)", seen: "it is called settled")
         case .task(let tasks, let number):
             try check(tasks, number: number, on: link)
             // A task for a peer that has gone is handed out, too, and runs out of time.
@@ -36,6 +38,7 @@ extension InvariantChecker {
         case .acknowledge(let leases): for lease in leases { try acknowledge(lease) }
         case .streamed(let marks): for mark in marks { try check(mark) }
         case .outputs(let page): try reached(page.outputs.last?.id.turn ?? 0, "outputs")
+        case .reply(let reply): try check(reply)
         case .cancel(let leases): for lease in leases { reference.assignments[lease]?.isSettled = true }
         default: break
         }
@@ -102,6 +105,7 @@ extension InvariantChecker {
             reference.assignments[task.lease] == nil && earlier.allSatisfy { $0 < task.lease }, .i8,
             expected: "a lease greater than all before it", seen: "\(task.lease) for effect \(task.effect) after \(earlier)")
         try requireFree(task, earlier)
+        try requireFree(task)
         try requireItsTurn(task)
         if task.resume != nil { reference.count(.resumed) }
         let assignment = Assignment(effect: task.effect, worker: worker)
@@ -113,7 +117,7 @@ extension InvariantChecker {
 
     /// An effect that is still open when its task leaves has to be one that may run now, from where its stream ends.
     private func requireItsTurn(_ task: JobTask) throws(Violation) {
-        guard let order = reference.open[task.effect] else { return }
+        guard let order = reference.open[task.effect], order.opened <= world.store.heard || !order.wasRequeued else { return }
         try require(
             task.resume == order.place, .i16,
             expected: "effect \(task.effect) to go on from \(order.place.map { "\($0)" } ?? "its beginning")",
@@ -121,10 +125,6 @@ extension InvariantChecker {
         try require(
             !order.isOverLimit, .i15, expected: "effect \(task.effect) to fail, for it is one too many", seen: "lease \(task.lease)"
         )
-        let before = reference.predecessor(of: task.effect)
-        try require(
-            before == nil, .i15, expected: "effect \(task.effect) to wait until \(before ?? task.effect) is closed",
-            seen: "lease \(task.lease)")
         let drift = (world.now - reference.startInstant) / 1_000 + milliseconds
         let early = (order.notBefore - reference.storeTime(at: world.now)).microseconds
         try require(
@@ -158,7 +158,7 @@ extension InvariantChecker {
         // An attempt that was taken back, and its answer comes too late: another goes on.
         guard case .done? = assignment.answer, !reference.isFenced(lease, of: assignment.effect) else { return }
         try require(
-            reference.closed.contains(assignment.effect), .i5,
+            reference.closed[assignment.effect] != nil, .i5,
             expected: "the end of effect \(assignment.effect) to be on disk before its answer is acknowledged",
             seen: "acknowledgement of lease \(lease)")
     }

@@ -40,9 +40,10 @@ extension InvariantChecker {
     }
 
     func settled(_ client: ClientProcess, turn: Int, timeline: Timeline) throws(Violation) {
+        let reference = reference(of: timeline)
         try require(
-            reference(of: timeline)?.openByRoot[turn] == nil, .i6, expected: "no open effect under turn \(turn)",
-            seen: "\(client.name) is told that there is none")
+            reference?.openByRoot[turn] == nil || reference?.reopened[turn] != nil, .i6,
+            expected: "no open effect under turn \(turn)", seen: "\(client.name) is told that there is none")
     }
 
     /// A view was shown, after the one before it.
@@ -80,6 +81,9 @@ extension InvariantChecker {
                 false, .i9, expected: "no open effect", seen: "effect \(id) (\(order.effect.work.rawValue)) of turn \(id.turn)")
         }
         try requireTimers()
+        if let operatorProcess = world.operatorProcess {
+            try require(operatorProcess.isIdle, .i9, expected: "the operator to have all answers", seen: "it waits for one")
+        }
         for client in world.clients {
             try require(
                 client.isSettled, .i9, expected: "\(client.name) to have all its answers",

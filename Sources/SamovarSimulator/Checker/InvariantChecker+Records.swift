@@ -11,25 +11,29 @@ extension InvariantChecker {
         reference.time = record.time
         reference.endsDrained = false
         if let next = reference.announced.first {
-            guard case .followUp(of: next.of) = record.origin, case .applied(next.message, _, _) = record.event else {
+            guard record.origin == next.origin, case .applied(next.message, _, _) = record.event else {
                 return try require(
-                    false, .i4, expected: "turn \(record.turn) to be the follow-up of turn \(next.of)", seen: "\(record)")
+                    false, .i4, expected: "turn \(record.turn) to be that of \(next.origin), which was announced", seen: "\(record)"
+                )
             }
             reference.announced.removeFirst()
+            try takeEvent(record, isAnnounced: true)
+        } else {
+            try takeEvent(record, isAnnounced: false)
         }
-        try takeEvent(record)
         switch record.event {
         case .started, .applied, .streamed: if reference.announced.isEmpty { reference.listen(turn: record.turn, now: record.time) }
         default: break
         }
         // Records that call no `update` leave the tally as it was.
         if reference.last < record.turn { reference.tallies.append(reference.state.tally) }
+        reference.moments.append(reference.instant(of: record.time))
     }
 
-    private func takeEvent(_ record: Record) throws(Violation) {
+    private func takeEvent(_ record: Record, isAnnounced: Bool) throws(Violation) {
         switch record.event {
         case .started(let number, _, _, let seed): try started(number, seed: seed, record)
-        case .applied(let bytes, _, let closes): try applied(bytes, closes: closes, record)
+        case .applied(let bytes, _, let closes): try applied(bytes, closes: closes, isAnnounced: isAnnounced, record)
         case .streamed(let bytes, _, let checkpoint): try streamed(bytes, checkpoint: checkpoint, record)
         case .refused(let verdict): try refused(verdict, record)
         case .attemptFailed(let id, let reason, _, let notBefore):
@@ -37,16 +41,11 @@ extension InvariantChecker {
             reference.open[id]?.notBefore = notBefore
         case .done(let id):
             try answered(id, record, messages: [])
-            ended(id)
-        case .dead(let id, let failure):
-            try failedForGood(id, record)
-            try require(
-                reference.open[id]?.effect.work == .doomed, .i6, expected: "`failed` to make a message of effect \(id)",
-                seen: "a dead effect: \(failure)")
-            reference.dead.insert(id)
-            ended(id)
-        case .requeued(let id), .dropped(let id):
-            try require(false, .i2, expected: "no operator", seen: "effect \(id) requeued or dropped")
+            ended(id, record)
+        case .dead(let id, let failure): try died(id, failure, record)
+        case .requeued(let id): try requeued(id, record)
+        case .dropped(let id): try dropped(id, record)
+        case .controlled(let control): try controlled(control, record)
         case .workerJoined(let id):
             try require(world.knownWorkers.contains(id), .i2, expected: "a worker of this world", seen: "worker \(id) joins")
             reference.workers.insert(id)
@@ -72,6 +71,9 @@ extension InvariantChecker {
         reference.startInstant = world.store.startInstant
         reference.startTurn = record.turn
         reference.timerOracle.returned(now: record.time)
+        (reference.deeds, reference.deedsTold, reference.repliesDone) = ([:], [:], [])
+        for queue in reference.rates.keys { reference.rates[queue]?.restart(at: reference.startInstant) }
+        for queue in reference.shares.keys { reference.shares[queue]?.restart() }
         guard number == 1 else { return }
         let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: reference.secret)
         do {
@@ -86,7 +88,7 @@ extension InvariantChecker {
 
     // MARK: Messages
 
-    private func applied(_ bytes: [UInt8], closes: Bool, _ record: Record) throws(Violation) {
+    private func applied(_ bytes: [UInt8], closes: Bool, isAnnounced: Bool, _ record: Record) throws(Violation) {
         let message: ModelProgram.Message
         do {
             message = try MessagePackDecoder().decode(ModelProgram.Message.self, from: bytes)
@@ -105,15 +107,17 @@ extension InvariantChecker {
             if closes { ended(session) }
         case .effect(let id, _, let index):
             try answered(id, record, message: bytes, at: index, closes: closes)
-        case .failure(let id): try failedForGood(id, record)
+        case .failure(let id):
+            if isAnnounced { try noticed(id, closes: closes, record) } else { try failed(id, closes: closes, record) }
         case .subscription(let id, let nominal): try fired(id, nominal: nominal, message, record)
-        case .followUp: break
-        case .store, .operator:
+        case .operator where isAnnounced: reference.count(.heardOfOperator)
+        case .followUp where isAnnounced: break
+        case .store, .operator, .followUp:
             try require(false, .i2, expected: "somebody who sent it", seen: "\(message) at turn \(record.turn) of \(record.origin)")
         }
         // An effect is closed before its answer orders another with its label.
         switch record.origin {
-        case .effect(let id, _, _), .failure(let id): if closes { ended(id) }
+        case .effect(let id, _, _), .failure(let id): if closes { ended(id, record) }
         default: break
         }
         apply(message, record)
@@ -282,7 +286,7 @@ extension InvariantChecker {
         }
     }
 
-    private func failedForGood(_ id: EffectID, _ record: Record) throws(Violation) {
+    func failedForGood(_ id: EffectID, _ record: Record) throws(Violation) {
         guard let order = reference.open[id] else {
             return try require(false, .i6, expected: "effect \(id) to end once", seen: "its failure at turn \(record.turn)")
         }

@@ -15,7 +15,9 @@ final class InvariantChecker {
     var wire: [SessionID: [Timeline: [Int: ClientProcess.Input]]] = [:]
     /// When a session's last greetings have reached the store.
     private var greetings: [SessionID: [Instant]] = [:]
-    private(set) var effectsEnded = 0
+    var effectsEnded = 0
+    /// What left in this round of the store, with whether it was a first attempt.
+    var handedOut: [(effect: EffectID, queue: Queue, label: Label?, isFirst: Bool)] = []
 
     init(_ world: World, reference: ReferenceModel) {
         self.world = world
@@ -67,7 +69,7 @@ final class InvariantChecker {
         for record in records { try take(record) }
         try require(
             reference.announced.isEmpty, .i4, expected: "a group in one batch",
-            seen: "turn \(batch.last) ends its batch, and a follow-up of turn \(reference.announced.first?.of ?? 0) is to come")
+            seen: "turn \(batch.last) ends its batch, and one of \(reference.announced.first?.origin ?? .store) is to come")
     }
 
     // MARK: Restarts
@@ -98,8 +100,9 @@ final class InvariantChecker {
         }
     }
 
-    func ended(_ id: EffectID) {
+    func ended(_ id: EffectID, _ record: Record) {
         effectsEnded += 1
-        reference.close(id)
+        if case .failure = record.origin {} else if reference.open[id]?.wasRequeued == true { reference.count(.doneAfterAll) }
+        reference.close(id, turn: record.turn)
     }
 }

@@ -13,8 +13,8 @@ final class ReferenceModel {
         let payload: [UInt8]
         var label: Label?
         var policy = Policy.all
-        /// When its first attempt may be handed out.
-        let begins: Timestamp
+        /// When its first attempt may be handed out, since it was ordered or opened again.
+        var begins: Timestamp
         /// Not to be handed out earlier.
         var notBefore: Timestamp
         /// Its policy leaves no room for it: it fails without an attempt.
@@ -26,6 +26,23 @@ final class ReferenceModel {
         var failures = 0
         var deaths = 0
         var failed: Lease?
+        /// The turn that opened it: the one that ordered it, or that requeued it last.
+        var opened: Int
+        var wasRequeued = false
+        /// It was open when its queue or its label was resumed.
+        var waitedForResume = false
+        /// The turn since which it may be in line: the one that opened it, or that resumed its label.
+        var inLine: Int
+
+        var queue: Queue { effect.work.queue }
+        func isAt(_ place: QueueOrLabel) -> Bool {
+            switch place {
+            case .queue(let queue): queue == self.queue
+            case .label(let label): label == self.label
+            }
+        }
+
+        var keepsDead: Bool { effect.work.retry.keepsDead }
     }
 
     /// What became of one input.
@@ -51,18 +68,34 @@ final class ReferenceModel {
 
     var open: [EffectID: Order] = [:]
     var openByRoot: [Int: Int] = [:]
-    /// Open effects by their label, oldest first.
+    /// Effects by their label, in the order in which they took their places: open ones, and the dead ones that keep theirs.
     var labels: [Label: [EffectID]] = [:]
     /// Every effect that was ever ordered, and its payload.
     var ordered: [EffectID: [UInt8]] = [:]
-    var closed: Set<EffectID> = []
-    var dead: Set<EffectID> = []
+    /// Effects that are not open any more, and since which turn.
+    var closed: [EffectID: Int] = [:]
+    var dead: [EffectID: Order] = [:]
+    /// Roots under which an effect was opened again, and in which turn last.
+    var reopened: [Int: Int] = [:]
+    /// What is paused, and since which turn.
+    var paused: [QueueOrLabel: Int] = [:]
+    var rules: [Queue: QueueRules] = [:]
+    /// Of queues that have a rate.
+    var rates: [Queue: RateOracle] = [:]
+    /// Of queues that have shares.
+    var shares: [Queue: ShareOracle] = [:]
+    /// What operators did in this life of the store, by the record in words, and how often they were told so, by which replies.
+    var deeds: [String: Int] = [:]
+    var deedsTold: [String: Int] = [:]
+    var repliesDone: Set<Int> = []
+    /// When each turn was made, in virtual time.
+    var moments: [Instant] = [0]
     var timerOracle = TimerOracle()
     var outputs: [EmittedOutput] = []
     /// By `CoverageEvent.rawValue`.
     private(set) var coverage = [Int](repeating: 0, count: CoverageEvent.allCases.count)
-    /// Follow-ups that must come next.
-    var announced: [(message: [UInt8], of: Int)] = []
+    /// Messages that must come next, in the same batch: follow-ups, notices of dead effects, and what an operator did.
+    var announced: [(message: [UInt8], origin: Origin)] = []
 
     var fates: [SessionID: [Fate]] = [:]
     var fateAt: [Int: Fate] = [:]
@@ -117,10 +150,12 @@ final class ReferenceModel {
             books.subscriptions[activation.id] = .some(activation.due.map { Timestamp(microseconds: $0) })
         }
         books.lastOutput = outputs.last?.id
-        books.dead = dead.sorted()
+        books.dead = dead.keys.sorted()
         books.sessions = fates.filter { !isOver($0.key) }.mapValues(\.count)
         books.endedSessions = expired
         books.workers = workers
+        books.paused = Set(paused.keys)
+        books.rules = rules
         return books
     }
 
@@ -137,6 +172,9 @@ final class ReferenceModel {
     }
 
     func count(_ event: CoverageEvent) { coverage[event.rawValue] += 1 }
+
+    /// When a store whose clock said this made it, but for what it drifts.
+    func instant(of time: Timestamp) -> Instant { startInstant + (time - startTime).microseconds }
 
     /// What the clock of the store says, but for what it drifts.
     func storeTime(at now: Instant) -> Timestamp { startTime + .microseconds(now - startInstant) }

@@ -15,6 +15,9 @@ public enum Invariant: String, CaseIterable, Sendable {
     case i15 = "I15: of effects with one label, those run that their policies leave"
     case i16 = "I16: what an effect streams is applied once, in order, and its next attempt goes on from there"
     case i17 = "I17: what turns have made leaves the store in their order"
+    case i18 = "I18: what is dead stays so until it is ordered otherwise, and orders of operators are done once"
+    case i19 = "I19: nothing leaves what is paused"
+    case i20 = "I20: queues keep their rules"
 }
 
 /// A promise was broken.

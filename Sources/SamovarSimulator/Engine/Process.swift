@@ -18,9 +18,12 @@ struct ProcessClock {
         self.drift = drift
     }
 
-    func now(_ time: Instant) -> Timestamp {
+    func now(_ time: Instant) -> Timestamp { Timestamp(microseconds: wall + passed(time)) }
+
+    /// How long it has been running, by itself.
+    func passed(_ time: Instant) -> Instant {
         let passed = time - started
-        return Timestamp(microseconds: wall + passed + passed / 1_000 * drift / 1_000)
+        return passed + passed / 1_000 * drift / 1_000
     }
 
     /// The first instant in whole milliseconds from `now` on at which this clock shows `time` or more.
@@ -55,6 +58,8 @@ class Process {
     }
 
     var localNow: Timestamp { clock.now(world.now) }
+    /// In virtual time, but for what the clock drifts since its start.
+    var localInstant: Instant { startInstant + clock.passed(world.now) }
 
     /// Runs one round of the loop. Subclasses decide what that is.
     func round() throws(Violation) {}

@@ -64,6 +64,8 @@ struct Swarm {
         case outputs
         /// Effects that have a time for all their attempts together.
         case limits
+        /// Orders about dead effects, queues and labels, by the program and by an operator.
+        case controls
     }
 
     var store = StoreSettings()
@@ -108,6 +110,7 @@ struct Swarm {
         var maintenance = SeededRandom(seed: seed, "maintenance")
         retain = maintenance.pick([nil, nil, 1, 20, 200])
         if hasEndlessWork { works.append(.endless) }
+        if traits.contains(.controls) { works += [.wavering, .cursed] }
         narrow(&random)
     }
 

@@ -41,6 +41,10 @@ enum ModelProgram: Program {
         case emitted(UInt64)
         /// Streamed by an effect, item after item.
         case streamed(UInt64, item: Int)
+        /// Orders something about dead effects, queues or labels.
+        case controlled(UInt64, ControlSpec)
+        /// An operator did something, which a number tells.
+        case operated(UInt64)
     }
 
     /// What other programs hear.
@@ -79,7 +83,8 @@ enum ModelProgram: Program {
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<ModelProgram> {
         state.tally.take(message, turn)
         switch message {
-        case .noted, .failed, .streamed: return .none
+        case .noted, .streamed: return .none
+        case .failed: return handleFailure(turn)
         case .answered(let inputID, _):
             // Some answers end subscriptions: one, or all that wait for the end of the store.
             if inputID % 8 == 3 { state.timers[name(Int(inputID / 8 % UInt64(TimerSpec.places)))] = nil }
@@ -101,6 +106,20 @@ enum ModelProgram: Program {
             return order(Effect(inputID: inputID, work: work, part: labelSpec.code), id: labelSpec.label, policy: labelSpec.policy)
         case .cancelled(let inputID, let labelSpec): return .cancel(LabelSpec.label(labelSpec)).emit(inputID)
         case .emitted(let inputID): return .emit(inputID).emit(inputID &+ 1)
+        case .controlled(_, let controlSpec): return controlSpec.command
+        case .operated(let number):
+            if number % 4 == 1 { return order(Effect(inputID: number, work: .quick, part: 0)) }
+            return number % 4 == 0 ? .emit(number) : .none
+        }
+    }
+
+    /// Some of what failed for good is opened again, as far as it is dead, and some is given up.
+    private static func handleFailure(_ turn: Turn) -> Command<ModelProgram> {
+        guard case .failure(let id) = turn.origin else { return .none }
+        switch turn.number % 4 {
+        case 0: return .requeue(id)
+        case 1: return .drop(id)
+        default: return .none
         }
     }
 
@@ -138,6 +157,17 @@ enum ModelProgram: Program {
     static func failed(_ effect: Effect, _ failure: Failure) -> Message? {
         effect.work == .doomed ? nil : .failed(effect.inputID, attempts: failure.attempts)
     }
+
+    static func operated(_ action: OperatorAction<ModelProgram>) -> Message? {
+        switch action {
+        case .requeued(let effect, let id): .operated(effect.inputID &+ UInt64(id.turn))
+        case .dropped(let effect, let id): effect.inputID % 3 == 0 ? nil : .operated(effect.inputID &+ UInt64(id.ordinal))
+        case .paused(.queue(let queue)): .operated(UInt64(queue.name.utf8.count))
+        case .paused(.label(let label)), .resumed(.label(let label)): .operated(UInt64(label.text.utf8.last ?? 0))
+        case .resumed(.queue): nil
+        case .ruled(_, let rules): .operated(UInt64(rules.rate?.count ?? 0))
+        }
+    }
 }
 
 /// What the messages so far came to.
@@ -163,6 +193,8 @@ struct Tally: Portable, BitwiseCopyable {
         case .cancelled(let inputID, let labelSpec): hash.combine(inputID &+ UInt64(labelSpec) << 32)
         case .emitted(let inputID): hash.combine(~inputID)
         case .streamed(let inputID, let item): hash.combine(inputID &+ UInt64(item) << 40)
+        case .controlled(let inputID, let controlSpec): hash.combine(inputID ^ controlSpec.code << 16)
+        case .operated(let number): hash.combine(~number << 8)
         }
         checksum = hash.finish()
     }

@@ -20,7 +20,7 @@ private typealias Fields = (kind: Int, inputID: UInt64, number: UInt64, work: Wo
 
 extension ModelProgram.Input: MessagePackable {
     /// The kinds of the messages that inputs become; one place is that of what is refused.
-    private static let kinds = [0, 1, 2, refusal, 5, 6, 8, 9, 10]
+    private static let kinds = [0, 1, 2, refusal, 5, 6, 8, 9, 10, 12]
     private static let refusal = -1
 
     func write(to writer: inout MessagePackWriter) {
@@ -60,6 +60,8 @@ extension ModelProgram.Message: MessagePackable {
         case .cancelled(let inputID, let labelSpec): (9, inputID, UInt64(labelSpec), nil)
         case .emitted(let inputID): (10, inputID, 0, nil)
         case .streamed(let inputID, let item): (11, inputID, UInt64(item), nil)
+        case .controlled(let inputID, let controlSpec): (12, inputID, controlSpec.code, nil)
+        case .operated(let number): (13, number, 0, nil)
         }
     }
 
@@ -78,6 +80,8 @@ extension ModelProgram.Message: MessagePackable {
         case (9, nil): self = .cancelled(inputID, labelSpec: Int(number))
         case (10, nil): self = .emitted(inputID)
         case (11, nil): self = .streamed(inputID, item: Int(number))
+        case (12, nil): self = .controlled(inputID, try .read(number, at: offset))
+        case (13, nil): self = .operated(inputID)
         default: throw MessagePackError(.invalidValue, "no message \(kind)", offset: offset)
         }
     }
@@ -131,6 +135,15 @@ extension LabelSpec {
             throw MessagePackError(.invalidValue, "no label \(code)", offset: offset)
         }
         return labelSpec
+    }
+}
+
+extension ControlSpec {
+    fileprivate static func read(_ code: UInt64, at offset: Int) throws(MessagePackError) -> ControlSpec {
+        guard let controlSpec = ControlSpec(code: code) else {
+            throw MessagePackError(.invalidValue, "no control \(code)", offset: offset)
+        }
+        return controlSpec
     }
 }
 

@@ -33,20 +33,26 @@ enum Work: String, Portable, CaseIterable {
     case streaming
     /// Answers with an order that has its own label.
     case relay
+    /// Throws or answers, as it happens. When it has failed for good the program is told, and it is dead.
+    case wavering
+    /// The same, but it always throws, and for good.
+    case cursed
 
-    /// What every world may have; of the others, those with streams, labels or limits.
-    static let plain = allCases.filter { !$0.isDeadly && ![.streaming, .relay, .endless].contains($0) }
+    /// What every world may have; of the others, those with streams, labels, limits or controls.
+    static let plain = allCases.filter { !$0.isDeadly && ![.streaming, .relay, .endless, .wavering, .cursed].contains($0) }
 
     var isDeadly: Bool { self == .lethal || self == .dangerous }
 
     /// It needs a slot for a moment only.
     var isShort: Bool { ![.slow, .stuck, .endless, .lethal, .dangerous, .streaming].contains(self) }
 
-    var queue: Queue { self == .slow || self == .flaky ? "heavy" : .default }
+    var queue: Queue { self == .slow || self == .flaky || self == .wavering ? "heavy" : .default }
 
     var retry: Retry {
         switch self {
         case .flaky, .failing, .stuck, .streaming: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
+        case .wavering: Retry.backoff(first: .milliseconds(200), max: .seconds(1), attempts: 2).keepingDead
+        case .cursed: Retry.never.keepingDead
         default: .never
         }
     }
@@ -92,7 +98,10 @@ struct Execution {
         case .babbling: end = .answer(.done([resultID(effect, &random), [0xc1]]))
         case .flaky: end = .answer(attempt < 3 ? .failed(.threw, "not yet", permanent: false) : .done([resultID(effect, &random)]))
         case .failing: end = .answer(.failed(.threw, "never", permanent: false))
-        case .doomed: end = .answer(.failed(.threw, "no", permanent: true))
+        case .doomed, .cursed: end = .answer(.failed(.threw, "no", permanent: true))
+        case .wavering:
+            end = .answer(
+                random.chance(0.7) ? .failed(.threw, "perhaps", permanent: false) : .done([resultID(effect, &random)]))
         case .lethal: end = .death
         case .dangerous: end = attempt == 1 ? .death : .answer(.done([resultID(effect, &random)]))
         case .stuck, .endless: end = .never

@@ -183,16 +183,22 @@ final class ClientProcess: Process {
             return Input(inputID, .disarmed(inputID, timer: random.number(0...TimerSpec.places - 1)))
         case .timers: return Input(inputID, .armed(inputID, TimerSpec.drawn(&random)))
         case .labels where random.chance(0.25):
-            return Input(inputID, .cancelled(inputID, labelSpec: random.number(0...LabelSpec.count - 1)))
-        case .labels:
-            let labelSpec = LabelSpec.drawn(&random)
-            var work = random.pick(world.swarm.works + [.relay])
-            if world.isLoaded, !work.isShort { work = .quick }
-            return Input(inputID, .labelled(inputID, work, labelSpec))
+            return Input(inputID, .cancelled(inputID, labelSpec: LabelSpec.number(in: .plain, &random)))
+        case .labels: return orderLabelled(random.pick(world.swarm.works + [.relay]), .drawn(.plain, &random), inputID)
+        case .controls where random.chance(0.1):
+            return Input(inputID, .cancelled(inputID, labelSpec: LabelSpec.number(in: .lanes, &random)))
+        case .controls where random.chance(0.4): return Input(inputID, .controlled(inputID, ControlSpec.drawn(&random)))
+        case .controls where random.chance(0.35): return orderLabelled(.quick, .drawn(.shares, &random), inputID)
+        case .controls:
+            return orderLabelled(random.pick([.wavering, .cursed] + world.swarm.works), .drawn(.lanes, &random), inputID)
         case .streaming: return order(.streaming, inputID)
         case .limits: return order(world.swarm.hasEndlessWork ? .endless : .quick, inputID)
         case .outputs: return Input(inputID, .emitted(inputID))
         }
+    }
+
+    private func orderLabelled(_ work: Work, _ labelSpec: LabelSpec, _ inputID: UInt64) -> Input {
+        Input(inputID, .labelled(inputID, world.isLoaded && !work.isShort ? .quick : work, labelSpec))
     }
 
     private func order(_ work: Work, _ inputID: UInt64) -> Input {

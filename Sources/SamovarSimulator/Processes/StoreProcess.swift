@@ -22,6 +22,9 @@ final class StoreProcess: Process {
     private var maintenanceWork: Deque<JournalMaintenance.Work> = []
     private var isMaintaining = false
     private var isStopping = false
+    /// The newest turn of whose commit it had heard before this round, for the checker.
+    private(set) var heard = 0
+    private var hears = 0
     /// While it drains: until when jobs may end.
     private var drainUntil: Timestamp?
 
@@ -39,6 +42,7 @@ final class StoreProcess: Process {
         guard var machine = try recover() else { return }
         try world.checker.recovered(machine)
         guard world.survives(self) else { return }
+        (heard, hears) = (machine.head, machine.head)
         do {
             let isNew = machine.head == 0
             try machine.start(seed: packed(ModelProgram.Seed(viewBytes: world.swarm.viewBytes)), now: localNow)
@@ -246,6 +250,8 @@ final class StoreProcess: Process {
 
     override func round() throws(Violation) {
         let now = localNow
+        heard = hears
+        world.checker.handedOut.removeAll()
         guard try takeNews(now) else { return }
         var mayHaveMore = false
         for listener in [Listener.work, .admin, .front] {
@@ -266,6 +272,7 @@ final class StoreProcess: Process {
             guard world.survives(self) else { return }
             guard try perform(action) else { return }
         }
+        try world.checker.roundEnded()
         if mayHaveMore || machine?.hasWork == true {
             wake(at: world.now + 1)
         } else if let time = machine?.wakeUp(now: now) {
@@ -284,7 +291,9 @@ final class StoreProcess: Process {
                 if drainUntil == nil { drainUntil = now + limit }
                 machine?.drain(within: limit, now: now)
             case .workerDied(let id, let evidence): machine?.workerDied(id, evidence, now: now)
-            case .journal(.committed(let turn)): machine?.committed(through: turn, now: now)
+            case .journal(.committed(let turn)):
+                hears = turn
+                machine?.committed(through: turn, now: now)
             case .journal(.full): machine?.journalIsFull(true, now: now)
             case .journal(.freed): machine?.journalIsFull(false, now: now)
             case .maintenance(.saved(let bytes)): machine?.snapshotSaved(bytes: bytes)
@@ -321,6 +330,7 @@ final class StoreProcess: Process {
         case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a backup")
+        case .backlog: break
         case .note(let note): world.note("store: \(note.text)")
         case .stop(.drained):
             try stopped()
@@ -347,6 +357,23 @@ final class StoreProcess: Process {
     }
 
     // MARK: What the checker may see
+
+    /// What begins with a snapshot is the same as a replay of all turns, also in what the books do not show. Drops the snapshots.
+    func requireSameReplay() throws(Violation) {
+        let parts: [String]
+        do {
+            let restored = try replay()
+            world.note(
+                "store: compares \(world.disk.snapshotCount) snapshots with a replay to turn \(restored.head), \(restored.books.dead.count) dead"
+            )
+            world.disk.dropSnapshots()
+            parts = try replay().differences(from: restored)
+        } catch {
+            return try world.checker.require(false, .i4, expected: "a journal that can be replayed", seen: "\(error)")
+        }
+        try world.checker.require(
+            parts.isEmpty, .i4, expected: "the same from a snapshot as by a replay", seen: "other \(parts.joined(separator: ", "))")
+    }
 
     /// Compares live state and journal, if the store has nothing to write.
     func compare() throws(Violation) {

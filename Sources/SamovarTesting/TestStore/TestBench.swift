@@ -10,6 +10,7 @@ import SamovarProtocol
 final class TestBench<P: Program> {
     static var client: Route { Route(listener: .front, id: [0, 1]) }
     static var worker: Route { Route(listener: .work, id: [0, 1]) }
+    static var admin: Route { Route(listener: .admin, id: [0, 1]) }
     static var session: SessionID { SessionID(high: 0, low: 1) }
     static var workerID: WorkerID { WorkerID(high: 0, low: 1) }
     static var timeline: Timeline { Timeline(high: 0, low: 1) }
@@ -36,7 +37,14 @@ final class TestBench<P: Program> {
     private var sequence = 0
     private var epochs = 0
     private var queues: [Queue] = []
+    /// The only queues that the worker serves; nil for all that there are.
+    private var allowed: Set<Queue>?
+    /// What the worker can do beside them: all that effects need, unless it is limited.
+    private var capabilities: Set<String> = []
+    private var canDoAll = true
     var hasWorkers = true
+    private var requests = 0
+    private var reply: AdminReply?
 
     init(
         seed: [UInt8], now: Timestamp, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]
@@ -89,6 +97,25 @@ final class TestBench<P: Program> {
         settle()
     }
 
+    /// Sends a message of a job that goes on.
+    func stream(_ effect: EffectID, _ message: [UInt8], checkpoint: [UInt8]?) {
+        guard let task = held[effect] else { return }
+        let index = (machine.openEffects.first { $0.id == effect }?.place?.index ?? 0) + 1
+        let answer = JobResult.Answer.streamed(index: index, message: message, checkpoint: checkpoint)
+        let result = JobResult(effect: effect, lease: task.lease, token: task.token, answer: answer)
+        deliver(.result([result], credit: .max), from: Self.worker)
+        settle()
+    }
+
+    /// Asks as an operator; returns why it was not done, or nil.
+    func ask(_ verb: String, _ arguments: MessagePackValue) -> String? {
+        requests += 1
+        reply = nil
+        deliver(.request(AdminRequest(id: requests, verb: verb, arguments: arguments)), from: Self.admin)
+        settle()
+        return reply?.id == requests ? reply?.refusal : "the store gave no answer"
+    }
+
     /// Moves the clock, and stops on the way wherever something is due.
     ///
     /// - Returns: false if too much was due.
@@ -111,6 +138,16 @@ final class TestBench<P: Program> {
     func setWorkers(_ hasWorkers: Bool) {
         self.hasWorkers = hasWorkers
         if hasWorkers { greetAsWorker() } else { deliver(.drain, from: Self.worker) }
+        settle()
+    }
+
+    /// Lets the worker serve these queues and no others, and do this beside it; nil for all that there are. What it has it keeps.
+    func serve(only queues: Set<Queue>?, can capabilities: Set<String>?) {
+        allowed = queues
+        canDoAll = capabilities == nil
+        self.capabilities = capabilities ?? []
+        self.queues = queues?.sorted() ?? []
+        if hasWorkers { greetAsWorker() }
         settle()
     }
 
@@ -154,7 +191,8 @@ final class TestBench<P: Program> {
     private func greetAsWorker() {
         let claims = held.values.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
         let offer = WorkerOffer(
-            id: Self.workerID, slots: 65_536, queues: queues, running: claims.sorted { $0.effect < $1.effect })
+            id: Self.workerID, slots: 65_536, queues: queues, running: claims.sorted { $0.effect < $1.effect },
+            capabilities: capabilities)
         deliver(.hello(Hello(role: .worker(offer), schema: P.schema, epoch: nextEpoch())), from: Self.worker)
         deliver(.credit(.max), from: Self.worker)
     }
@@ -164,11 +202,14 @@ final class TestBench<P: Program> {
         return epochs
     }
 
-    /// The worker serves each queue that an effect is in.
+    /// The worker serves each queue that an effect is in, and can do what it needs.
     private func serveQueues() {
-        let missing = Set(machine.openEffects.map(\.queue)).subtracting(queues)
-        guard hasWorkers, !missing.isEmpty else { return }
+        let open = machine.openEffects
+        let missing = allowed == nil ? Set(open.map(\.queue)).subtracting(queues) : []
+        let needs = canDoAll ? open.reduce(into: capabilities) { $0.formUnion($1.options.needs) } : capabilities
+        guard hasWorkers, !missing.isEmpty || needs != capabilities else { return }
         queues += missing.sorted()
+        capabilities = needs
         greetAsWorker()
     }
 
@@ -199,7 +240,7 @@ final class TestBench<P: Program> {
                 committed = last
             case .send(let envelope, _): take(envelope.frame)
             case .stop(let reason): stop = "\(reason)"
-            case .publish, .save, .snapshot, .export, .note: break
+            case .publish, .save, .snapshot, .export, .backlog, .note: break
             }
         }
         if let committed { machine.committed(through: committed, now: now) }
@@ -212,6 +253,7 @@ final class TestBench<P: Program> {
         case .task(let tasks, _): for task in tasks { held[task.effect] = task }
         case .cancel(let leases): held = held.filter { !leases.contains($0.value.lease) }
         case .error(let error): complaint = error.text
+        case .reply(let reply): self.reply = reply
         default: break
         }
     }

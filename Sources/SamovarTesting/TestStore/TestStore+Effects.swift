@@ -40,6 +40,64 @@ extension TestStore {
         end("failAttempt(\(ValueText.of(effect)))", effect, .failed(.threw, text, permanent: false), expect, at: location)
     }
 
+    /// Sends a message of a job that goes on, as `job.stream` does: it is applied at once.
+    ///
+    /// - Parameter checkpoint: from where the next attempt would go on; see ``expectResume(of:after:checkpoint:at:)``.
+    public func stream<Checkpoint: Portable>(
+        _ message: P.Message, from effect: P.Effect, checkpoint: Checkpoint, expect: (inout P.State) -> Void = { _ in },
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        let call = "stream(\(ValueText.of(message)))"
+        guard let bytes = encoded(checkpoint, call, at: location) else { return }
+        stream(message, effect, bytes, call, expect, at: location)
+    }
+
+    /// The same without a checkpoint.
+    public func stream(
+        _ message: P.Message, from effect: P.Effect, expect: (inout P.State) -> Void = { _ in },
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        stream(message, effect, nil, "stream(\(ValueText.of(message)))", expect, at: location)
+    }
+
+    private func stream(
+        _ message: P.Message, _ effect: P.Effect, _ checkpoint: [UInt8]?, _ call: String, _ expect: (inout P.State) -> Void,
+        at location: SourceLocation
+    ) {
+        guard let bytes = encoded(message, call, at: location) else { return }
+        run(call, expect, at: location) {
+            guard let id = job(effect, call, at: location) else { return }
+            bench.stream(id, bytes, checkpoint: checkpoint)
+        }
+    }
+
+    /// Compares from where the next attempt of an open effect would go on: after so many streamed messages, and with this checkpoint.
+    public func expectResume<Checkpoint: Portable>(
+        of effect: P.Effect, after messages: Int, checkpoint: Checkpoint, at location: SourceLocation = #_sourceLocation
+    ) {
+        let call = "expectResume(of: \(ValueText.of(effect)))"
+        guard let open = decodedEffects(at: location).first(where: { $0.effect == effect })?.open else {
+            return report("\(call): it is not open", at: location)
+        }
+        let index = open.place?.index ?? 0
+        if index != messages { report("\(call): expected \(messages) streamed messages, are \(index)", at: location) }
+        guard let bytes = open.place?.checkpoint else { return report("\(call): it has no checkpoint", at: location) }
+        guard let actual: Checkpoint = decoded(bytes, "the checkpoint", at: location) else { return }
+        report(call, "another checkpoint", Difference(expected: checkpoint, actual: actual, named: "checkpoint"), at: location)
+    }
+
+    /// From now on the worker serves these queues and no others, until ``workersServeAll()``; what it has it keeps.
+    ///
+    /// - Parameter capabilities: what it can do of what effects need; nil for all of it.
+    public func workersServe(_ queues: Queue..., can capabilities: Set<String>? = nil) {
+        bench.serve(only: Set(queues), can: capabilities)
+    }
+
+    /// From now on the worker serves every queue again, and can do all, as at first.
+    public func workersServeAll() {
+        bench.serve(only: nil, can: nil)
+    }
+
     /// From now on no worker takes effects; those that are taken stay so. For what happens to effects that wait too long.
     public func workersLeave() {
         bench.setWorkers(false)
@@ -74,11 +132,15 @@ extension TestStore {
     }
 
     private func reasonToWait(_ effect: OpenEffect) -> String {
+        let controls = bench.machine.controls
+        if controls.isPaused(effect.queue) { return "queue \(effect.queue) is paused" }
+        if let label = effect.options.id, controls.isPaused(label) { return "label “\(label)” is paused" }
         if bench.machine.isBehindAnother(effect) {
             return "another effect with the label “\(effect.options.id ?? "")” comes first"
         }
         if effect.notBefore > now { return "it may start in \(effect.notBefore - now); use advance(by:)" }
-        return "there is no worker; use workersReturn()"
+        if controls.rules[effect.queue]?.rate != nil { return "queue \(effect.queue) has a rate; use advance(by:)" }
+        return bench.hasWorkers ? "no worker serves its queue and can do what it needs; use workersServeAll()" : "there is no worker; use workersReturn()"
     }
 
     /// All open effects, those of sources included, oldest first.

@@ -47,11 +47,10 @@ extension TestStore {
         report("expectEffects", "the open effects are not as expected", difference, at: location)
     }
 
-    /// Compares the effects that failed for good and of which `failed` made no message, oldest first. They count as leftovers until
-    /// they were expected.
+    /// Compares the dead effects, oldest first: those that failed for good and of which `failed` made no message, or that stay dead beside it.
+    /// They count as leftovers until they were expected.
     public func expectDeadEffects(_ expected: [P.Effect], at location: SourceLocation = #_sourceLocation) {
-        let dead = bench.machine.deadEffects
-        expectedDead = dead.count
+        expectedDead = Set(bench.machine.deadEffects.map(\.effect.id))
         let difference = Difference(expected: expected, actual: decodedDead(at: location), named: "dead")
         report("expectDeadEffects", "the dead effects are not as expected", difference, at: location)
     }
@@ -83,7 +82,8 @@ extension TestStore {
         return outputs.compactMap { decoded($0.bytes, "output \($0.id)", at: location) }
     }
 
-    func decodedDead(at location: SourceLocation) -> [P.Effect] {
-        bench.machine.deadEffects.compactMap { decoded($0.effect.payload, "effect \($0.effect.id)", at: location) }
+    func decodedDead(except known: Set<EffectID> = [], at location: SourceLocation) -> [P.Effect] {
+        bench.machine.deadEffects.filter { !known.contains($0.effect.id) }
+            .compactMap { decoded($0.effect.payload, "effect \($0.effect.id)", at: location) }
     }
 }

@@ -16,6 +16,22 @@ extension TestStore {
         }
     }
 
+    /// Moves the clock to where an effect may be attempted: after the pause of a retry, which is known only to within 20 %, or after its
+    /// delay. If several open effects are equal, the one with the next attempt is meant.
+    public func advance(
+        toNextAttemptOf effect: P.Effect, expect: (inout P.State) -> Void = { _ in }, at location: SourceLocation = #_sourceLocation
+    ) {
+        let call = "advance(toNextAttemptOf: \(ValueText.of(effect)))"
+        run(call, expect, at: location) {
+            let times = decodedEffects(at: location).filter { $0.effect == effect }.map(\.open.notBefore)
+            guard let time = times.filter({ $0 > now }).min() else {
+                return report("\(call): \(times.isEmpty ? "it is not open" : "it waits for no time")", at: location)
+            }
+            guard !bench.advance(by: time - now), bench.stop == nil else { return }
+            report("\(call): more than a million things are due on the way", at: location)
+        }
+    }
+
     /// Ends the store process as a crash would, and starts another on its journal.
     ///
     /// The state must come back as it was, from the recorded messages alone: an `update` that is not a function of its arguments,
@@ -46,7 +62,7 @@ extension TestStore {
         guard isExhaustive, bench.stop == nil else { return }
         var lines: [String] = []
         lines += leftover("open effect", ordered(at: location))
-        lines += leftover("dead effect", Array(decodedDead(at: location).dropFirst(expectedDead)))
+        lines += leftover("dead effect", decodedDead(except: expectedDead, at: location))
         lines += leftover("output", takeOutputs(at: location))
         guard !lines.isEmpty else { return }
         report((["finish(): something is left"] + lines).joined(separator: "\n"), at: location)

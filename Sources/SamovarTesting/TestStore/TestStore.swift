@@ -43,7 +43,7 @@ public final class TestStore<P: Program> {
     /// The newest output that was expected.
     var expectedOutputs = EffectID(turn: 0, ordinal: 0)
     /// Dead effects that were expected.
-    var expectedDead = 0
+    var expectedDead: Set<EffectID> = []
     var isFinished = false
     /// What is told of once, and not again at each call after it.
     private var toldProblems: Set<String> = []

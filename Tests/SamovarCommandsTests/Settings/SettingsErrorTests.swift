@@ -38,8 +38,8 @@ import Testing
         (
             "colour: red",
             """
-            unknown key "colour" in FILE, line 1; known keys: data, endpoint, insecureTcp, log.level, slots, readAhead, queues, workers, \
-            retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
+            unknown key "colour" in FILE, line 1; known keys: data, endpoint, insecureTcp, log.level, slots, readAhead, queues, capabilities, \
+            workers, retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
             store.deadEffects, store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
             store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.viewTopics, store.feedViews, store.feedMebibytes, \
             store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters, store.goodbyeSeconds
@@ -59,6 +59,7 @@ import Testing
             "\"slots\" in FILE, line 1 is \"90000000000000000:0:0:0\"; expected an integer from 1 to 1024"
         ),
         ("queues: mail", "\"queues\" in FILE, line 1 is one text; expected a list of at least one name"),
+        ("capabilities: []", "\"capabilities\" in FILE, line 1 is []; expected a list of at least one name"),
         ("queues: []", "\"queues\" in FILE, line 1 is []; expected a list of at least one name"),
         ("queues: [{a: 1}]", "\"queues\" in FILE, line 1 has a list or keys inside a list; expected texts there"),
         ("slots: 1\nslots: 2", "FILE is no YAML: \"slots\" occurs twice (line 1)"),

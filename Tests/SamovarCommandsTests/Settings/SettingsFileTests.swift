@@ -86,7 +86,7 @@ import Foundation
         try store.read(from: &reader)
         #expect(throws: SettingsError.self) { try reader.finish() }
         #expect(reader.knownKeys.filter { !written.contains($0) } == [])
-        let ofProcess = ["data", "endpoint", "log.level", "slots", "readAhead", "queues", "workers"]
+        let ofProcess = ["data", "endpoint", "log.level", "slots", "readAhead", "queues", "capabilities", "workers"]
         #expect(ofProcess.filter { !written.contains($0) } == [])
     }
 

@@ -58,11 +58,12 @@ import Testing
                 "SAMOVAR_STORE_FEED_MEBIBYTES": "21",
                 "SAMOVAR_STORE_FEED_READERS": "22",
                 "SAMOVAR_RETAIN": "20",
+                "SAMOVAR_CAPABILITIES": "gpu,av1",
                 "SAMOVAR_STORE_SNAPSHOT_TURNS": "21",
             ])
         var expected = ProcessSettings(
             data: "d", endpoint: "tcp://127.0.0.1:7700", insecureTcp: true, logLevel: "error", slots: 2, readAhead: 3,
-            queues: ["default", "mail"], workers: 0, retain: 20)
+            queues: ["default", "mail"], capabilities: ["gpu", "av1"], workers: 0, retain: 20)
         expected.store.window = 5
         expected.store.inbox = 6
         expected.store.inboxBytes = 7 << 20

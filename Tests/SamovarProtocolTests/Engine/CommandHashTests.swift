@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -26,6 +27,7 @@ import Testing
             case .then(let message): message.withUnsafeBytes { hash.follow($0) }
             case .cancel(let label): hash.cancel(label)
             case .emit(let output): output.withUnsafeBytes { hash.emit($0) }
+            case .control(let control): hash.control(control)
             }
         }
         return hash.value
@@ -50,6 +52,44 @@ import Testing
         ]
         #expect(Set(commands.map(hash)).count == commands.count)
         #expect(Set(commands.map(Divergence.formerHash)).count == commands.count)
+    }
+
+    /// Whatever differs in a control, an option or a lane.
+    static let controls: [Control] = [
+        .requeue(.effect(EffectID(turn: 1, ordinal: 2))), .requeue(.effect(EffectID(turn: 2, ordinal: 1))), .requeue(.label("a")),
+        .requeue(.queue("a")), .drop(.effect(EffectID(turn: 1, ordinal: 2))), .drop(.label("a")), .drop(.queue("a")),
+        .pause(.queue("a")), .pause(.label("a")), .resume(.queue("a")), .resume(.label("a")), .pause(.label("b")),
+        .rule("a", .none), .rule("b", .none), .rule("a", QueueRules(rate: .init(1, per: .seconds(1)))),
+        .rule("a", QueueRules(rate: .init(1, per: .seconds(2)))), .rule("a", QueueRules(rate: .init(1, per: .seconds(1), burst: 2))),
+        .rule("a", QueueRules(shares: .init())), .rule("a", QueueRules(shares: .init(["b": 1]))),
+        .rule("a", QueueRules(shares: .init(["b": 2]))), .rule("a", QueueRules(shares: .init(["b": 2, "c": 3], others: 4))),
+    ]
+
+    @Test func `What came with controls and lanes has hashes of its own`() {
+        var commands = Self.controls.map { [Divergence.Order.control($0)] }
+        let lanes: [Policy] = [
+            .serial(limit: 2), .lane(limit: 2), .lane(width: 2, limit: 2), .lane(limit: 3), .lane(limit: 2, behindDead: .stops),
+        ]
+        commands += lanes.map { [run([1], RunOptions(policy: $0))] }
+        commands += [Retry.never, .never.keepingDead, .times(1).keepingDead].map { [run([1], RunOptions(retry: $0, priority: 1))] }
+        commands += [["a"], ["b"], ["a", "b"]].map { [run([1], RunOptions(needs: $0))] }
+        #expect(Set(commands.map(hash)).count == commands.count)
+    }
+
+    @Test func `A control is read as it was written, and a lane has a number of its own`() throws {
+        for control in Self.controls {
+            var reader = MessagePackReader(control.canonicalBytes)
+            #expect(try Control(from: &reader) == control && reader.isAtEnd)
+        }
+        for width in [1, 2, 1_000] {
+            for limit in [1, 2, 1 << 32] {
+                for behindDead in [Policy.BehindDead.goesOn, .stops] {
+                    let lane = Policy.lane(width: width, limit: limit, behindDead: behindDead)
+                    #expect(Policy(code: lane.code) == lane)
+                }
+            }
+        }
+        for code in [1 << 44, 1 << 44 | 5, 1 << 44 | 1_001 << 33 | 1, 1 << 45, 1 << 62] { #expect(Policy(code: code) == nil) }
     }
 
     @Test func `The hash is the same in every build`() {

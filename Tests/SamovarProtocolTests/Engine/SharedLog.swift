@@ -66,7 +66,7 @@ extension ProgramEngine {
     func take(
         failure: Failure, of effect: EffectID, payload: [UInt8], root: Int, now: Timestamp, log: SharedLog
     ) throws(GroupLimit) -> Bool {
-        try apply(.failure(failure, effect, payload: payload, root: root), now: now, log: &log.log) == .applied
+        try apply(.failure(failure, effect, payload: payload, root: root, staysDead: false), now: now, log: &log.log) == .applied
     }
 }
 

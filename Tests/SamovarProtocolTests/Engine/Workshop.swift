@@ -66,6 +66,36 @@ enum Workshop<E: Edition>: Program {
         var priority = 0
         var waiting: Int?
         var total: Int?
+        var keepsDead = false
+        var width = 1
+        var stops = false
+    }
+
+    /// A control, named so that it can be sent.
+    struct Wish: Portable {
+        var verb: String
+        var label: String?
+        var queue: String?
+        var effect: [Int]?
+        /// So many attempts in a second.
+        var rate: Int?
+
+        var command: Command<Workshop> {
+            switch (verb, label, queue, effect) {
+            case ("requeue", let label?, nil, nil): .requeue(Label(label))
+            case ("requeue", nil, let queue?, nil): .requeue(queue: Queue(queue))
+            case ("requeue", nil, nil, let id?): .requeue(EffectID(turn: id[0], ordinal: id[1]))
+            case ("drop", let label?, nil, nil): .drop(Label(label))
+            case ("drop", nil, let queue?, nil): .drop(queue: Queue(queue))
+            case ("drop", nil, nil, let id?): .drop(EffectID(turn: id[0], ordinal: id[1]))
+            case ("pause", let label?, nil, nil): .pause(Label(label))
+            case ("pause", nil, let queue?, nil): .pause(queue: Queue(queue))
+            case ("resume", let label?, nil, nil): .resume(Label(label))
+            case ("resume", nil, let queue?, nil): .resume(queue: Queue(queue))
+            case ("rule", nil, let queue?, nil): .rule(Queue(queue), QueueRules(rate: rate.map { .init($0, per: .seconds(1)) }))
+            default: .none
+            }
+        }
     }
 
     enum Input: Portable {
@@ -75,6 +105,7 @@ enum Workshop<E: Edition>: Program {
         case cancel(String)
         case emit([String])
         case watch([Watch])
+        case wish([Wish])
         case forbidden
     }
 
@@ -85,6 +116,7 @@ enum Workshop<E: Edition>: Program {
         case cancel(String)
         case emit([String])
         case watch([Watch])
+        case wish([Wish])
         case ticked(String)
         case finished(String)
     }
@@ -112,6 +144,7 @@ enum Workshop<E: Edition>: Program {
         case .cancel(let label): .cancel(label)
         case .emit(let texts): .emit(texts)
         case .watch(let watches): .watch(watches)
+        case .wish(let wishes): .wish(wishes)
         case .forbidden: throw .notHere(total: state.total)
         }
     }
@@ -133,6 +166,7 @@ enum Workshop<E: Edition>: Program {
         case .watch(let watches):
             state.watches = watches
             return .none
+        case .wish(let wishes): return .batch(wishes.map(\.command))
         case .ticked(let what):
             state.ticks.append(what)
             return what == chainOfNine ? .then(.chain(9)) : .none
@@ -149,14 +183,16 @@ enum Workshop<E: Edition>: Program {
             case "latest": .latest
             case "first": .first
             case "serial": .serial(limit: job.limit)
+            case "lane": .lane(width: job.width, limit: job.limit, behindDead: job.stops ? .stops : .goesOn)
             default: .all
             }
         let limits = RunLimits(waiting: job.waiting.map { .seconds($0) }, total: job.total.map { .seconds($0) })
+        let retry = Retry.backoff(first: .seconds(1), attempts: job.attempts)
         return .run(
             job,
             RunOptions(
                 id: job.id.map { Label($0) }, queue: Queue(job.queue), policy: policy,
-                retry: .backoff(first: .seconds(1), attempts: job.attempts), timeout: job.timeout.map { .seconds($0) },
+                retry: job.keepsDead ? retry.keepingDead : retry, timeout: job.timeout.map { .seconds($0) },
                 priority: job.priority, delay: .seconds(job.delay), limits: limits))
     }
 
@@ -177,6 +213,23 @@ enum Workshop<E: Edition>: Program {
 
     static func failed(_ effect: Job, _ failure: Failure) -> Message? {
         effect.diesSilently ? nil : .finished("\(effect.name) \(failure)")
+    }
+
+    /// Told of jobs, queues and labels whose name begins so.
+    static var curiosity: String { "curious" }
+
+    static func operated(_ action: OperatorAction<Self>) -> Message? {
+        let (verb, name): (String, String) =
+            switch action {
+            case .requeued(let job, let id): ("requeued \(id)", job.name)
+            case .dropped(let job, let id): ("dropped \(id)", job.name)
+            case .paused(.queue(let queue)): ("paused", queue.name)
+            case .paused(.label(let label)): ("paused", label.text)
+            case .resumed(.queue(let queue)): ("resumed", queue.name)
+            case .resumed(.label(let label)): ("resumed", label.text)
+            case .ruled(let queue, let rules): ("ruled \(rules)", queue.name)
+            }
+        return name.hasPrefix(curiosity) ? .finished("\(name) \(verb)") : nil
     }
 }
 

@@ -18,7 +18,7 @@ import Testing
         for effect in [greater, equal] { dispatcher.enqueue(effect, now: at(0)) }
         dispatcher.join(WorkerOffer(id: workerID(1), slots: 9, queues: [.default]), route: worker(1), now: at(0))
         dispatcher.heard(workerID(1), credit: 9, now: at(0))
-        _ = dispatcher.assign(from: ledger, floor: 0, JobProof(home, workshopSecret))
+        _ = dispatcher.assign(from: ledger, floor: 0, JobProof(home, workshopSecret), now: at(0))
         let order = [greater, usual, equal].map { dispatcher.assignment(of: $0.id)?.lease.counter }
         #expect(order == [1, 2, 3])
     }
@@ -34,7 +34,7 @@ import Testing
                 payload: [0], now: at(0))
             ledger.order(effect)
             dispatcher.enqueue(effect, now: at(0))
-            _ = dispatcher.assign(from: ledger, floor: turn, JobProof(home, workshopSecret))
+            _ = dispatcher.assign(from: ledger, floor: turn, JobProof(home, workshopSecret), now: at(0))
         }
         dispatcher.left(through: 0, now: at(1))
         #expect(dispatcher.nextExpiry == nil)

@@ -47,6 +47,21 @@ import Testing
         #expect(labelled.label == "label" && labelled != usual && labelled == effect(1, root: 1, RunOptions(id: "label")))
     }
 
+    @Test func `In which order effects with one label have died makes no difference, as a snapshot does not tell it`() {
+        let failure = Failure(reason: .threw, text: "no", attempts: 1)
+        func ledger(dying turns: [Int]) -> EffectLedger {
+            var ledger = EffectLedger()
+            for turn in 1...2 { ledger.order(effect(turn, root: 1, RunOptions(id: "label"))) }
+            for turn in turns { ledger.bury(effect(turn, root: 1).id, failure) }
+            ledger.forgetChanges()
+            return ledger
+        }
+        var ledgers = [ledger(dying: [1, 2]), ledger(dying: [2, 1])]
+        #expect(ledgers[0] == ledgers[1])
+        for place in ledgers.indices { ledgers[place].cancel("label") }
+        #expect(ledgers[0].cancelled == ledgers[1].cancelled && ledgers[0].cancelled.map(\.id.turn) == [1, 2])
+    }
+
     // MARK: What is remembered
 
     @Test func `The newest thousand that were cancelled are remembered`() {
@@ -98,7 +113,7 @@ import Testing
         #expect(ledger.openCount(of: 1) == 1 && !ledger.isSettled(1))
         ledger.drop(EffectID(turn: 4, ordinal: 0))
         #expect(ledger.isSettled(1))
-        ledger.requeue(EffectID(turn: 3, ordinal: 0), now: at(9))
+        ledger.requeue(EffectID(turn: 3, ordinal: 0), by: EffectID(turn: 9, ordinal: 0), now: at(9))
         #expect(ledger.openCount(of: 1) == 1 && ledger.dead.isEmpty)
     }
 
@@ -110,7 +125,7 @@ import Testing
         ledger.streamed(id, lease: Lease(start: 1, counter: 5), index: 3, checkpoint: nil, start: 2)
         ledger.attemptFailed(id, .threw, lease: Lease(start: 1, counter: 5), notBefore: at(2))
         ledger.bury(id, Failure(reason: .threw, text: "no", attempts: 1))
-        ledger.requeue(id, now: at(100))
+        ledger.requeue(id, by: EffectID(turn: 9, ordinal: 0), now: at(100))
         let effect = try #require(ledger.open[id])
         #expect(effect.failures == 0 && effect.deaths == 0 && effect.notBefore == at(100) && effect.expiry == at(110))
         #expect(effect.failed == Lease(start: 1, counter: 5) && effect.place == StreamPlace(index: 3))
@@ -168,11 +183,11 @@ import Testing
         ledger.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 1, checkpoint: nil, start: 2)
         var former = ledger
         former.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 1, checkpoint: nil, start: 1)
-        #expect(former != ledger && former.withoutAdoptedStreams == ledger.withoutAdoptedStreams)
+        #expect(former != ledger && former.asFormerly == ledger.asFormerly)
         former.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 2, checkpoint: nil, start: 1)
-        #expect(former.withoutAdoptedStreams != ledger.withoutAdoptedStreams)
+        #expect(former.asFormerly != ledger.asFormerly)
         ledger.bury(effect.id, Failure(reason: .threw, text: "", attempts: 1))
-        let dead = ledger.withoutAdoptedStreams.dead[effect.id]?.effect
+        let dead = ledger.asFormerly.dead[effect.id]?.effect
         #expect(dead?.history.adoptedStream == nil && dead?.place == StreamPlace(index: 1))
     }
 }

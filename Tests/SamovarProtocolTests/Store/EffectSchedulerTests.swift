@@ -84,7 +84,7 @@ import Testing
         #expect(!scheduler.isOverdue)
         scheduler.findOverdue(now: at(2))
         #expect(scheduler.isOverdue)
-        #expect(scheduler.overrun(open, .waiting, now: at(2)) == "no worker took it within \(Duration.seconds(2))")
+        #expect(scheduler.overrun(open, .waiting, in: ledger, now: at(2)) == "no worker took it within \(Duration.seconds(2))")
         scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), takesProofs: false, at: worker(1), now: at(2))
         scheduler.heard(workerID(1), credit: 1, now: at(2))
         var bench = try PartBench()
@@ -93,10 +93,10 @@ import Testing
         scheduler.assign(from: ledger, head: 1, to: connections, now: at(2), &bench.out)
         bench.commit()
         #expect(bench.takeFrames().tasks.map(\.effect) == [effect.id])
-        #expect(scheduler.overrun(open, .waiting, now: at(2)) == nil, "a worker has it now")
+        #expect(scheduler.overrun(open, .waiting, in: ledger, now: at(2)) == nil, "a worker has it now")
         let silent = try scheduler.takeOverdue(now: at(2), &bench.turns, &bench.out)
         #expect(silent == nil && scheduler.nextOverdue == at(3))
-        #expect(scheduler.overrun(open, .total, now: at(3)) == "not done within \(Duration.seconds(3))")
+        #expect(scheduler.overrun(open, .total, in: ledger, now: at(3)) == "not done within \(Duration.seconds(3))")
     }
 
     @Test func `Each worker is told once of all attempts in vain, and one that is gone of none`() throws {

@@ -142,7 +142,7 @@ import Testing
         var writer = MessagePackWriter()
         writer.writeArrayHeader(16)
         for _ in 0..<16 { writer.writeRaw(Array(try reader.readRaw())) }
-        #expect(throws: WireError.malformed("a snapshot has 17 fields, not 16")) {
+        #expect(throws: WireError.malformed("a snapshot has 18 fields, not 16")) {
             try StoreSnapshot.check(writer.bytes, turn: 3)
         }
     }

@@ -19,12 +19,13 @@ import Testing
     private mutating func ask(
         _ verb: String, with arguments: MessagePackValue = .nil, _ bench: inout PartBench
     ) throws -> MessagePackValue {
-        do throws(AdminRefusal) {
+        do throws(AdminFailure) {
             return try operators.answer(
                 AdminRequest(id: 1, verb: verb, arguments: arguments), isServing: true, now: at(5), &bench.scheduler,
                 &bench.turns, &bench.out)
         } catch {
-            return .string(error.text)
+            guard case .refused(let refusal) = error else { throw error }
+            return .string(refusal.text)
         }
     }
 
@@ -103,7 +104,7 @@ import Testing
     @Test mutating func `An unknown verb is refused with those that there are`() throws {
         var bench = try PartBench()
         let answer = try ask("explode", &bench)
-        #expect(answer == "unknown request explode; there are status, inspect, effects, requeue, drop, export, drain")
+        #expect(answer == "unknown request explode; there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain")
     }
 
     @Test mutating func `Who heard nothing and asks again is told what was done, within a minute`() {

@@ -79,7 +79,10 @@ extension Rig {
     }
 
     func ask(_ verb: String, effect: String? = nil) -> AdminReply? {
-        let arguments: MessagePackValue = effect.map { ["effect": .string($0)] } ?? .nil
+        ask(verb, effect.map { ["effect": .string($0)] } ?? .nil)
+    }
+
+    func ask(_ verb: String, _ arguments: MessagePackValue) -> AdminReply? {
         requests += 1
         for case .reply(let reply) in exchange(.request(AdminRequest(id: requests, verb: verb, arguments: arguments)), from: admin)
         {

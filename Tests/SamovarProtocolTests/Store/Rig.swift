@@ -41,6 +41,7 @@ final class Rig {
     private(set) var snapshotRequests: [Int] = []
     private(set) var exports: [(turn: Int, folder: String)] = []
     private(set) var notes: [Note] = []
+    private(set) var backlogs: [[QueueBacklog]] = []
     private(set) var published: [Frame] = []
     private(set) var stop: StopReason?
     /// The order in which things left, frames by their kind.
@@ -52,6 +53,12 @@ final class Rig {
     private(set) var proofs: [Route: TurnProof] = [:]
     /// Requests of operators so far; each has its own number.
     var requests = 0
+    /// The number of the newest input of client 1, for tests that do not count them.
+    private var newestInput = 0
+    var nextInput: Int {
+        newestInput += 1
+        return newestInput
+    }
 
     /// - Parameters:
     ///   - journal: without it, a snapshot is all that there is of former turns.
@@ -165,6 +172,7 @@ final class Rig {
             case .save(let turn, let bytes): snapshots.append((turn, bytes))
             case .snapshot(let turn): snapshotRequests.append(turn)
             case .export(let turn, let folder, _): exports.append((turn, folder))
+            case .backlog(let queues): backlogs.append(queues)
             case .note(let note): notes.append(note)
             case .stop(let reason):
                 stop = reason
@@ -203,6 +211,7 @@ final class Rig {
         let state = machine.turns.state
         #expect(state.time == durable.time && state.starts == durable.starts && state.seed == durable.seed)
         #expect(state.ledger.open == durable.ledger.open && state.ledger.dead == durable.ledger.dead)
+        #expect(state.ledger.controls == durable.ledger.controls)
         #expect(state.ledger.cancelled == durable.ledger.cancelled && state.outputs == durable.outputs)
         #expect(state.subscriptions == durable.subscriptions)
         #expect(state.sessions.sessions.mapValues(\.last) == durable.sessions.sessions.mapValues(\.last))

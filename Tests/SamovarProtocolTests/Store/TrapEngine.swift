@@ -66,6 +66,7 @@ final class TrapEngine: ProgramEngine {
             if case .subscription = message.origin { try meet(.firing) } else { try meet(answer: message.bytes) }
         case .answer(let messages, _, _, _): for message in messages { try meet(answer: message) }
         case .failure: try meet(.failure)
+        case .operated: break
         }
         return try base.apply(input, now: now, log: &log)
     }

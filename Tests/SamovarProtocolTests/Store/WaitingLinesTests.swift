@@ -17,10 +17,10 @@ import Testing
     @Test func `Effects wait in the line of their queue, whichever was asked for before`() {
         var lines = WaitingLines()
         lines.append(usual: entry(1))
-        lines.append(entry(2), to: "mail", priority: 0)
+        _ = lines.append(entry(2), RunOptions(queue: "mail", priority: 0))
         lines.append(usual: entry(3))
-        lines.append(entry(4), to: "mail", priority: 1)
-        lines.append(entry(5), to: .default, priority: 0)
+        _ = lines.append(entry(4), RunOptions(queue: "mail", priority: 1))
+        _ = lines.append(entry(5), RunOptions(queue: .default, priority: 0))
         #expect(lines.count == 2 && lines.entries == 5)
         let served = lines.serve([.default, "mail"], insteadOf: [])
         #expect(served.map(\.queue) == [.default, "mail"] && lines.count == 2)
@@ -31,7 +31,7 @@ import Testing
         var lines = WaitingLines()
         let first = lines.serve(["mail", "print"], insteadOf: [])
         let second = lines.serve(["mail"], insteadOf: [])
-        lines.append(entry(1), to: "print", priority: 0)
+        _ = lines.append(entry(1), RunOptions(queue: "print", priority: 0))
         #expect(lines.serve([], insteadOf: first).isEmpty)
         #expect(lines.all.map(\.queue).sorted() == ["mail", "print"])
         _ = lines.serve([], insteadOf: second)
@@ -47,10 +47,10 @@ import Testing
 
     @Test func `What was appended after a line had gone waits in a new one`() {
         var lines = WaitingLines()
-        lines.append(entry(1), to: "mail", priority: 0)
-        lines.forgetStale { _ in false }
+        _ = lines.append(entry(1), RunOptions(queue: "mail", priority: 0))
+        _ = lines.forgetStale { _ in false }
         #expect(lines.count == 0)
-        lines.append(entry(2), to: "mail", priority: 0)
+        _ = lines.append(entry(2), RunOptions(queue: "mail", priority: 0))
         #expect(lines.count == 1 && effects(in: lines.serve(["mail"], insteadOf: []).first) == [2])
     }
 
@@ -58,16 +58,16 @@ import Testing
         var lines = WaitingLines()
         let served = lines.serve(["mail"], insteadOf: [])
         for turn in 1...2_000 {
-            lines.append(entry(turn), to: "print", priority: 0)
-            lines.append(entry(turn), to: "mail", priority: 0)
+            _ = lines.append(entry(turn), RunOptions(queue: "print", priority: 0))
+            _ = lines.append(entry(turn), RunOptions(queue: "mail", priority: 0))
         }
-        lines.forgetStale { $0.place == 1 || $0.place > 1_997 }
+        _ = lines.forgetStale { $0.place == 1 || $0.place > 1_997 }
         #expect(lines.entries == 2_004, "the line that is served is looked through as its worker takes from it")
         #expect(effects(in: lines.serve(["print"], insteadOf: []).first) == [1, 1_998, 1_999, 2_000])
         #expect(effects(in: served.first).count == 2_000)
     }
 
     @Test func `A line knows whether it is that of the default queue`() {
-        #expect(WaitingLine(.default).isDefault && !WaitingLine("mail").isDefault)
+        #expect(WaitingLine(LineName(queue: .default), nil).isDefault && !WaitingLine(LineName(queue: "mail"), nil).isDefault)
     }
 }

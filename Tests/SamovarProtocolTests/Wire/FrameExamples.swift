@@ -49,6 +49,12 @@ struct FrameExample: Sendable, CustomStringConvertible {
                             running: [JobClaim(effect: effect, lease: lease, token: token)])),
                     schema: schema, witness: 42, takesProofs: false, epoch: 2))),
         FrameExample(
+            "hello from a worker that can do more",
+            .hello(
+                Hello(
+                    role: .worker(WorkerOffer(id: peer, slots: 1, queues: ["default"], capabilities: ["gpu", "av1"])),
+                    schema: schema, takesProofs: false))),
+        FrameExample(
             "hello from a tool", .hello(Hello(role: .client(session: peer), schema: nil, takesProofs: false)),
             timeline: .zero),
         FrameExample(

@@ -170,6 +170,29 @@ import Testing
             } == "malformed frame: \(slots) slots; 1 to 65,536 are possible")
     }
 
+    @Test func `A worker's capabilities`() {
+        for good in [["gpu", "gpu"], (1...64).map { "\($0)" }, []] { #expect(offer(good).hasPrefix("read ")) }
+        #expect(offer((0...64).map { "\($0)" }) == "malformed frame: 65 capabilities; 64 at most")
+        #expect(offer([String(repeating: "x", count: 129)]) == "malformed frame: a capability of 129 bytes; 128 at most")
+        #expect(offer([], fields: 6) == "malformed frame: a worker's offer has 4 or 5 fields, not 6")
+        #expect(offer([], fields: 3) == "malformed frame: a worker's offer has 4 or 5 fields, not 3")
+    }
+
+    private func offer(_ capabilities: [String], fields: Int = 5) -> String {
+        text(.hello) { writer in
+            writer.writeArrayHeader(4)
+            writer.writeNil()
+            writer.write(0)
+            writer.write("worker")
+            writer.writeArrayHeader(fields)
+            writer.writeBinary([UInt8](repeating: 1, count: 16))
+            writer.write(1)
+            for _ in 0..<2 { writer.writeArrayHeader(0) }
+            writer.writeArrayHeader(capabilities.count)
+            for capability in capabilities { writer.write(capability) }
+        }
+    }
+
     @Test func `An unknown error code`() {
         #expect(
             text(.error) {

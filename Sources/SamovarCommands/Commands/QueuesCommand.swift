@@ -1,0 +1,94 @@
+import ArgumentParser
+import MessagePack
+import SamovarHost
+
+struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "queues", abstract: "Lists queues; pauses and resumes them, and sets their rules.",
+            discussion: """
+                Example: \(executableName) queues
+                         \(executableName) queues --pause --queue mail
+                         \(executableName) queues --resume --label "endpoint 7"
+                         \(executableName) queues --rule --queue http --rate 100 --per 1s --burst 20 --share gold=4
+                         \(executableName) queues --rule --queue http
+                While a queue or a label is paused, nothing of it is handed out; jobs that run go on. --rule sets the rules of a queue in
+                place of the former ones, and without any takes them away. All of it is in the journal and holds over restarts; the program
+                is told.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Flag(name: .long, help: "One line of JSON.") var json = false
+    @Flag(name: .long, help: "Hand out nothing there until it is resumed.") var pause = false
+    @Flag(name: .long, help: "Hand out effects there again.") var resume = false
+    @Flag(name: .long, help: "Set the rules of a queue.") var rule = false
+    @Option(name: .long, help: "The queue that is meant.") var queue: String?
+    @Option(name: .long, help: "The label that is meant, in whichever queue.") var label: String?
+    @Option(name: .long, help: "Hand out at most so many attempts in each interval, over all workers.") var rate: Int?
+    @Option(name: .long, help: "The interval of --rate; by default a second.") var per: Seconds?
+    @Option(name: .long, help: "How many may be handed out at once after a pause; by default as many as --rate.") var burst: Int?
+    @Option(name: .long, help: "LABEL=WEIGHT: take what waits from labels in turn, this one so many times as often. Repeatable.")
+    var share: [Share] = []
+    @Option(name: .long, help: "The weight of labels without a --share; by default 1.") var others: Int?
+
+    /// A label and its weight.
+    struct Share: ExpressibleByArgument {
+        let label: String
+        let weight: Int64
+
+        init?(argument: String) {
+            guard let place = argument.lastIndex(of: "="), let weight = Int64(argument[argument.index(after: place)...]) else {
+                return nil
+            }
+            label = String(argument[..<place])
+            self.weight = weight
+        }
+    }
+
+    private var hasRules: Bool { rate != nil || !share.isEmpty || others != nil }
+
+    func validate() throws {
+        guard [pause, resume, rule].count(where: \.self) <= 1 else {
+            throw ValidationError("--pause, --resume and --rule exclude each other")
+        }
+        if pause || resume, (queue == nil) == (label == nil) { throw ValidationError("name either a --queue or a --label") }
+        if rule, queue == nil || label != nil { throw ValidationError("--rule is for a --queue") }
+        if !(pause || resume || rule), queue != nil || label != nil {
+            throw ValidationError("what shall be done there? say --pause, --resume or --rule")
+        }
+        if !rule, hasRules { throw ValidationError("--rate, --share and --others are for --rule") }
+        if rate == nil, per != nil || burst != nil { throw ValidationError("--per and --burst are for --rate") }
+    }
+
+    func run() async throws {
+        let settings = try options.settings()
+        let admin = AdminClient(at: try settings.endpoint(for: Types.self))
+        if pause || resume {
+            _ = try await admin.ask(pause ? "pause" : "resume", place)
+            if !json { printError("\(pause ? "paused" : "resumed") \(queue.map { "queue \($0)" } ?? "label “\(label ?? "")”")") }
+        } else if rule {
+            _ = try await admin.ask("rule", rules)
+            if !json { printError(hasRules ? "queue \(queue ?? "") has new rules" : "queue \(queue ?? "") has no rules any more") }
+        }
+        let status = try await admin.ask("status")
+        guard json else { return printData(StatusText.queues(of: status)) }
+        var shown: MessagePackValue = [:]
+        for key in ["queues", "paused", "rules"] { shown[key] = status[key] }
+        printData(JSONTranscoder.text(of: shown))
+    }
+
+    private var place: MessagePackValue {
+        queue.map { ["queue": .string($0)] } ?? ["label": .string(label ?? "")]
+    }
+
+    private var rules: MessagePackValue {
+        var rules: MessagePackValue = ["queue": .string(queue ?? "")]
+        rules["rate"] = rate.map { .int(Int64($0)) }
+        rules["milliseconds"] = per.map { .int(Int64($0.duration / .milliseconds(1))) }
+        rules["burst"] = burst.map { .int(Int64($0)) }
+        rules["others"] = others.map { .int(Int64($0)) }
+        if !share.isEmpty { rules["shares"] = .map(share.map { MessagePackPair(.string($0.label), .int($0.weight)) }) }
+        return rules
+    }
+}
