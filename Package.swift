@@ -57,6 +57,7 @@ let package = Package(
         .executable(name: "buttons", targets: ["ButtonsExample"]),
         .executable(name: "twice", targets: ["TwiceExample"]),
         .executable(name: "quotes", targets: ["QuotesExample"]),
+        .executable(name: "webhooks", targets: ["WebhooksExample"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -148,6 +149,8 @@ let package = Package(
             name: "TwiceExample", dependencies: samovar, path: "Examples/Twice", swiftSettings: settings),
         .executableTarget(
             name: "QuotesExample", dependencies: samovar, path: "Examples/Quotes", exclude: ["quotes.txt"], swiftSettings: settings),
+        .executableTarget(
+            name: "WebhooksExample", dependencies: samovar, path: "Examples/Webhooks", exclude: ["trial.py"], swiftSettings: settings),
 
         .executableTarget(
             name: "JournalBenchmark",
@@ -255,7 +258,7 @@ let package = Package(
             name: "ExampleTests",
             dependencies: [
                 "StopwatchExample", "ButtonsExample", "TwiceExample", "QuotesExample", "CounterExample", "TallyExample",
-                "SamovarCore", "SamovarWorker", "SamovarTesting", "ProcessSupport",
+                "WebhooksExample", "SamovarCore", "SamovarWorker", "SamovarTesting", "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -79,6 +79,9 @@ import Testing
         (["store", "--accept-divergence", "-1"], "--accept-divergence -1 is no turn: they are numbered from 1"),
         (["up", "--workers", "-1"], "--workers -1 is not between 0 and 1024"),
         (["worker", "--slots", "-1"], "--slots -1 is not between 1 and 65536"),
+        (["worker", "--can", "gpu", ""], "--can : a name has from 1 to 128 bytes"),
+        (["worker", "--can", String(repeating: "g", count: 129)], "a name has from 1 to 128 bytes"),
+        (["up", "--can"] + (0...64).map { "c\($0)" }, "--can names 65 capabilities; 64 at most"),
         (["worker", "--read-ahead", "-1"], "--read-ahead -1 is not between 0 and 65536"),
     ])
     func `A negative number is read and refused with its range`(_ command: [String], _ text: String) async throws {

@@ -54,7 +54,7 @@ import Testing
     private static func listed(_ name: String, _ head: String, _ parameters: String) -> String {
         """
         import SamovarCore
-        import SamovarHost
+        import SamovarWorker
 
         enum Shop: Program {
             struct State: Portable { var open = 0 }

@@ -33,8 +33,9 @@ import Testing
         let rules = try page().components(separatedBy: "\n## 4. ")[0].matches(of: /(?:^|\n)\*\*([^*]+?)\.?\*\*/).map {
             String($0.1)
         }
-        // What a store does over its own death, over hours, or to itself; and what a peer does that no store can see.
-        let elsewhere: Set = ["Durable, then visible", "Timeouts", "Liveness", "Limits"]
+        // What a store does over its own death, over hours, or to itself; what a peer does that no store can see; and to whom it hands out what
+        // needs something, which no program of these tests orders.
+        let elsewhere: Set = ["Durable, then visible", "Timeouts", "Liveness", "Limits", "Capabilities"]
         #expect(rules.count > 20, "\(rules)")
         #expect(Set(try rows().keys) == Set(rules).subtracting(elsewhere))
         #expect(try rows().values.allSatisfy { !$0.isEmpty })
