@@ -150,7 +150,8 @@ let package = Package(
         .executableTarget(
             name: "QuotesExample", dependencies: samovar, path: "Examples/Quotes", exclude: ["quotes.txt"], swiftSettings: settings),
         .executableTarget(
-            name: "WebhooksExample", dependencies: samovar, path: "Examples/Webhooks", exclude: ["trial.py"], swiftSettings: settings),
+            name: "WebhooksExample", dependencies: samovar, path: "Examples/Webhooks", exclude: ["trial.py"],
+            swiftSettings: settings),
 
         .executableTarget(
             name: "JournalBenchmark",

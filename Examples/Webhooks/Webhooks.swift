@@ -210,7 +210,8 @@ enum Webhooks: Program {
                 ]),
                 .table(
                     [
-                        "endpoint", PanelColumn("delivered", .right), PanelColumn("waiting", .right), "", PanelColumn("dead"), "", "",
+                        "endpoint", PanelColumn("delivered", .right), PanelColumn("waiting", .right), "", PanelColumn("dead"), "",
+                        "",
                     ], rows: rows),
             ])
     }

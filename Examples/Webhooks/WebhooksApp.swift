@@ -2,7 +2,7 @@ import Foundation
 import Samovar
 
 #if canImport(FoundationNetworking)
-    import FoundationNetworking
+import FoundationNetworking
 #endif
 
 /// `webhooks up --workers 2` in one terminal, `webhooks monitor` in another.

@@ -1,3 +1,6 @@
+// swift-format-ignore-file
+// The messages are read on one line.
+
 // What a program lacks is said by name and with its signature. Without these the compiler infers the types of a program from the functions
 // that are there, and when one is missing or misspelt, it asks for types that nobody has to declare.
 

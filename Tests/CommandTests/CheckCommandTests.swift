@@ -111,7 +111,8 @@ import Testing
 
     @Test func `verify and schema --check find a state without a migration`() async throws {
         let file = scratch.folder("schema.json")
-        #expect(try await Child(Executable.path("VersionedProgram"), ["schema", "--write", file], in: scratch).wait() == .exited(0))
+        #expect(
+            try await Child(Executable.path("VersionedProgram"), ["schema", "--write", file], in: scratch).wait() == .exited(0))
         try await serve(Self.inputs)
         let verify = try await run(4, "verify")
         #expect(verify.end == .exited(65), "\(verify.output)")

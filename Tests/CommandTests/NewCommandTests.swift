@@ -12,7 +12,9 @@ import Testing
 
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `It names what it wrote and what to do next, and has a copy of the sources with which it builds anywhere`() async throws {
+    @Test func `It names what it wrote and what to do next, and has a copy of the sources with which it builds anywhere`()
+        async throws
+    {
         let scratch = try Scratch()
         let child = try await new(["tea-timer"], in: scratch)
         #expect(child.end == .exited(0))
@@ -25,12 +27,16 @@ import Testing
         #expect(manifest.contains("path: \"Vendor/samovar\"") && !manifest.contains(root.standardizedFileURL.path))
 
         // The copy has no tests, and so its manifest must do without them.
-        let copy = try await Child.run("/usr/bin/env", [
-            "swift", "package", "--disable-sandbox", "--package-path", scratch.folder("tea-timer/Vendor/samovar"), "dump-package",
-        ])
+        let copy = try await Child.run(
+            "/usr/bin/env",
+            [
+                "swift", "package", "--disable-sandbox", "--package-path", scratch.folder("tea-timer/Vendor/samovar"),
+                "dump-package",
+            ])
         #expect(copy.end == .exited(0), "\(copy.errors)")
         #expect(copy.output.contains("\"SamovarTesting\"") && copy.output.contains("\"SamovarCLI\""))
-        #expect(!copy.output.contains("\"Tests/") && !copy.output.contains("\"Examples/") && !copy.output.contains("CounterExample"))
+        #expect(
+            !copy.output.contains("\"Tests/") && !copy.output.contains("\"Examples/") && !copy.output.contains("CounterExample"))
     }
 
     @Test func `A checkout that stays where it is is named by the way to it`() async throws {

@@ -129,7 +129,9 @@ import Testing
     }
 
     /// The long form, of 2,000 events, is in the README of the examples.
-    @Test func `Each event arrives at least once, under one key and in order, while processes are killed and the receiver fails`() async throws {
+    @Test func `Each event arrives at least once, under one key and in order, while processes are killed and the receiver fails`()
+        async throws
+    {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let scratch = try Scratch()
         let bin = URL(filePath: Executable.path("webhooks")).deletingLastPathComponent().path

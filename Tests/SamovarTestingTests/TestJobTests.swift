@@ -97,7 +97,8 @@ import Testing
         for _ in 0..<2 { _ = try await job.run(Courier.worker(real), environment: fake) }
         #expect(real.notes.isEmpty)
         #expect(fake.notes == ["delivers milk for k", "delivers milk for k"], "run again, it is the same effect")
-        _ = try await job.run(Worker(joining: [Worker.handlers { take(.wait) { _ in nil } }, Courier.worker(real)]), environment: fake)
+        _ = try await job.run(
+            Worker(joining: [Worker.handlers { take(.wait) { _ in nil } }, Courier.worker(real)]), environment: fake)
         #expect(real.notes.isEmpty && fake.notes.count == 3, "a worker without an environment has none to be given")
     }
 

@@ -25,7 +25,8 @@ func instantText(seconds: Int64, nanoseconds: UInt32, inColumn: Bool = false) ->
     var date = tm()
     gmtime_r(&time, &date)
     let day = String(format: "%04d-%02d-%02d", date.tm_year + 1_900, date.tm_mon + 1, date.tm_mday)
-    var fraction = inColumn ? String(format: ".%06d", nanoseconds / 1_000) : nanoseconds == 0 ? "" : String(format: ".%09d", nanoseconds)
+    var fraction =
+        inColumn ? String(format: ".%06d", nanoseconds / 1_000) : nanoseconds == 0 ? "" : String(format: ".%09d", nanoseconds)
     while !inColumn, fraction.last == "0" { fraction.removeLast() }
     return day + String(format: "T%02d:%02d:%02d", date.tm_hour, date.tm_min, date.tm_sec) + fraction + "Z"
 }

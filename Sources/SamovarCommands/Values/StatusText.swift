@@ -21,7 +21,9 @@ enum StatusText {
             var row = worker
             row["queues"] = list(worker["queues"])
             row["can"] = list(worker["can"])
-            if case .array(let jobs)? = worker["progress"] { row["progress"] = jobs.isEmpty ? .nil : .string(jobs.map(\.plainText).joined(separator: "; ")) }
+            if case .array(let jobs)? = worker["progress"] {
+                row["progress"] = jobs.isEmpty ? .nil : .string(jobs.map(\.plainText).joined(separator: "; "))
+            }
             return row
         }
         let columns = ["id", "slots", "running", "silentMilliseconds", "queues", "can", "progress"]
@@ -39,18 +41,24 @@ enum StatusText {
                 row["rules"] = rule(of: queue["name"], status)
                 return row
             }
-            let columns = ["name", "waiting", "oldestSeconds", "behind", "delayed", "running", "slots", "served", "paused", "rules"]
+            let columns = [
+                "name", "waiting", "oldestSeconds", "behind", "delayed", "running", "slots", "served", "paused", "rules",
+            ]
             parts.append("\(count(queues.count, "queue"))\n" + TextTable.lines(of: rows, columns).joined(separator: "\n"))
         }
         if case .array(let paused)? = status["paused"] {
-            let labels = paused.compactMap { place in if case .string(let label)? = place["label"] { "“\(label)”" } else { String?.none } }
+            let labels = paused.compactMap { place in
+                if case .string(let label)? = place["label"] { "“\(label)”" } else { String?.none }
+            }
             if !labels.isEmpty { parts.append("paused labels: \(labels.joined(separator: ", "))") }
         }
         return parts.isEmpty ? "no queues" : parts.joined(separator: "\n\n")
     }
 
     private static func rule(of queue: MessagePackValue?, _ status: MessagePackValue) -> MessagePackValue {
-        guard case .array(let rules)? = status["rules"], let rule = rules.first(where: { $0["queue"] == queue }) else { return .nil }
+        guard case .array(let rules)? = status["rules"], let rule = rules.first(where: { $0["queue"] == queue }) else {
+            return .nil
+        }
         return rule["text"] ?? .nil
     }
 

@@ -55,7 +55,8 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         guard check.hasReadState || check.author == "\(App.Program.schema)" else {
             throw CommandFailure(
                 .tryLater,
-                "the running store has made no snapshot, so the state of \(check.author) could not be read: stop the store, and check again")
+                "the running store has made no snapshot, so the state of \(check.author) could not be read: stop the store, and check again"
+            )
         }
         return check
     }

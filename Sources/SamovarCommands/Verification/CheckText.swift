@@ -20,7 +20,8 @@ enum CheckText {
 
     private static func replayed(_ check: StartCheck) -> String {
         let turns = counted(check.turn - (check.snapshot ?? 0), "turn")
-        return check.replayed.compared + check.replayed.uncompared == 0 ? turns : "\(turns): \(VerdictText.commands(check.replayed))"
+        return check.replayed.compared + check.replayed.uncompared == 0
+            ? turns : "\(turns): \(VerdictText.commands(check.replayed))"
     }
 
     static func value(of check: StartCheck, _ schema: Schema) -> MessagePackValue {

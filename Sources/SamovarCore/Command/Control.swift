@@ -130,7 +130,8 @@ extension QueueRules: CustomStringConvertible {
     public var description: String {
         let rate = rate.map { "\($0.count) in \($0.interval), \($0.burst) at once" }
         let shares = shares.map { shares in
-            "shares " + (shares.weights.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } + ["others \(shares.others)"])
+            "shares "
+                + (shares.weights.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } + ["others \(shares.others)"])
                 .joined(separator: ", ")
         }
         let parts = [rate, shares].compactMap { $0 }

@@ -39,7 +39,8 @@ extension Record {
 extension Record.Event {
     /// What it is, with its number in the journal.
     enum Kind: Int {
-        case started = 1, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired, drained
+        case started = 1, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired,
+            drained
         case quarantined, divergenceAccepted, streamed, controlled
     }
 

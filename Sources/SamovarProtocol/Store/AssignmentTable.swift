@@ -104,3 +104,13 @@ struct AssignmentTable {
     /// The rows that are somebody's, in no order.
     var taken: some Sequence<Row> { rows.lazy.filter { $0.effect != nil } }
 }
+
+extension Dispatcher {
+    /// Who runs an effect, and under which lease.
+    struct Assignment {
+        let lease: Lease
+        let workerState: WorkerState
+
+        var worker: WorkerID { workerState.id }
+    }
+}

@@ -7,13 +7,6 @@ import SamovarCore
 /// All of it is memory. After a restart it is built anew from the ledger and from what workers say they hold. Effects wait in
 /// their queue, first in, first out; workers with credit are served in turn, one job each, so that load spreads.
 struct Dispatcher {
-    struct Assignment {
-        let lease: Lease
-        let workerState: WorkerState
-
-        var worker: WorkerID { workerState.id }
-    }
-
     private(set) var workers: [WorkerID: WorkerState] = [:]
     /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
     private(set) var places = AssignmentTable()

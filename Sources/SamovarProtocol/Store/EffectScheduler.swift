@@ -12,21 +12,6 @@ import SamovarCore
 /// | behind another with its label, or its label is paused | – | the ledger names it when it is its turn |
 /// | any other | waits in the `Dispatcher` | is handed out, or overdue |
 struct EffectScheduler {
-    /// When an effect will have waited or taken too long.
-    struct Deadline: Comparable {
-        let effect: EffectID
-        let limit: Limit
-
-        static func < (a: Deadline, b: Deadline) -> Bool { (a.effect, a.limit.rawValue) < (b.effect, b.limit.rawValue) }
-    }
-
-    enum Limit: Int {
-        /// It waits for a worker.
-        case waiting
-        /// All attempts together.
-        case total
-    }
-
     private let settings: StoreSettings
     private(set) var dispatcher: Dispatcher
     /// Attempts that run in vain, whose workers are told at the end of the round.
@@ -41,15 +26,13 @@ struct EffectScheduler {
     /// Effects that fail without an attempt, since too many with their label are open.
     private var overLimit: Deque<EffectID> = []
     private(set) var deadlines = TimedQueue<Deadline>()
-    private var nextBacklog = Timestamp(microseconds: .min)
     /// Workers that were silent for too long, and are still to be taken for dead.
     private var silent: Deque<WorkerID> = []
     /// Some of what time has brought still waits for its turn.
     private(set) var isOverdue = false
-    /// When queues were resumed last, as far as an effect still waits since before.
+    /// When queues were resumed last.
     private var resumed: [Queue: Timestamp] = [:]
-    /// Where effects wait that no worker serves: each line is warned of once, if it lasts.
-    private var unserved: [LineName: (since: Timestamp, isWarned: Bool)] = [:]
+    private var watch = QueueWatch()
 
     /// - Parameters:
     ///   - start: the number of this start.
@@ -74,18 +57,20 @@ struct EffectScheduler {
         if effect.isCrowded { return overLimit.append(effect.id) }
         guard !ledger.isBlocked(effect) else { return }
         dispatcher.enqueue(effect, now: now)
-        limitWaiting(effect)
+        limitWaiting(effect, in: ledger)
     }
 
     /// Notes until when a worker has to take an effect that waits for one.
-    private mutating func limitWaiting(_ effect: OpenEffect) {
-        guard let time = waitingExpiry(effect) else { return }
+    private mutating func limitWaiting(_ effect: OpenEffect, in ledger: EffectLedger) {
+        guard let time = waitingExpiry(effect, in: ledger) else { return }
         deadlines.insert(Deadline(effect: effect.id, limit: .waiting), at: time)
     }
 
-    /// Nil if it does not wait for a worker, or may do so for ever. While its queue was paused it did not wait for one.
-    private func waitingExpiry(_ effect: OpenEffect) -> Timestamp? {
-        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id) else { return nil }
+    /// Nil if it does not wait for a worker, or may do so for ever. While its queue is paused it waits for none.
+    private func waitingExpiry(_ effect: OpenEffect, in ledger: EffectLedger) -> Timestamp? {
+        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id),
+            !ledger.controls.isPaused(effect.queue)
+        else { return nil }
         return max(since, resumed[effect.queue] ?? since) + limit
     }
 
@@ -144,7 +129,7 @@ struct EffectScheduler {
         case .resume(.queue(let queue)):
             dispatcher.resume(queue)
             resumed[queue] = now
-            for effect in ledger.open.values where effect.queue == queue { limitWaiting(effect) }
+            for effect in ledger.open.values where effect.queue == queue { limitWaiting(effect, in: ledger) }
         case .rule(let queue, let rules): dispatcher.rule(queue, rules, isNew: true, from: ledger, now: now)
         // The ledger names the effects.
         case .resume(.label), .requeue, .drop: break
@@ -292,7 +277,7 @@ struct EffectScheduler {
     mutating func join(_ offer: WorkerOffer, takesProofs: Bool, at route: Route, now: Timestamp) {
         dispatcher.join(offer, route: route, now: now)
         dispatcher.workers[offer.id]?.takesProofs = takesProofs
-        if let worker = dispatcher.workers[offer.id] { unserved = unserved.filter { !worker.serves($0.key) } }
+        if let worker = dispatcher.workers[offer.id] { watch.serve(worker) }
     }
 
     mutating func heard(_ worker: WorkerID, credit: Int?, now: Timestamp) { dispatcher.heard(worker, credit: credit, now: now) }
@@ -417,13 +402,11 @@ struct EffectScheduler {
     }
 
     /// Says in words by what an effect is overdue; nil if it is not, because it met its deadline.
-    ///
-    /// While its queue is paused an effect waits for no worker; the limit begins again with the queue.
     func overrun(_ effect: OpenEffect, _ limit: Limit, in ledger: EffectLedger, now: Timestamp) -> String? {
         let limits = effect.options.limits
         switch limit {
         case .waiting:
-            guard !ledger.controls.isPaused(effect.queue), let waiting = limits.waiting, let expiry = waitingExpiry(effect), expiry <= now else { return nil }
+            guard let waiting = limits.waiting, let expiry = waitingExpiry(effect, in: ledger), expiry <= now else { return nil }
             return "no worker took it within \(waiting)"
         case .total:
             guard let total = limits.total, let expiry = effect.expiry, expiry <= now else { return nil }
@@ -433,29 +416,9 @@ struct EffectScheduler {
 
     // MARK: Ticks
 
-    /// Tells how much waits, if it is time.
-    mutating func tellBacklog(in ledger: EffectLedger, head: Int, now: Timestamp, _ out: inout Outlet) {
-        guard let interval = settings.backlogInterval, now >= nextBacklog else { return }
-        // Ticks are never early, and may be a little late.
-        nextBacklog = now + (interval - settings.tickInterval / 2)
-        out.emit(.backlog(dispatcher.backlog(in: ledger, now: now)), floor: .turn(head))
-    }
-
-    /// Warns of lines in which effects have waited for a while, and that no worker serves.
-    mutating func warnOfUnserved(in ledger: EffectLedger, now: Timestamp, _ out: inout Outlet) {
-        let lines = dispatcher.unservedLines(in: ledger)
-        unserved = unserved.filter { lines.contains($0.key) }
-        for line in lines where unserved[line] == nil { unserved[line] = (now, false) }
-        let due = unserved.filter { !$0.value.isWarned && now - $0.value.since >= settings.unservedWarning }.keys.sorted()
-        guard !due.isEmpty else { return }
-        // To count looks at all that wait, so it is done once for each line.
-        let waiting = dispatcher.waitingByLine(in: ledger)
-        for line in due {
-            unserved[line]?.isWarned = true
-            let number = waiting[line] ?? 0
-            let what = "\(count(number, "effect")) \(number == 1 ? "waits" : "wait") in queue \(line)"
-            out.note(.warning, "\(what), and no worker serves it")
-        }
+    /// Warns of queues that nobody serves, and tells how much waits.
+    mutating func tellOfQueues(in ledger: EffectLedger, head: Int, now: Timestamp, _ out: inout Outlet) {
+        watch.tick(dispatcher, ledger, settings, head: head, now: now, &out)
     }
 
     /// Looks for workers that were silent for longer, unless some of the last look are left.
@@ -468,11 +431,15 @@ struct EffectScheduler {
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
         dispatcher.forgetLosses(exceptOf: ledger)
         dispatcher.forgetClosed(exceptOf: ledger)
+        if resumed.count > 1_024 {
+            let queues = Set(ledger.open.values.map(\.queue))
+            resumed = resumed.filter { queues.contains($0.key) }
+        }
         var kept = deadlines
         kept.keep(ifBeyond: 4 * ledger.open.count + 1_024) { deadline, time in
             guard let effect = ledger.open[deadline.effect] else { return false }
             if case .total = deadline.limit { return effect.expiry == time }
-            return waitingExpiry(effect) == time
+            return waitingExpiry(effect, in: ledger) == time
         }
         deadlines = kept
     }

@@ -30,11 +30,12 @@ extension Operators {
         let changes: [Change]
         do throws(AdminRefusal) {
             ids = ["requeue", "drop"].contains(request.verb) ? try effects(of: request, turns.state.ledger) : []
-            changes = switch request.verb {
-            case "requeue": try requeue(ids, turns.state.ledger)
-            case "drop": try drop(ids, turns.state.ledger)
-            default: try control(request, turns.state.ledger)
-            }
+            changes =
+                switch request.verb {
+                case "requeue": try requeue(ids, turns.state.ledger)
+                case "drop": try drop(ids, turns.state.ledger)
+                default: try control(request, turns.state.ledger)
+                }
         } catch {
             throw .refused(error)
         }
@@ -94,7 +95,8 @@ extension Operators {
             case "resume": .resume(try Self.place(arguments))
             default: try Self.rule(arguments)
             }
-        if case .resume = control {} else if ledger.controls.count >= settings.operatorControls {
+        if case .resume = control {
+        } else if ledger.controls.count >= settings.operatorControls {
             throw AdminRefusal(text: "\(settings.operatorControls) pauses and rules are the most that operators may set")
         }
         return [Change(record: .controlled(control), notice: .controlled(control))]

@@ -73,7 +73,9 @@ struct Operators {
             return answer
         default:
             throw AdminRefusal(
-                text: "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain")
+                text:
+                    "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain"
+            )
         }
     }
 
@@ -157,7 +159,8 @@ extension AdminRequest {
     private static let placeArguments = ["queue", "label"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "export": ["folder", "id"], "requeue": effectArguments,
+        "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "export": ["folder", "id"],
+        "requeue": effectArguments,
         "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,
         "rule": ["queue", "rate", "milliseconds", "burst", "shares", "others"],
     ]

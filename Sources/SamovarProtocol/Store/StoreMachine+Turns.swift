@@ -126,8 +126,7 @@ extension StoreMachine {
         clients.limitFingerprints()
         workers.watchStreams(turns.state.ledger)
         readers.tickFeed(now: now, &turns)
-        scheduler.warnOfUnserved(in: turns.state.ledger, now: now, &out)
-        scheduler.tellBacklog(in: turns.state.ledger, head: head, now: now, &out)
+        scheduler.tellOfQueues(in: turns.state.ledger, head: head, now: now, &out)
         readers.reportWaiting(turns.state.ledger, scheduler.dispatcher, head: head, &out)
     }
 

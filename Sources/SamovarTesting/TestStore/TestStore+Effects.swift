@@ -140,7 +140,9 @@ extension TestStore {
         }
         if effect.notBefore > now { return "it may start in \(effect.notBefore - now); use advance(by:)" }
         if controls.rules[effect.queue]?.rate != nil { return "queue \(effect.queue) has a rate; use advance(by:)" }
-        return bench.hasWorkers ? "no worker serves its queue and can do what it needs; use workersServeAll()" : "there is no worker; use workersReturn()"
+        return bench.hasWorkers
+            ? "no worker serves its queue and can do what it needs; use workersServeAll()"
+            : "there is no worker; use workersReturn()"
     }
 
     /// All open effects, those of sources included, oldest first.

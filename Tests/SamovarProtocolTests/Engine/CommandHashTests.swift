@@ -60,7 +60,8 @@ import Testing
         .requeue(.queue("a")), .drop(.effect(EffectID(turn: 1, ordinal: 2))), .drop(.label("a")), .drop(.queue("a")),
         .pause(.queue("a")), .pause(.label("a")), .resume(.queue("a")), .resume(.label("a")), .pause(.label("b")),
         .rule("a", .none), .rule("b", .none), .rule("a", QueueRules(rate: .init(1, per: .seconds(1)))),
-        .rule("a", QueueRules(rate: .init(1, per: .seconds(2)))), .rule("a", QueueRules(rate: .init(1, per: .seconds(1), burst: 2))),
+        .rule("a", QueueRules(rate: .init(1, per: .seconds(2)))),
+        .rule("a", QueueRules(rate: .init(1, per: .seconds(1), burst: 2))),
         .rule("a", QueueRules(shares: .init())), .rule("a", QueueRules(shares: .init(["b": 1]))),
         .rule("a", QueueRules(shares: .init(["b": 2]))), .rule("a", QueueRules(shares: .init(["b": 2, "c": 3], others: 4))),
     ]

@@ -49,7 +49,8 @@ extension ProgramEngine {
 
     func take(only message: ArraySlice<UInt8>, effect: EffectID, lease: Lease, root: Int, now: Timestamp, log: SharedLog) throws {
         let origin = Origin.effect(effect, lease: lease, index: 0)
-        try applyReadable(.message(EngineMessage(bytes: message, origin: origin, role: .closes, checkpoint: nil, root: root)), now: now, log: log)
+        try applyReadable(
+            .message(EngineMessage(bytes: message, origin: origin, role: .closes, checkpoint: nil, root: root)), now: now, log: log)
     }
 
     func take(
@@ -60,7 +61,8 @@ extension ProgramEngine {
     }
 
     func take(firing message: [UInt8], origin: Origin, now: Timestamp, log: SharedLog) throws {
-        try applyReadable(.message(EngineMessage(bytes: message[...], origin: origin, role: .open, checkpoint: nil, root: 0)), now: now, log: log)
+        try applyReadable(
+            .message(EngineMessage(bytes: message[...], origin: origin, role: .open, checkpoint: nil, root: 0)), now: now, log: log)
     }
 
     func take(

@@ -30,7 +30,8 @@ import Testing
         // With a grace of two seconds.
         for (turn, timeout) in [(1, 7.0), (2, 5), (3, 7), (4, 1)] {
             let effect = OpenEffect(
-                id: EffectID(turn: turn, ordinal: 0), root: turn, options: RunOptions(limits: RunLimits(attempt: .seconds(timeout))),
+                id: EffectID(turn: turn, ordinal: 0), root: turn,
+                options: RunOptions(limits: RunLimits(attempt: .seconds(timeout))),
                 payload: [0], now: at(0))
             ledger.order(effect)
             dispatcher.enqueue(effect, now: at(0))

@@ -135,7 +135,7 @@ import Testing
         var scheduler = EffectScheduler(StoreSettings(), start: 1)
         scheduler.offer(effect, in: ledger, now: at(0))
         func warnings(at seconds: Double) -> [StoreAction] {
-            scheduler.warnOfUnserved(in: ledger, now: at(seconds), &out)
+            scheduler.tellOfQueues(in: ledger, head: 1, now: at(seconds), &out)
             return out.takeActions()
         }
         let warning = StoreAction.note(Note(.warning, "1 effect waits in queue paint, and no worker serves it"))

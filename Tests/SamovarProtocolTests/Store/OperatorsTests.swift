@@ -104,7 +104,9 @@ import Testing
     @Test mutating func `An unknown verb is refused with those that there are`() throws {
         var bench = try PartBench()
         let answer = try ask("explode", &bench)
-        #expect(answer == "unknown request explode; there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain")
+        #expect(
+            answer
+                == "unknown request explode; there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain")
     }
 
     @Test mutating func `Who heard nothing and asks again is told what was done, within a minute`() {

@@ -129,7 +129,9 @@ import Testing
         hall.order(RunOptions(queue: "mail"))
         hall.order(RunOptions(queue: "news", needs: ["gpu"]))
         let backlog = hall.dispatcher.backlog(in: hall.ledger, now: at(5))
-        func line(_ queue: Queue, _ waiting: Int, _ running: Int, _ oldest: Duration?, slots: Int, isPaused: Bool = false) -> QueueBacklog {
+        func line(_ queue: Queue, _ waiting: Int, _ running: Int, _ oldest: Duration?, slots: Int, isPaused: Bool = false)
+            -> QueueBacklog
+        {
             QueueBacklog(queue: queue, waiting: waiting, running: running, oldest: oldest, slots: slots, isPaused: isPaused)
         }
         #expect(

@@ -23,7 +23,9 @@ import Testing
 
     // MARK: Failed, and dead
 
-    @Test func `A failure is told and the effect is dead, with its key kept, and what it does when it is requeued is told as well`() throws {
+    @Test func `A failure is told and the effect is dead, with its key kept, and what it does when it is requeued is told as well`()
+        throws
+    {
         let rig = try Self.rig()
         rig.order(Self.job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
@@ -91,7 +93,9 @@ import Testing
         let rig = try Self.rig()
         rig.order(Self.job("a"), sequence: rig.nextInput)
         let task = try #require(rig.takeTasks(worker(1)).first)
-        for wish in [Self.wish("requeue", label: "label"), Self.wish("drop", label: "label"), Self.wish("drop", effect: task.effect)] {
+        for wish in [
+            Self.wish("requeue", label: "label"), Self.wish("drop", label: "label"), Self.wish("drop", effect: task.effect),
+        ] {
             rig.exchange(inputs([.wish([wish])], from: rig.nextInput), from: client(1))
         }
         #expect(rig.takeTasks(worker(1)) == [] && rig.durable.ledger.open.count == 1)
@@ -238,7 +242,8 @@ import Testing
         var late = Self.job("late", id: nil)
         late.delay = 100
         rig.order(Self.job("a", "lane"), Self.job("b", "lane"), Self.job("c", "lane"), late)
-        rig.exchange(inputs([.wish([Self.wish("pause", queue: "mail"), Self.wish("pause", label: "label")])], from: 2), from: client(1))
+        rig.exchange(
+            inputs([.wish([Self.wish("pause", queue: "mail"), Self.wish("pause", label: "label")])], from: 2), from: client(1))
         rig.order(Shop.Job(name: "letter", queue: "mail"), sequence: 3)
         _ = rig.ask("rule", ["queue": "mail", "rate": 5])
         rig.tick(.seconds(7))
@@ -256,7 +261,8 @@ import Testing
         #expect(
             status["rules"] == [
                 [
-                    "queue": "mail", "text": "5 in 1.0 seconds, 5 at once", "rate": ["count": 5, "milliseconds": 1_000, "burst": 5],
+                    "queue": "mail", "text": "5 in 1.0 seconds, 5 at once",
+                    "rate": ["count": 5, "milliseconds": 1_000, "burst": 5],
                     "shares": .nil,
                 ]
             ])

@@ -190,11 +190,13 @@ import Testing
         #expect(status["program"] == "Workshop" && status["phase"] == "serving")
         #expect(status["turn"] == .int(4) && status["openEffects"] == .int(3) && status["sessions"] == .int(1))
         let waiting: MessagePackValue = [
-            "name": "http", "waiting": 1, "oldestSeconds": 0.0, "behind": 0, "delayed": 0, "running": 0, "slots": 0, "served": false,
+            "name": "http", "waiting": 1, "oldestSeconds": 0.0, "behind": 0, "delayed": 0, "running": 0, "slots": 0,
+            "served": false,
             "paused": false,
         ]
         let running: MessagePackValue = [
-            "name": "default", "waiting": 0, "oldestSeconds": .nil, "behind": 0, "delayed": 0, "running": 2, "slots": 2, "served": true,
+            "name": "default", "waiting": 0, "oldestSeconds": .nil, "behind": 0, "delayed": 0, "running": 2, "slots": 2,
+            "served": true,
             "paused": false,
         ]
         #expect(status["queues"] == [running, waiting])
@@ -296,7 +298,10 @@ import Testing
 
     @Test(
         arguments: [
-            ("dance", nil, "unknown request dance; there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain"),
+            (
+                "dance", nil,
+                "unknown request dance; there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain"
+            ),
             ("requeue", nil, "which effect? name it as turn/ordinal"),
             ("drop", "3", "“3” is not an effect; name it as turn/ordinal, as `effects` lists them"),
             ("drop", "9/9", "effect 9/9 is neither open nor dead"),

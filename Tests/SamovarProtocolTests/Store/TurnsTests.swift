@@ -76,7 +76,8 @@ import Testing
         let (head, id, garbage) = (bench.turns.head, EffectID(turn: 1, ordinal: 0), [0xc1 as UInt8][...])
         let answer = Origin.effect(id, lease: Lease(start: 1, counter: 1), index: 0)
         let taken = try bench.turns.take(
-            .answer(id), .message(EngineMessage(bytes: garbage, origin: answer, role: .closes, checkpoint: nil, root: 1)), answer, root: 1, now: at(9), &bench.out)
+            .answer(id), .message(EngineMessage(bytes: garbage, origin: answer, role: .closes, checkpoint: nil, root: 1)), answer,
+            root: 1, now: at(9), &bench.out)
         guard case .unreadable = taken else { return #expect(Bool(false), "\(taken)") }
         let (after, time) = (bench.turns.head, bench.turns.state.time)
         #expect(after == head && time == at(0))
@@ -84,7 +85,8 @@ import Testing
         let firing = Origin.subscription(id, nominal: at(9))
         do throws(StopReason) {
             _ = try bench.turns.take(
-                .firing(id), .message(EngineMessage(bytes: garbage, origin: firing, role: .open, checkpoint: nil, root: 0)), firing, root: nil, now: at(9), &bench.out)
+                .firing(id), .message(EngineMessage(bytes: garbage, origin: firing, role: .open, checkpoint: nil, root: 0)), firing,
+                root: nil, now: at(9), &bench.out)
             #expect(Bool(false), "the store goes on")
         } catch {
             guard case .groupLimit(.unencodable(let why, root: head + 1)) = error else { return #expect(Bool(false), "\(error)") }
