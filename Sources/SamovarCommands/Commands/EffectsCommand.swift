@@ -78,14 +78,16 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let verb = requeue ? "requeue" : "drop"
         let what = requeue ? "requeued" : "dropped"
         var names: [MessagePackValue] = []
+        var left = effects.map { MessagePackValue.string($0) }
         while true {
-            let answer = try await admin.ask(
-                verb, all ? ["all": true] : ["effects": .array(effects.map { .string($0) })])
+            let answer = try await admin.ask(verb, all ? ["all": true] : ["effects": .array(left)])
             guard case .array(let done)? = answer[what] else {
                 throw CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
             }
             names += done
-            if !all || done.isEmpty || answer["dead"] == .int(0) { break }
+            // What is named twice is done once.
+            left.removeAll { done.contains($0) }
+            if done.isEmpty || (all ? answer["dead"] == .int(0) : left.isEmpty) { break }
         }
         if json { return printData(JSONTranscoder.text(of: [.string(what): .array(names)])) }
         if names.isEmpty { printError("no effect is dead") }

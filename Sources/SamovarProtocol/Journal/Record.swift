@@ -58,6 +58,11 @@ public struct Record: Equatable, Sendable {
     }
 }
 
+extension Record.Event {
+    /// How the build of a start ends whose cancellations reach the dead: in turns after it, up to the next start, a replay does as that build did.
+    static let cancelsDead = "; cancels the dead"
+}
+
 /// A record or a snapshot that could not be read, or that tells another story than the program does now.
 public struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The turn at which reading stopped.

@@ -24,8 +24,6 @@ struct EffectLedger: Equatable, Sendable {
         var cancelled: [EffectID] = []
         /// Of queues and labels.
         var controls: [Control] = []
-        /// Dead ones that a cancellation has taken.
-        var cancelledDead: [Dead] = []
     }
 
     /// An effect that may be handed out now, as far as its label goes.
@@ -49,6 +47,8 @@ struct EffectLedger: Equatable, Sendable {
     private var labels = OpenLabels()
     /// Dead effects by their label.
     private var deadByLabel: [Label: Set<EffectID>] = [:]
+    /// A cancellation reaches the dead. In turns of builds before this one it did not, and an operator may have requeued them.
+    var cancelsDead = true
     private(set) var controls = QueueControls()
     private(set) var changes = Changes()
 
@@ -133,10 +133,9 @@ struct EffectLedger: Equatable, Sendable {
     }
 
     private mutating func cancelDead(_ label: Label) {
+        guard cancelsDead else { return }
         for id in deadByLabel[label]?.sorted() ?? [] {
-            guard let dead = exhume(id) else { continue }
-            changes.cancelledDead.append(dead)
-            noteCancelled(dead.effect)
+            if let dead = exhume(id) { noteCancelled(dead.effect) }
         }
     }
 
@@ -181,7 +180,6 @@ struct EffectLedger: Equatable, Sendable {
         if changes.opened.popLast() != nil, !changes.opened.isEmpty { changes.opened.removeAll(keepingCapacity: true) }
         if !changes.cancelled.isEmpty { changes.cancelled.removeAll(keepingCapacity: true) }
         if !changes.controls.isEmpty { changes.controls.removeAll() }
-        if !changes.cancelledDead.isEmpty { changes.cancelledDead.removeAll() }
     }
 
     mutating func bury(_ id: EffectID, _ failure: Failure) {
@@ -200,12 +198,6 @@ struct EffectLedger: Equatable, Sendable {
         if deadByLabel[label]?.isEmpty == true { deadByLabel[label] = nil }
         if !keepingPlace { release(labels.remove(id, label)) }
         return former
-    }
-
-    /// The journal of a build before this one requeues what its program had cancelled: it is dead again.
-    mutating func revoke(_ cancelled: Dead) {
-        open(cancelled.effect)
-        bury(cancelled.effect.id, cancelled.failure)
     }
 
     /// Leaves what a turn has ordered and is still open to an operator: nobody else knows whether it is the effect that it was.

@@ -43,10 +43,15 @@ extension Operators {
         for change in changes where !turns.mayTake(change.call) {
             throw .refused("the store is just finding out what has ended it: ask again in a moment")
         }
-        for change in changes { try carryOut(change, now: now, &scheduler, &turns, &out) }
+        // What the program makes of each belongs to the same batch, which must not grow without a limit.
+        var count = 0
+        while count < changes.count, count == 0 || turns.canTake {
+            try carryOut(changes[count], now: now, &scheduler, &turns, &out)
+            count += 1
+        }
         switch request.verb {
-        case "requeue": return done(ids, "requeued", request, turns.state.ledger)
-        case "drop": return done(ids, "dropped", request, turns.state.ledger)
+        case "requeue": return done(Array(ids.prefix(count)), "requeued", request, turns.state.ledger)
+        case "drop": return done(Array(ids.prefix(count)), "dropped", request, turns.state.ledger)
         default: return ["paused": turns.state.ledger.controls.shownPaused, "rules": turns.state.ledger.controls.shownRules]
         }
     }
@@ -55,16 +60,17 @@ extension Operators {
         _ change: Change, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(AdminFailure) {
         let taken: Turns.Taken
-        if case .dropped(let id) = change.record { scheduler.close(id, answered: nil) }
         do throws(StopReason) {
             taken = try turns.take(
                 change.call, .operated(change.notice), .operator, root: nil, after: change.record, now: now, &out)
         } catch {
             throw .stopped(error)
         }
+        // The program does not survive to be told; the request stands.
+        if case .givenUp = taken { turns.write(change.record, origin: .operator, now: now) }
+        if case .dropped(let id) = change.record { scheduler.close(id, answered: nil) }
         _ = turns.enterOrders()
         scheduler.follow(now: now, &turns)
-        if case .givenUp(let why) = taken { throw .refused(why) }
     }
 
     private func requeue(_ ids: [EffectID], _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {

@@ -89,6 +89,7 @@ extension StoreMachine {
             "slots": .number(worker.slots),
             "running": .number(worker.running),
             "queues": .array(worker.queues.map { .string($0.name.bounded()) }),
+            "can": .array(worker.capabilities.sorted().map { .string($0) }),
             "progress": .array(progress(of: worker)),
             "silentMilliseconds": .number(Int((now - worker.heard).microseconds / 1_000)),
         ]

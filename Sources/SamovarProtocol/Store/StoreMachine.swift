@@ -172,7 +172,8 @@ public struct StoreMachine: ~Copyable {
         let (isNew, number, build) = (head == 0, starts + 1, out.identity.build)
         scheduler = EffectScheduler(
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
-        turns.write(.started(number: number, build: build, schema: schema, seed: isNew ? seed : []), now: now)
+        let author = build + Record.Event.cancelsDead
+        turns.write(.started(number: number, build: author, schema: schema, seed: isNew ? seed : []), now: now)
         for divergence in divergences {
             let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
             turns.write(accepted, origin: .operator, now: now)

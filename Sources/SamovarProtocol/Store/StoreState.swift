@@ -21,9 +21,6 @@ struct StoreState {
     /// Joined workers that have not spoken since a start, and when the first such start was: a store that is restarted again
     /// and again waits no longer for them than one that is restarted once.
     var missing: [WorkerID: Timestamp] = [:]
-    /// Dead effects that a replay has cancelled, the newest. A build before this one left them dead, and an operator may have requeued some.
-    private var revocable: [EffectID: EffectLedger.Dead] = [:]
-    private static let revocableLimit = 100_000
 
     init(engine: any ProgramEngine, window: Int) {
         self.engine = engine
@@ -50,14 +47,7 @@ struct StoreState {
             absorb(record)
         }
         // Nobody runs anything yet.
-        noteRevocable()
         ledger.forgetChanges()
-    }
-
-    private mutating func noteRevocable() {
-        for dead in ledger.changes.cancelledDead { revocable[dead.effect.id] = dead }
-        guard revocable.count > Self.revocableLimit else { return }
-        for id in revocable.keys.sorted().prefix(Self.revocableLimit / 2) { revocable[id] = nil }
     }
 
     /// Enters what turns have ordered since the last time.
@@ -82,8 +72,9 @@ struct StoreState {
     mutating func absorb(_ record: Record) {
         time = max(time, record.time)
         switch record.event {
-        case .started(let number, _, _, let seed):
+        case .started(let number, let build, _, let seed):
             starts = number
+            ledger.cancelsDead = build.hasSuffix(Record.Event.cancelsDead)
             if number == 1 { self.seed = seed }
             for id in joined where missing[id] == nil { missing[id] = record.time }
             subscriptions.returned(now: record.time)
@@ -98,9 +89,7 @@ struct StoreState {
         case .done(let effect): ledger.close(effect)
         case .dead(let effect, let failure): ledger.bury(effect, failure)
         case .quarantined(let text): absorb(quarantined: record.origin, text, turn: record.turn)
-        case .requeued(let effect):
-            if let cancelled = revocable.removeValue(forKey: effect) { ledger.revoke(cancelled) }
-            ledger.requeue(effect, by: EffectID(turn: record.turn, ordinal: 0), now: record.time)
+        case .requeued(let effect): ledger.requeue(effect, by: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .dropped(let effect): ledger.drop(effect)
         case .controlled(let control): ledger.take(control, at: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .workerJoined(let id):

@@ -9,8 +9,8 @@ import SamovarCore
 ///
 /// | state | `mayTake` | `take` | `takeBatch` | `committed` |
 /// |---|---|---|---|---|
-/// | at rest | yes | the open batch grows | committing, with the open batch | – |
-/// | committing | while the open batch has room | the same | – | at rest |
+/// | at rest | while the open batch has room | the open batch grows | committing, with the open batch | – |
+/// | committing | the same | the same | – | at rest |
 /// | a suspect is alone in the open batch | no | – | committing | at rest |
 struct Turns: ~Copyable {
     /// What became of an item.
@@ -123,10 +123,10 @@ struct Turns: ~Copyable {
 
     // MARK: Taking
 
-    /// While the journal is busy, one further batch may fill up; then the engine waits.
+    /// One batch may fill up, whether the one before it is with the journal or not: a start has to read it as a whole.
     var canTake: Bool {
         if quarantine.isIsolating { return false }
-        return !isCommitting || (log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes)
+        return log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes
     }
 
     /// Whether this item may be taken now. A suspect first waits until all before it is on disk.

@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import SamovarProtocol
 
@@ -90,7 +91,11 @@ extension InvariantChecker {
     func check(_ reply: AdminReply) throws(Violation) {
         guard reply.refusal == nil, let errand = world.operatorProcess?.errand(reply.id) else { return }
         guard reference.repliesDone.insert(reply.id).inserted else { return reference.count(.toldAgain) }
-        for event in errand.events {
+        guard let events = errand.events(reply) else {
+            return try require(
+                false, .i18, expected: "a reply to \(errand.request.verb) \(errand.request.arguments)", seen: "\(reply.value)")
+        }
+        for event in events {
             let deed = "\(event)"
             reference.deedsTold[deed, default: 0] += 1
             try require(
@@ -190,9 +195,21 @@ extension Errand {
         }
     }
 
-    /// The records without which it is not done; of all that are dead, there may be none.
-    var events: [Record.Event] {
+    /// The records of what a reply says is done; nil if it names what was not asked for, or nothing although something was.
+    func events(_ reply: AdminReply) -> [Record.Event]? {
         if let control { return [.controlled(control)] }
-        return (effects ?? []).sorted().map { request.verb == "requeue" ? .requeued($0) : .dropped($0) }
+        let names: [MessagePackValue] =
+            switch reply.value[request.verb == "requeue" ? "requeued" : "dropped"] {
+            case .array(let names)?: names
+            case let name?: [name]
+            case nil: []
+            }
+        let ids = names.compactMap { name -> EffectID? in
+            guard case .string(let text) = name else { return nil }
+            let parts = text.split(separator: "/").compactMap { Int($0) }
+            return parts.count == 2 ? EffectID(turn: parts[0], ordinal: parts[1]) : nil
+        }
+        guard ids.count == names.count, effects.map({ !ids.isEmpty && $0.isSuperset(of: ids) }) ?? true else { return nil }
+        return ids.map { request.verb == "requeue" ? .requeued($0) : .dropped($0) }
     }
 }

@@ -122,19 +122,38 @@ import Testing
         #expect(rig.durable.ledger.dead.isEmpty && rig.takeTasks(worker(1)).map(\.name) == ["b"])
     }
 
-    @Test func `A journal whose operator requeued what its program had cancelled is read as it was written`() throws {
+    @Test func `Turns of a build whose cancellations left the dead as they were are replayed as they were`() throws {
         let rig = try Self.rig()
         rig.order(Self.job("a", silently: true))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.result([task.result(.failed(.threw, "no", permanent: true))], credit: 99), from: worker(1))
         rig.exchange(inputs([.cancel("label")], from: 2), from: client(1))
-        // A build before this one left it dead, and so could write this.
-        let head = rig.machine.head
-        var batch = RecordBatch(after: head)
-        batch.append(Record(turn: head + 1, time: rig.now, origin: .operator, event: .requeued(task.effect)))
-        let stored = StoredBatch(first: batch.first, last: batch.last, bytes: batch.bytes)
-        let next = try Rig(journal: rig.committedBatches + [stored], now: rig.now + .seconds(9))
-        #expect(next.durable.ledger.open.keys.map { $0 } == [task.effect])
+        var batch = RecordBatch(after: 0)
+        for stored in rig.committedBatches {
+            try RecordBatch.read(first: stored.first, last: stored.last, bytes: stored.bytes) { record in
+                var record = record
+                if case .started(let number, let build, let schema, let seed) = record.event {
+                    #expect(build == "test; cancels the dead")
+                    record.event = .started(number: number, build: "test", schema: schema, seed: seed)
+                }
+                batch.append(record)
+            }
+        }
+        func started() throws -> Rig {
+            let stored = StoredBatch(first: batch.first, last: batch.last, bytes: batch.bytes)
+            return try Rig(journal: [stored], now: rig.now + .seconds(9))
+        }
+        let former = try started()
+        former.round()
+        #expect(former.machine.turns.state.ledger.dead.keys.map { $0 } == [task.effect])
+        let restored = try Rig(snapshot: former.machine.snapshot(), now: rig.now + .seconds(9))
+        #expect(restored.machine.turns.state.ledger.dead.count == 1)
+        former.connectClient(epoch: 2)
+        former.exchange(inputs([.cancel("label")], from: 3), from: client(1))
+        #expect(former.durable.ledger.dead.isEmpty, "from its own start on a build does as it does")
+        // An operator of that build could do this.
+        batch.append(Record(turn: batch.last + 1, time: rig.now, origin: .operator, event: .requeued(task.effect)))
+        #expect(try started().durable.ledger.open.keys.map { $0 } == [task.effect])
     }
 
     // MARK: Lanes
@@ -333,6 +352,29 @@ import Testing
         #expect(rig.ask("pause", ["label": "b"])?.refusal == "1 pauses and rules are the most that operators may set")
         #expect(rig.ask("resume", ["label": "a"])?.refusal == nil)
         #expect(rig.ask("pause", ["label": "b"])?.refusal == nil)
+    }
+
+    @Test func `Of many, as many are done as a batch has room for with what the program makes of them, and named`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.batchBytes = 100 }
+        rig.order(
+            Self.job("curious a", silently: true), Self.job("curious b", silently: true), Self.job("curious c", silently: true))
+        let failed = rig.takeTasks(worker(1)).map { $0.result(.failed(.threw, "no", permanent: true)) }
+        rig.exchange(.result(JobResults(failed), credit: 9), from: worker(1))
+        var done: [Int] = []
+        while !rig.durable.ledger.dead.isEmpty, done.count < 9 {
+            guard case .array(let names)? = rig.ask("requeue", ["all": true])?.value["requeued"] else { break }
+            done.append(names.count)
+        }
+        #expect(done.reduce(0, +) == 3 && done.count > 1 && done.allSatisfy { $0 > 0 }, "\(done)")
+        #expect(try rig.state().done.count == 3)
+    }
+
+    @Test func `An operator who drops an open effect takes it from its worker`() throws {
+        let rig = try Self.rig()
+        rig.order(Self.job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.ask("drop", ["effect": .string("\(task.effect)")])?.refusal == nil)
+        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
     }
 
     @Test func `A request that is asked again is not done again`() throws {

@@ -212,6 +212,14 @@ import Testing
         }
     }
 
+    /// A start reads a batch as a whole, and no more than 64 MiB.
+    @Test func `A batch has so many bytes and one item, also when the journal is free and much waits`() throws {
+        let rig = try Self.rig { $0.batchBytes = 1_000 }
+        rig.exchange(inputs((1...50).map { .emit([String(repeating: "x", count: $0)]) }), from: client(1))
+        let largest = rig.committedBatches.map(\.bytes.count).max() ?? 0
+        #expect((1_000..<1_000 + 150).contains(largest) && rig.committedBatches.count > 3, "\(largest)")
+    }
+
     @Test func `A snapshot is due when the journal has grown by more than twice the last one`() throws {
         let rig = try StoreSnapshotTests.rig(inline: 10)
         rig.machine.snapshotSaved(bytes: 100)

@@ -265,6 +265,29 @@ import Testing
         #expect(store.rig.durable.ledger.dead.values.map(\.failure.reason) == [.unhandled])
     }
 
+    @Test func `What an operator asks for is done although the program does not survive to hear of it, which is given up`() throws {
+        for verb in ["requeue", "drop", "pause"] {
+            let store = try TrappedStore { $0 == .operated }
+            store.rig.connectClient()
+            store.rig.order(job("a", diesSilently: true))
+            let task = try #require(store.rig.connectWorker().tasks.first)
+            store.rig.exchange(.result([task.failed(permanent: true)], credit: 1), from: worker(1))
+            let arguments: MessagePackValue = verb == "pause" ? ["queue": "mail"] : ["effect": .string("\(task.effect)")]
+            var reply: AdminReply?
+            for _ in 1...6 {
+                store.rig.tick(.seconds(7))
+                reply = store.rig.ask(verb, arguments)
+                guard store.hasTrapped else { break }
+                try store.restart()
+            }
+            #expect(!store.hasTrapped && store.starts == 4, "\(verb)")
+            #expect(reply != nil && reply?.refusal == nil)
+            let ledger = store.rig.durable.ledger
+            #expect(ledger.open.count == (verb == "requeue" ? 1 : 0) && ledger.dead.count == (verb == "pause" ? 1 : 0))
+            #expect(ledger.controls.paused == (verb == "pause" ? [.queue("mail")] : []))
+        }
+    }
+
     @Test func `A timer that traps is skipped once by a record, and the store goes on`() throws {
         var isPoison = true
         let store = try TrappedStore { isPoison && $0 == .firing }

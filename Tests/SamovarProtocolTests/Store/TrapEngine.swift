@@ -11,6 +11,7 @@ final class TrapEngine: ProgramEngine {
         case input(Shop.Input)
         case answer(String)
         case failure
+        case operated
         case firing
         case view
         case state
@@ -66,7 +67,7 @@ final class TrapEngine: ProgramEngine {
             if case .subscription = message.origin { try meet(.firing) } else { try meet(answer: message.bytes) }
         case .answer(let messages, _, _, _): for message in messages { try meet(answer: message) }
         case .failure: try meet(.failure)
-        case .operated: break
+        case .operated: try meet(.operated)
         }
         return try base.apply(input, now: now, log: &log)
     }
