@@ -1,0 +1,31 @@
+/// What a key is for. A key may have several roles.
+///
+/// | | viewer | client | worker | operator |
+/// |---|---|---|---|---|
+/// | hears views, and asks for them | yes | yes | – | yes |
+/// | sends inputs, reads outputs, waits for a turn to settle | – | yes | – | – |
+/// | runs effects | – | – | yes | – |
+/// | `status`, `effects` and the other requests of operators | – | – | – | yes |
+public enum Role: String, Hashable, Sendable, CaseIterable {
+    case viewer
+    case client
+    case worker
+    case `operator`
+}
+
+/// Where a peer comes in: one of the sockets of a store that can be connected to.
+public enum Door: String, Hashable, Sendable, CaseIterable {
+    case front
+    case work
+    case view
+    case admin
+
+    /// Who has business there.
+    public var roles: Set<Role> {
+        switch self {
+        case .front, .view: [.viewer, .client, .operator]
+        case .work: [.worker]
+        case .admin: [.operator]
+        }
+    }
+}
