@@ -15,14 +15,18 @@ public struct Turn: Hashable, Sendable, BitwiseCopyable {
     public let now: Timestamp
     /// Who caused it.
     public let origin: Origin
+    /// The key with which an input or an operator's request came over the network; nil for what came over `ipc`, and for turns of any
+    /// other origin, those that follow from an input included.
+    public let sender: Sender?
     @usableFromInline let secret: Secret
 
     /// A turn as a test of `update` needs one; the store makes its own.
     @inlinable
-    public init(number: Int, now: Timestamp, origin: Origin, secret: Secret) {
+    public init(number: Int, now: Timestamp, origin: Origin, sender: Sender? = nil, secret: Secret) {
         self.number = number
         self.now = now
         self.origin = origin
+        self.sender = sender
         self.secret = secret
     }
 
@@ -60,7 +64,7 @@ public enum Origin: Hashable, Sendable, BitwiseCopyable {
     case failure(EffectID)
     /// `.then` of an earlier turn.
     case followUp(of: Int)
-    /// A person with access to the store's admin socket.
+    /// A person with access to the store's admin socket, or with an operator's key.
     case `operator`
     /// A subscription, named by its activation: the turn with which it began and its place there. `nominal` is the time for
     /// which a timer fires, which is never later than the turn.

@@ -33,8 +33,8 @@ public struct TurnEngine<P: Program>: ~Copyable {
 
     /// The turn that the next message would be.
     @inlinable
-    public func next(now: Timestamp, origin: Origin) -> Turn {
-        Turn(number: number + 1, now: now, origin: origin, secret: secret)
+    public func next(now: Timestamp, origin: Origin, sender: Sender? = nil) -> Turn {
+        Turn(number: number + 1, now: now, origin: origin, sender: sender, secret: secret)
     }
 
     /// Counts a turn that does not call `update`, such as a refusal.
@@ -45,8 +45,10 @@ public struct TurnEngine<P: Program>: ~Copyable {
 
     /// Applies one message, and nothing that follows from it.
     @inlinable
-    public mutating func step(_ message: P.Message, now: Timestamp, origin: Origin) -> (turn: Turn, command: Command<P>) {
-        let turn = next(now: now, origin: origin)
+    public mutating func step(
+        _ message: P.Message, now: Timestamp, origin: Origin, sender: Sender? = nil
+    ) -> (turn: Turn, command: Command<P>) {
+        let turn = next(now: now, origin: origin, sender: sender)
         number += 1
         return (turn, P.update(&live, message, turn))
     }
@@ -56,9 +58,9 @@ public struct TurnEngine<P: Program>: ~Copyable {
     /// - Throws: `GroupLimit` if the group passes one of its limits; the state is then beyond repair.
     @inlinable
     public mutating func run<Sink: TurnSink & ~Copyable>(
-        _ message: P.Message, now: Timestamp, origin: Origin, into sink: inout Sink
+        _ message: P.Message, now: Timestamp, origin: Origin, sender: Sender? = nil, into sink: inout Sink
     ) throws(GroupLimit) where Sink.P == P {
-        let turn = next(now: now, origin: origin)
+        let turn = next(now: now, origin: origin, sender: sender)
         number += 1
         let command = P.update(&live, message, turn)
         var chain = Chain()

@@ -51,7 +51,8 @@ public struct KeyName: Hashable, Sendable, BitwiseCopyable {
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         default: false
         }
     }
@@ -70,6 +71,9 @@ public struct KeyName: Hashable, Sendable, BitwiseCopyable {
         hasher.combine(words.3)
     }
 }
+
+/// Whether there is a name, and it is this text.
+public func == (name: KeyName?, text: String) -> Bool { name?.description == text }
 
 extension KeyName: Comparable, CustomStringConvertible {
     /// By their bytes.
@@ -111,10 +115,17 @@ public struct Fingerprint: Hashable, Comparable, Sendable, BitwiseCopyable, Cust
         self.bits = bits
     }
 
-    /// The first eight bytes.
-    public var high: UInt64 { bits.high }
-    /// The last eight bytes.
-    public var low: UInt64 { bits.low }
+    /// The fingerprint of these bytes; nil if they are not 16.
+    public init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        bits = UniqueID(high: word(bytes[..<8]), low: word(bytes[8...]))
+    }
+
+    /// Its 16 bytes.
+    public var bytes: [UInt8] {
+        [bits.high, bits.low].flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
+    }
 
     /// By their bits, the first ones first.
     public static func < (a: Fingerprint, b: Fingerprint) -> Bool { a.bits < b.bits }

@@ -56,6 +56,12 @@ package struct TokenBucket: Equatable, Sendable {
         return true
     }
 
+    /// Takes so many tokens, also those that are not there: none passes until they have come back.
+    package mutating func spend(_ tokens: Int, _ pace: Pace, now: Timestamp) {
+        let (price, overflow) = pace.pause.multipliedReportingOverflow(by: Int64(tokens))
+        full = Self.sum(max(full, Self.nanoseconds(now)), overflow ? .max : price)
+    }
+
     /// Goes on at another pace with the tokens that are there, as far as there is room for them: to change the pace gives none.
     package mutating func change(from former: Pace, to pace: Pace, now: Timestamp) {
         let now = Self.nanoseconds(now)

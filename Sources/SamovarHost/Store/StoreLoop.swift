@@ -157,7 +157,7 @@ final class StoreLoop: Sendable {
             }
             mayHaveMore = try sockets.receive(poller) { route, frames, isTruncated in
                 if isTruncated {
-                    machine.receivedNoise("more than two frames", from: route)
+                    machine.receivedNoise("more than two frames", from: route, now: now)
                 } else {
                     machine.received(frames, from: route, now: now)
                     CrashPoint.pass(.storeAfterReceive)
@@ -253,6 +253,7 @@ final class StoreLoop: Sendable {
         case .export(let turn, let folder, let withSnapshot):
             maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
+        case .reopenViews, .readKeys: break
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

@@ -12,8 +12,9 @@ import SamovarCore
 /// | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
 /// | disconnected | lost | lost | – | – |
 /// | WELCOME | welcomed | note | – | – |
-/// | ERROR schema, misuse, superseded, sessionExpired | refused, closed | refused, closed | – | – |
+/// | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
 /// | ERROR retryLater | lost for its wait | lost for its wait | – | – |
+/// | ERROR keyRefused | lost for the longest pause | the same | – | – |
 /// | ERROR unknownPeer | – | greet, greeting | – | – |
 /// | ERROR resync | – | deliver | – | – |
 /// | GOODBYE | lost | lost | – | – |
@@ -209,9 +210,12 @@ struct Connection: ~Copyable {
 
     private mutating func failed(_ error: PeerError, _ now: Timestamp) -> Action {
         switch error.code {
-        case .schema, .misuse, .superseded, .sessionExpired:
+        case .schema, .misuse, .superseded, .sessionExpired, .forbidden:
             state = .closed
             return .refused(error)
+        case .keyRefused:
+            // It may be renewed: the host reads the key again before each attempt.
+            return .lost(lose(error.text, now, atLeast: settings.longestPause))
         case .retryLater:
             let wait = min(max(error.wait, .zero), Self.longestWait)
             return .lost(lose(error.text, now, atLeast: wait))

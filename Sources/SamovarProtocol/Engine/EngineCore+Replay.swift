@@ -151,7 +151,7 @@ extension EngineCore {
 
     @inlinable
     mutating func step(_ message: P.Message, of record: Record) throws(ReplayError) -> (Turn, Command<P>) {
-        guard let taken = turns?.step(message, now: record.time, origin: record.origin) else {
+        guard let taken = turns?.step(message, now: record.time, origin: record.origin, sender: record.sender) else {
             throw ReplayError(turn: record.turn, "a message before the program has started")
         }
         return taken

@@ -93,16 +93,16 @@ struct EngineCore<P: Program>: ~Copyable {
         _ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog
     ) throws(GroupLimit) -> EngineResult {
         switch input {
-        case .input(let bytes, let origin, let endsSession):
-            guard let turn = turns?.next(now: now, origin: origin) else {
+        case .input(let bytes, let origin, let sender, let endsSession):
+            guard let turn = turns?.next(now: now, origin: origin, sender: sender) else {
                 return .refused(.rejected("the program has not started"))
             }
             switch admit(bytes, turn: turn) {
             case .message(let message):
                 log.begin(root: turn.number)
                 if endsSession { log.expect(nil, .closes) }
-                try run(message, origin: origin, now: now, log: &log)
-            case .refused(let verdict): return refuse(verdict, origin: origin, now: now, log: &log)
+                try run(message, origin: origin, sender: sender, now: now, log: &log)
+            case .refused(let verdict): return refuse(verdict, turn, log: &log)
             }
         case .message(let given):
             let message: P.Message
@@ -125,10 +125,10 @@ struct EngineCore<P: Program>: ~Copyable {
             log.begin(root: root)
             log.expect(nil, staysDead ? .open : .closes)
             try run(message, origin: .failure(effect), now: now, log: &log)
-        case .operated(let notice):
+        case .operated(let notice, let sender):
             guard let action = action(notice), let message = P.operated(action) else { return .unhandled }
             log.begin(root: head + 1)
-            try run(message, origin: .operator, now: now, log: &log)
+            try run(message, origin: .operator, sender: sender, now: now, log: &log)
         }
         return .applied
     }
@@ -161,9 +161,11 @@ struct EngineCore<P: Program>: ~Copyable {
 
     /// The same for a message that the log expects, or has to encode.
     @inlinable
-    mutating func run(_ message: P.Message, origin: Origin, now: Timestamp, log: inout TurnLog) throws(GroupLimit) {
+    mutating func run(
+        _ message: P.Message, origin: Origin, sender: Sender? = nil, now: Timestamp, log: inout TurnLog
+    ) throws(GroupLimit) {
         try lend(&log) { (turns, sink) throws(GroupLimit) in
-            try turns?.run(message, now: now, origin: origin, into: &sink)
+            try turns?.run(message, now: now, origin: origin, sender: sender, into: &sink)
         }
         try log.check(limits)
         subscribe(now: now, log: &log)
@@ -223,9 +225,9 @@ struct EngineCore<P: Program>: ~Copyable {
 
     /// A refusal takes a turn that does not call `update`.
     @usableFromInline
-    mutating func refuse(_ verdict: Outcome.Verdict, origin: Origin, now: Timestamp, log: inout TurnLog) -> EngineResult {
+    mutating func refuse(_ verdict: Outcome.Verdict, _ turn: Turn, log: inout TurnLog) -> EngineResult {
         let verdict = verdict.bounded
-        log.write(Record(turn: skip(), time: now, origin: origin, event: .refused(verdict)))
+        log.write(Record(turn: skip(), time: turn.now, origin: turn.origin, sender: turn.sender, event: .refused(verdict)))
         return .refused(verdict)
     }
 

@@ -3,7 +3,7 @@ public import SamovarCore
 /// What is applied to a program: one group of turns begins with it. It cannot be copied, so its bytes are not counted on their way.
 public enum EngineInput: ~Copyable {
     /// An input of a client, of which `accept` makes a message, or refuses it. A refusal takes a turn, too, and ends no session.
-    case input([UInt8], Origin, endsSession: Bool = false)
+    case input([UInt8], Origin, Sender? = nil, endsSession: Bool = false)
     /// A message of a job or a subscription.
     case message(EngineMessage)
     /// All messages of a job as one group, the last of which closes the effect.
@@ -11,7 +11,7 @@ public enum EngineInput: ~Copyable {
     /// An effect that failed for good, of which `failed` may make a message: the end of the effect, unless it stays dead.
     case failure(Failure, EffectID, payload: [UInt8], root: Int, staysDead: Bool)
     /// What an operator did, of which `operated` may make a message.
-    case operated(OperatorNotice)
+    case operated(OperatorNotice, Sender? = nil)
 }
 
 /// What an operator did, with the program's types encoded.

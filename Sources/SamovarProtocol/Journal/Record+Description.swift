@@ -19,6 +19,9 @@ extension Record {
         }
     }
 
+    /// With which key it came; nil if none was needed.
+    public var senderText: String? { sender.map { "\($0.name) \($0.fingerprint)" } }
+
     /// Whether it is an input with which its client's session ends.
     private var endsSession: Bool {
         if case .applied(_, _, closes: true) = event { true } else { false }

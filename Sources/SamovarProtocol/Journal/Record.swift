@@ -42,17 +42,21 @@ public struct Record: Equatable, Sendable {
     public var time: Timestamp
     public var instance: Instance
     public var origin: Origin
+    /// The key with which an input, a worker or an operator's request came; nil if none was needed.
+    public var sender: Sender?
     /// The turn that began the chain of which this is a link.
     public var root: Int
     public var event: Event
 
     public init(
-        turn: Int, time: Timestamp, instance: Instance = .main, origin: Origin = .store, root: Int? = nil, event: Event
+        turn: Int, time: Timestamp, instance: Instance = .main, origin: Origin = .store, sender: Sender? = nil, root: Int? = nil,
+        event: Event
     ) {
         self.turn = turn
         self.time = time
         self.instance = instance
         self.origin = origin
+        self.sender = sender
         self.root = root ?? turn
         self.event = event
     }

@@ -6,25 +6,26 @@ public import SamovarCore
 extension Record {
     func write(to writer: inout MessagePackWriter, after previous: Timestamp) {
         let delay = time.microseconds &- previous.microseconds
-        writer.writeShort(Self.headValues) { Self.writeHead(to: &$0, kind: event.kind, delay: delay) }
+        writer.writeShort(Self.headValues) { Self.writeHead(to: &$0, kind: event.kind, delay: delay, hasSender: sender != nil) }
         writer.write(instance)
         writer.writeShort(Origin.values + 1, bytes: Origin.bytes) {
             origin.write(to: &$0)
             $0.write(root)
         }
         event.write(to: &writer)
+        sender?.write(to: &writer)
     }
 
     fileprivate static var headValues: Int { 3 }
 
-    fileprivate static func writeHead(to values: inout ShortWriter, kind: Event.Kind, delay: Int64) {
-        values.writeArrayHeader(6)
+    fileprivate static func writeHead(to values: inout ShortWriter, kind: Event.Kind, delay: Int64, hasSender: Bool) {
+        values.writeArrayHeader(hasSender ? 7 : 6)
         values.write(kind.rawValue)
         values.write(delay)
     }
 
     init(from reader: inout MessagePackReader, turn: Int, after previous: Timestamp) throws {
-        try reader.readFields(6, of: "a record")
+        let hasSender = try reader.readFields(6, orMore: 7, of: "a record")
         let code = try reader.readInt()
         self.turn = turn
         time = Timestamp(microseconds: previous.microseconds &+ (try reader.readInt64()))
@@ -33,6 +34,7 @@ extension Record {
         root = try reader.readInt()
         guard let kind = Event.Kind(rawValue: code) else { throw WireError.malformed("unknown kind of record \(code)") }
         event = try Event(kind, from: &reader)
+        sender = hasSender ? try Sender(from: &reader) : nil
     }
 }
 
@@ -172,6 +174,19 @@ extension Record.Event {
     }
 }
 
+extension Sender {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(2)
+        writer.write(name.description)
+        writer.writeBinary(fingerprint.bytes)
+    }
+
+    init(from reader: inout MessagePackReader) throws {
+        try reader.readFields(2, of: "a sender")
+        self.init(name: try reader.readKeyName(), fingerprint: try reader.readFingerprint())
+    }
+}
+
 extension Failure {
     /// Three values.
     func write(to writer: inout MessagePackWriter) {
@@ -191,6 +206,16 @@ extension MessagePackReader {
         let count = try readInt()
         guard (0...Int.max / 4).contains(count) else { throw WireError.malformed("\(count) is no count") }
         return count
+    }
+
+    mutating func readKeyName() throws -> KeyName {
+        guard let name = KeyName(try readString()) else { throw WireError.malformed("no name of a key") }
+        return name
+    }
+
+    mutating func readFingerprint() throws -> Fingerprint {
+        guard let fingerprint = Fingerprint(bytes: try readBinary()) else { throw WireError.malformed("no fingerprint of a key") }
+        return fingerprint
     }
 
     mutating func readReason() throws -> Failure.Reason {
@@ -293,12 +318,13 @@ public struct RecordBatch: Sendable {
         let delay = turn.now.microseconds &- time.microseconds
         let count = Record.headValues + 1 + Origin.values + 1 + Record.Event.appliedValues
         writer.writeShort(count, bytes: Origin.bytes + message.count) {
-            Record.writeHead(to: &$0, kind: .applied, delay: delay)
+            Record.writeHead(to: &$0, kind: .applied, delay: delay, hasSender: turn.sender != nil)
             $0.writeNil()
             turn.origin.write(to: &$0)
             $0.write(root)
             Record.Event.writeApplied(to: &$0, message: message, hash: hash, closes: closes)
         }
+        turn.sender?.write(to: &writer)
         time = turn.now
         last = turn.number
     }

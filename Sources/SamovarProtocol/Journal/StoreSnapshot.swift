@@ -5,10 +5,10 @@ import SamovarCore
 /// journal is the truth.
 extension StoreState {
     /// Another format is no error of the journal: an older snapshot, or the whole journal, will do.
-    static let snapshotVersion = 8
-    /// The number of its fields, by format. Format 6 lacks the sessions that their clients have ended, and 7 what is paused and the rules of
-    /// queues: the builds that wrote them remembered none.
-    private static let snapshotFields = [6: 16, 7: 17, 8: 18]
+    static let snapshotVersion = 9
+    /// The number of its fields, by format. Format 6 lacks the sessions that their clients have ended, 7 what is paused and the rules of
+    /// queues, and 8 the keys of sessions and workers: the builds that wrote them remembered none.
+    private static let snapshotFields = [6: 16, 7: 17, 8: 18, 9: 18]
 
     /// Reads the beginning of a snapshot: its format, and of how many values it is an array.
     fileprivate static func readFormat(_ reader: inout MessagePackReader) throws -> (version: Int, fields: Int) {
@@ -40,15 +40,17 @@ extension StoreState {
         }
         let known = sessions.sessions.sorted { $0.key < $1.key }
         writer.writeList(known) { entry, writer in
-            writer.writeArrayHeader(3)
+            writer.writeArrayHeader(entry.value.owner == nil ? 3 : 4)
             writer.write(entry.key)
             writer.write(entry.value.last)
             writer.writeList(Array(entry.value.outcomes)) { $0.write(to: &$1) }
+            if let owner = entry.value.owner { writer.write("\(owner)") }
         }
         writer.writeList(joined.sorted()) { id, writer in
-            writer.writeArrayHeader(2)
+            writer.writeArrayHeader(workerKeys[id] == nil ? 2 : 3)
             writer.write(id)
             if let since = missing[id] { writer.write(since.microseconds) } else { writer.writeNil() }
+            if let name = workerKeys[id] { writer.write("\(name)") }
         }
         writer.writeList(ledger.cancelled) { $0.write(to: &$1) }
         writer.writeList(subscriptions.activations.values.sorted { $0.id < $1.id }) { $0.write(to: &$1) }
@@ -79,7 +81,7 @@ extension StoreState {
         for (effect, _) in effects { ledger.open(try migrated(effect, from: author)) }
         for case (let effect, let failure?) in effects { ledger.bury(effect.id, failure) }
         _ = try reader.readList { reader in
-            try reader.readFields(3, of: "a session")
+            let hasOwner = try reader.readFields(3, orMore: 4, of: "a session")
             let id = try reader.readID()
             let last = try reader.readCount()
             let outcomes = try reader.readList { try Outcome(from: &$0) }
@@ -87,13 +89,15 @@ extension StoreState {
                 throw WireError.malformed("session \(id) has outcomes of inputs that it never sent")
             }
             // A former build has kept texts of any length.
-            sessions.restore(id, last: last, outcomes: outcomes.map(\.bounded))
+            let owner = hasOwner ? try reader.readKeyName() : nil
+            sessions.restore(id, owner: owner, last: last, outcomes: outcomes.map(\.bounded))
         }
         _ = try reader.readList { reader in
-            try reader.readFields(2, of: "a worker")
+            let hasKey = try reader.readFields(2, orMore: 3, of: "a worker")
             let id = try reader.readID()
             joined.insert(id)
             if try !reader.readNil() { missing[id] = Timestamp(microseconds: try reader.readInt64()) }
+            if hasKey { workerKeys[id] = try reader.readKeyName() }
         }
         ledger.restore(cancelled: try reader.readList { try EffectLedger.Cancelled(from: &$0) })
         subscriptions.restore(try reader.readList { try SubscriptionTable.Activation(from: &$0) })

@@ -10,7 +10,7 @@ public struct KeyTable: Equatable, Sendable {
     private let places: [Fingerprint: Int]
 
     /// - Throws: `KeyTableError` if two keys have one fingerprint, or more than two one name.
-    public init(_ keys: [Key] = []) throws(KeyTableError) {
+    public init(_ keys: [Key]) throws(KeyTableError) {
         var places: [Fingerprint: Int] = [:]
         var names: [KeyName: Int] = [:]
         for (place, key) in keys.enumerated() {
@@ -19,11 +19,20 @@ public struct KeyTable: Equatable, Sendable {
             }
             names[key.name, default: 0] += 1
             guard names[key.name, default: 0] <= Self.keysOfOneName else {
-                throw KeyTableError("\(key.name) has more than \(Self.keysOfOneName) keys: the one before and the one it is renewed with")
+                throw KeyTableError(
+                    "\(key.name) has more than \(Self.keysOfOneName) keys: the one before and the one it is renewed with")
             }
         }
         self.keys = keys
         self.places = places
+    }
+
+    /// A table without keys.
+    public static let none = KeyTable()
+
+    private init() {
+        keys = []
+        places = [:]
     }
 
     /// While a key is renewed, the one before and the one after.

@@ -8,6 +8,8 @@ final class ClientSession {
     struct Fields {
         /// Where its client is; nil while it is away.
         var route: Route?
+        /// The key of its newest connection; nil if it needed none.
+        var sender: Sender?
         /// The newest number taken into the inbox.
         var received: Int
         var confirmed = 0
@@ -24,10 +26,13 @@ final class ClientSession {
     }
 
     let id: SessionID
+    /// The name of the key that used it first; nil if that needed none. It belongs to that name from then on.
+    let owner: KeyName?
     private let fields: Cell<Fields>
 
-    init(_ id: SessionID, received: Int, heard: Timestamp) {
+    init(_ id: SessionID, owner: KeyName?, received: Int, heard: Timestamp) {
         self.id = id
+        self.owner = owner
         fields = Cell(Fields(received: received, heard: heard))
     }
 
@@ -78,6 +83,8 @@ struct ClientSessions {
     private let settings: StoreSettings
     private(set) var connections = Connections()
     private var sessions: [SessionID: ClientSession] = [:]
+    /// How many belong to each name of a key.
+    private(set) var owned: [KeyName: Int] = [:]
     private(set) var inbox = Inbox()
     /// Sessions with outcomes of this round, in the order in which they got their first.
     private(set) var answered: [ClientSession] = []
@@ -98,17 +105,20 @@ struct ClientSessions {
 
     /// Sessions that are in the journal; their clients have not come back yet.
     mutating func restore(_ table: SessionTable, now: Timestamp) {
-        for (id, session) in table.sessions { sessions[id] = ClientSession(id, received: session.last, heard: now) }
+        for (id, session) in table.sessions { insert(ClientSession(id, owner: session.owner, received: session.last, heard: now)) }
     }
 
     /// A client says HELLO. What waited of it is dropped: it sends again what has no outcome.
     ///
     /// - Parameter last: of its inputs, the newest that has an outcome.
-    mutating func join(_ id: SessionID, _ hello: Hello, last: Int, at route: Route, now: Timestamp) -> ClientSession {
-        let session = sessions[id] ?? ClientSession(id, received: last, heard: now)
-        sessions[id] = session
+    mutating func join(
+        _ id: SessionID, _ hello: Hello, by sender: Sender?, last: Int, at route: Route, now: Timestamp
+    ) -> ClientSession {
+        let session = sessions[id] ?? ClientSession(id, owner: sender?.name, received: last, heard: now)
+        insert(session)
         inbox.remove(session)
         session.route = route
+        session.sender = sender
         session.received = last
         session.fingerprints.drop(after: last)
         session.heard = now
@@ -117,10 +127,23 @@ struct ClientSessions {
         return session
     }
 
+    private mutating func insert(_ session: ClientSession) {
+        guard sessions.updateValue(session, forKey: session.id) == nil, let owner = session.owner else { return }
+        owned[owner, default: 0] += 1
+    }
+
+    /// - Parameters:
+    ///   - identity: with which the client came.
+    ///   - key: of that identity.
     mutating func greet(
-        _ hello: Hello, _ session: SessionID, of seen: Timeline, at route: Route, now: Timestamp, _ readers: inout Readers,
-        _ turns: inout Turns, _ out: inout Outlet
+        _ hello: Hello, _ session: SessionID, of seen: Timeline, by identity: Identity, _ key: Key?, at route: Route,
+        now: Timestamp, _ readers: inout Readers, _ turns: inout Turns, _ out: inout Outlet
     ) {
+        if let known = sessions[session] {
+            guard known.owner == key?.name else { return out.send(.error(.notYours("session")), to: route, floor: .none) }
+        } else if let key, owned[key.name, default: 0] >= key.limits.sessions {
+            return out.refuse(route, "the key \(key.name) has \(key.limits.sessions) sessions, which is its limit")
+        }
         let witness = seen == out.identity.timeline ? hello.witness : 0
         if let end = turns.state.sessions.end(of: session, witness: witness, mayHaveEnded: hello.mayHaveEnded) {
             return out.send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(turns.head))
@@ -139,8 +162,8 @@ struct ClientSessions {
         }
         if let other = connections[route], other != session { forget(route, &readers) }
         let last = turns.state.sessions.last(of: session)
-        let client = join(session, hello, last: last, at: route, now: now)
-        connections.connect(session, at: route)
+        let client = join(session, hello, by: key?.sender, last: last, at: route, now: now)
+        connections.connect(session, identity, at: route)
         let welcome = Welcome(
             schema: turns.state.engine.schema, expected: last + 1, credit: credit(of: client, turns.state.sessions),
             head: out.durable, silence: settings.silence)
@@ -172,8 +195,33 @@ struct ClientSessions {
     }
 
     mutating func remove(_ id: SessionID) {
-        if let session = sessions.removeValue(forKey: id) { inbox.remove(session) }
+        if let session = sessions.removeValue(forKey: id) {
+            inbox.remove(session)
+            if let owner = session.owner { owned[owner, default: 1] -= 1 }
+        }
         connections.forget(id)
+    }
+
+    // MARK: Keys
+
+    /// Ends the connections of keys that do not allow them any more, and the sessions of names that have no key left.
+    ///
+    /// - Parameters:
+    ///   - objection: why a key may not be here; nil if it may.
+    ///   - isRevoked: no key has this name any more.
+    mutating func enforce(
+        _ objection: (Identity) -> PeerError?, isRevoked: (KeyName) -> Bool, now: Timestamp, _ readers: inout Readers,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) {
+        for route in connections.routes {
+            guard let identity = connections.identity(at: route), let error = objection(identity) else { continue }
+            out.send(.error(error), to: route, floor: .none)
+            forget(route, &readers)
+        }
+        for owner in owned.keys.sorted() where isRevoked(owner) {
+            for session in sessions.values.filter({ $0.owner == owner }).map(\.id).sorted() { end(session, now: now, &turns) }
+            owned[owner] = nil
+        }
     }
 
     // MARK: Inputs and outcomes

@@ -2,7 +2,12 @@ import SamovarCore
 
 /// Which of the peers of one kind, sessions or workers, is at which route, and which connection of a peer is its newest.
 struct Connections {
-    private var peers: [Route: UniqueID] = [:]
+    private struct Peer {
+        let id: UniqueID
+        let identity: Identity
+    }
+
+    private var peers: [Route: Peer] = [:]
     /// The newest connection of each, by the epoch in its HELLO.
     private var epochs: [UniqueID: Int] = [:]
 
@@ -14,7 +19,10 @@ struct Connections {
     /// Peers of which an epoch is known.
     var known: Set<UniqueID> { Set(epochs.keys) }
 
-    subscript(route: Route) -> UniqueID? { peers[route] }
+    subscript(route: Route) -> UniqueID? { peers[route]?.id }
+
+    /// With which key the peer there has said HELLO.
+    func identity(at route: Route) -> Identity? { peers[route]?.identity }
 
     /// Whether a HELLO may be taken. After a pause, that of a peer's newest socket may be read before that of an older one, which then
     /// must not win.
@@ -31,13 +39,13 @@ struct Connections {
         current == route && epochs[peer] == epoch
     }
 
-    mutating func connect(_ peer: UniqueID, at route: Route) {
-        peers[route] = peer
+    mutating func connect(_ peer: UniqueID, _ identity: Identity, at route: Route) {
+        peers[route] = Peer(id: peer, identity: identity)
     }
 
     /// Who was there.
     @discardableResult
-    mutating func disconnect(_ route: Route) -> UniqueID? { peers.removeValue(forKey: route) }
+    mutating func disconnect(_ route: Route) -> UniqueID? { peers.removeValue(forKey: route)?.id }
 
     /// A peer has ended, and its epochs begin anew.
     mutating func forget(_ peer: UniqueID) {

@@ -68,9 +68,8 @@ extension EndedSessions {
         try reader.readFields(2, of: "the ended sessions")
         forgottenTurn = try reader.readCount()
         _ = try reader.readList { reader in
-            let fields = try reader.readArrayHeader()
-            guard fields == 2 || fields == 3 else { throw WireError.malformed("an ended session has 2 or 3 fields, not \(fields)") }
-            append(try reader.readID(), at: try reader.readCount(), last: fields == 3 ? try reader.readCount() : 0)
+            let hasLast = try reader.readFields(2, orMore: 3, of: "an ended session")
+            append(try reader.readID(), at: try reader.readCount(), last: hasLast ? try reader.readCount() : 0)
         }
     }
 }

@@ -24,7 +24,8 @@ extension Operators {
     }
 
     mutating func change(
-        _ request: AdminRequest, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+        _ request: AdminRequest, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
     ) throws(AdminFailure) -> MessagePackValue {
         let ids: [EffectID]
         let changes: [Change]
@@ -46,7 +47,7 @@ extension Operators {
         // What the program makes of each belongs to the same batch, which must not grow without a limit.
         var count = 0
         while count < changes.count, count == 0 || turns.canTake {
-            try carryOut(changes[count], now: now, &scheduler, &turns, &out)
+            try carryOut(changes[count], by: sender, now: now, &scheduler, &turns, &out)
             count += 1
         }
         switch request.verb {
@@ -57,17 +58,19 @@ extension Operators {
     }
 
     private func carryOut(
-        _ change: Change, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+        _ change: Change, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
     ) throws(AdminFailure) {
         let taken: Turns.Taken
         do throws(StopReason) {
             taken = try turns.take(
-                change.call, .operated(change.notice), .operator, root: nil, after: change.record, now: now, &out)
+                change.call, .operated(change.notice, sender), .operator, sender: sender, root: nil, after: change.record,
+                now: now, &out)
         } catch {
             throw .stopped(error)
         }
         // The program does not survive to be told; the request stands.
-        if case .givenUp = taken { turns.write(change.record, origin: .operator, now: now) }
+        if case .givenUp = taken { turns.write(change.record, origin: .operator, sender: sender, now: now) }
         if case .dropped(let id) = change.record { scheduler.close(id, answered: nil) }
         _ = turns.enterOrders()
         scheduler.follow(now: now, &turns)

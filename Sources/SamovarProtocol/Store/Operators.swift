@@ -14,15 +14,18 @@ struct Operators {
         self.settings = settings
     }
 
-    /// The reply that a request got before, if it changed something.
     mutating func exportCopied(through turn: Int) { backup.copied(through: turn) }
 
     mutating func exportEnded(_ problem: String?) { backup.ended(problem) }
 
-    mutating func known(_ request: AdminRequest, now: Timestamp) -> AdminReply? { replies.reply(to: request, now: now) }
+    /// The reply that a request got before, if it changed something.
+    mutating func known(_ request: AdminRequest, by sender: Sender?, now: Timestamp) -> AdminReply? {
+        replies.reply(to: request, by: sender, now: now)
+    }
 
-    mutating func keep(_ reply: AdminReply, to request: AdminRequest, now: Timestamp) {
-        if ["requeue", "drop", "pause", "resume", "rule"].contains(request.verb) { replies.keep(reply, to: request, now: now) }
+    mutating func keep(_ reply: AdminReply, to request: AdminRequest, by sender: Sender?, now: Timestamp) {
+        guard ["requeue", "drop", "pause", "resume", "rule"].contains(request.verb) else { return }
+        replies.keep(reply, to: request, by: sender, now: now)
     }
 
     /// Tells of nothing but turns on disk.
@@ -38,12 +41,12 @@ struct Operators {
 
     /// - Parameter isServing: the store is not about to stop.
     mutating func answer(
-        _ request: AdminRequest, isServing: Bool, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
-        _ out: inout Outlet
+        _ request: AdminRequest, by sender: Sender?, isServing: Bool, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
     ) throws(AdminFailure) -> MessagePackValue {
         switch request.verb {
         case "requeue", "drop", "pause", "resume", "rule":
-            return try change(request, now: now, &scheduler, &turns, &out)
+            return try change(request, by: sender, now: now, &scheduler, &turns, &out)
         default:
             do throws(AdminRefusal) {
                 return try tell(request, isServing: isServing, now: now, scheduler, &turns, &out)
@@ -74,7 +77,7 @@ struct Operators {
         default:
             throw AdminRefusal(
                 text:
-                    "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain"
+                    "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, drain"
             )
         }
     }
@@ -134,6 +137,7 @@ struct Operators {
 struct AdminReplies {
     private struct Entry {
         let request: AdminRequest
+        let sender: Sender?
         let reply: AdminReply
         let time: Timestamp
     }
@@ -143,13 +147,13 @@ struct AdminReplies {
     private static let memory = Duration.seconds(60)
     private static let limit = 256
 
-    mutating func reply(to request: AdminRequest, now: Timestamp) -> AdminReply? {
+    mutating func reply(to request: AdminRequest, by sender: Sender?, now: Timestamp) -> AdminReply? {
         while let first = entries.first, now - first.time > Self.memory { entries.removeFirst() }
-        return entries.first { $0.request == request }?.reply
+        return entries.first { $0.request == request && $0.sender == sender }?.reply
     }
 
-    mutating func keep(_ reply: AdminReply, to request: AdminRequest, now: Timestamp) {
-        entries.append(Entry(request: request, reply: reply, time: now))
+    mutating func keep(_ reply: AdminReply, to request: AdminRequest, by sender: Sender?, now: Timestamp) {
+        entries.append(Entry(request: request, sender: sender, reply: reply, time: now))
         if entries.count > Self.limit { entries.removeFirst() }
     }
 }
@@ -159,7 +163,8 @@ extension AdminRequest {
     private static let placeArguments = ["queue", "label"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "export": ["folder", "id"],
+        "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "reloadKeys": [],
+        "export": ["folder", "id"],
         "requeue": effectArguments,
         "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,
         "rule": ["queue", "rate", "milliseconds", "burst", "shares", "others"],

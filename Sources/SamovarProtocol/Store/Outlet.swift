@@ -34,6 +34,8 @@ struct Outlet {
     private(set) var droppedFrames = 0
     /// Greetings with a turn beyond the journal that were not proven.
     private(set) var unprovenWitnesses = 0
+    /// Bytes of views for single peers of the network since the last time.
+    private var viewBytes: [Route: Int] = [:]
 
     init(_ identity: StoreIdentity) {
         self.identity = identity
@@ -83,6 +85,18 @@ struct Outlet {
     mutating func send(_ frame: Frame, isProven: Bool = false, to route: Route, floor: Floor) {
         let proof = isProven ? identity.proof(of: floor.turn ?? durable) : nil
         emit(.send(Envelope(frame, timeline: identity.timeline, proof: proof), to: route), floor: floor)
+        guard route.isRemote else { return }
+        switch frame {
+        case .view(_, _, let bytes): viewBytes[route, default: 0] += bytes.count
+        case .views(let page): viewBytes[route, default: 0] += page.views.reduce(0) { $0 + $1.bytes.count }
+        default: break
+        }
+    }
+
+    mutating func takeViewBytes() -> [Route: Int] {
+        guard !viewBytes.isEmpty else { return [:] }
+        defer { viewBytes.removeAll() }
+        return viewBytes
     }
 
     /// Sends the tasks of a worker, which are written already.
@@ -106,8 +120,8 @@ struct Outlet {
 
     // MARK: Refusing
 
-    mutating func refuse(_ route: Route, _ reason: String) {
-        send(.error(PeerError(.retryLater, reason, wait: .seconds(1))), to: route, floor: .none)
+    mutating func refuse(_ route: Route, _ reason: String, wait: Duration = .seconds(1)) {
+        send(.error(PeerError(.retryLater, reason, wait: wait)), to: route, floor: .none)
     }
 
     /// Counts a message that is no frame of a known peer.
@@ -154,4 +168,7 @@ struct Outlet {
 extension PeerError {
     /// A HELLO that was read late.
     static var superseded: PeerError { PeerError(.superseded, "a newer connection uses this identity") }
+
+    /// Another key has used it first, or none.
+    static func notYours(_ what: String) -> PeerError { PeerError(.forbidden, "this \(what) belongs to another key") }
 }

@@ -7,6 +7,8 @@ import SamovarCore
 /// until the client confirms them, and never more than a window, because a client cannot be further ahead.
 struct SessionTable: Equatable, Sendable {
     struct Session: Equatable, Sendable {
+        /// The key that opened it, by its name; nil if none was needed.
+        var owner: KeyName?
         /// The number of the newest input that has a turn.
         var last = 0
         /// Outcomes of the newest inputs, ending with `last`.
@@ -37,17 +39,20 @@ struct SessionTable: Equatable, Sendable {
     /// The number of the newest input that has a turn, also of a session that has ended with it.
     func last(of id: SessionID) -> Int { sessions[id]?.last ?? closed[id]?.last ?? 0 }
 
+    /// What the journal alone determines of those that go on: whose they are, and how far they have come.
+    var places: [SessionID: Session] { sessions.mapValues { Session(owner: $0.owner, last: $0.last) } }
+
     /// It is in the journal and goes on, so that its end has to be there, too.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
 
     /// - Parameter endsSession: it was applied, and there will be no other. Where it stands is all that is kept: a client sends such an
     ///   input when it has the outcomes of those before.
-    mutating func answer(_ id: SessionID, _ outcome: Outcome, endsSession: Bool = false) {
+    mutating func answer(_ id: SessionID, _ outcome: Outcome, by sender: Sender?, endsSession: Bool = false) {
         if endsSession {
             sessions[id] = nil
             closed.append(id, at: outcome.turn, last: outcome.sequence)
         } else {
-            sessions[id, default: Session()].answer(outcome, keeping: window)
+            sessions[id, default: Session(owner: sender?.name)].answer(outcome, keeping: window)
         }
     }
 
@@ -100,7 +105,7 @@ struct SessionTable: Equatable, Sendable {
         self.closed = closed
     }
 
-    mutating func restore(_ id: SessionID, last: Int, outcomes: [Outcome]) {
-        sessions[id] = Session(last: last, outcomes: Deque(outcomes))
+    mutating func restore(_ id: SessionID, owner: KeyName?, last: Int, outcomes: [Outcome]) {
+        sessions[id] = Session(owner: owner, last: last, outcomes: Deque(outcomes))
     }
 }

@@ -12,14 +12,18 @@ public struct Route: Hashable, Comparable, Sendable {
     public let listener: Listener
     /// The routing id that the ROUTER socket gave.
     public let id: [UInt8]
+    /// Whether it came over the network, where other sockets give out the ids.
+    public let isRemote: Bool
 
-    public init(listener: Listener, id: [UInt8]) {
+    public init(listener: Listener, id: [UInt8], isRemote: Bool = false) {
         self.listener = listener
         self.id = id
+        self.isRemote = isRemote
     }
 
     public static func < (a: Route, b: Route) -> Bool {
-        a.listener == b.listener ? a.id.lexicographicallyPrecedes(b.id) : a.listener.rawValue < b.listener.rawValue
+        if a.listener != b.listener { return a.listener.rawValue < b.listener.rawValue }
+        return a.isRemote == b.isRemote ? a.id.lexicographicallyPrecedes(b.id) : b.isRemote
     }
 }
 
@@ -39,6 +43,10 @@ public enum StoreAction: Equatable, Sendable {
     ///
     /// The copy gets a snapshot of its last turn, unless the program does not survive that: so it is what an orderly stop leaves.
     case export(through: Int, folder: String, withSnapshot: Bool)
+    /// End the connections of those who hear views over the network, and take new ones: some may not any more, and one alone cannot be ended.
+    case reopenViews
+    /// Read the table of keys again; `keysRead(_:now:)` follows.
+    case readKeys
     /// Tell those who observe it.
     case backlog([QueueBacklog])
     case stop(StopReason)

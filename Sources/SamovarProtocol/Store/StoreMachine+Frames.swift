@@ -4,20 +4,30 @@ public import SamovarCore
 /// What arrives: decoding, and who may say what at which listener.
 extension StoreMachine {
     /// A message on one of the bound sockets, without the routing id. Whatever it holds, it cannot do more than be counted.
-    public mutating func received(_ parts: [[UInt8]], from route: Route, now: Timestamp) {
+    ///
+    /// - Parameter identity: who has sent it, as the socket knows and no frame says.
+    public mutating func received(_ parts: [[UInt8]], from route: Route, by identity: Identity = .local, now: Timestamp) {
         guard isRunning else { return }
         let now = time(now)
+        guard access.hears(identity, now: now) else { return }
         let envelope: Envelope
         do {
             envelope = try Envelope(parts: parts)
         } catch {
-            return out.drop("\(error)", from: route)
+            out.drop("\(error)", from: route)
+            return noise(of: identity, now: now)
+        }
+        switch access.verdict(on: envelope.kind, from: identity, at: route.listener, now: now) {
+        case .taken: break
+        case .refused(let error):
+            out.send(.error(error), to: route, floor: .none)
+            return error.code == .retryLater ? () : noise(of: identity, now: now)
         }
         do throws(StopReason) {
             switch route.listener {
-            case .front: try receivedAtFront(envelope, from: route, now: now)
-            case .work: try receivedAtWork(envelope, from: route, now: now)
-            case .admin: try receivedAtAdmin(envelope, from: route, now: now)
+            case .front: try receivedAtFront(envelope, from: route, by: identity, now: now)
+            case .work: try receivedAtWork(envelope, from: route, by: identity, now: now)
+            case .admin: try receivedAtAdmin(envelope, from: route, by: identity, now: now)
             }
         } catch {
             stop(error)
@@ -25,8 +35,16 @@ extension StoreMachine {
     }
 
     /// A message that the socket itself found to be no frame of ours: too many parts, say.
-    public mutating func receivedNoise(_ what: String, from route: Route) {
+    public mutating func receivedNoise(_ what: String, from route: Route, by identity: Identity = .local, now: Timestamp) {
+        guard isRunning, access.hears(identity, now: time(now)) else { return }
         out.drop(what, from: route)
+        noise(of: identity, now: time(now))
+    }
+
+    private mutating func noise(of identity: Identity, now: Timestamp) {
+        guard access.hasMadeNoise(identity, now: now), let sender = access.sender(identity) else { return }
+        out.note(
+            .warning, "the key \(sender.name) sends what is refused again and again: it is not listened to for \(Access.deafness)")
     }
 
     /// A worker is dead, as its supervisor saw.
@@ -41,12 +59,14 @@ extension StoreMachine {
 
     // MARK: Clients
 
-    private mutating func receivedAtFront(_ envelope: Envelope, from route: Route, now: Timestamp) throws(StopReason) {
+    private mutating func receivedAtFront(
+        _ envelope: Envelope, from route: Route, by identity: Identity, now: Timestamp
+    ) throws(StopReason) {
         if case .hello(let hello) = envelope.frame {
             guard case .client(let session) = hello.role else { return out.misuse("a worker belongs to the work socket", route) }
-            return try greet(hello, session, of: envelope.timeline, at: route, now: now)
+            return try greet(hello, session, of: envelope.timeline, by: identity, at: route, now: now)
         }
-        guard let session = known(envelope, at: route, clients.connections) else { return }
+        guard let session = known(envelope, at: route, by: identity, clients.connections) else { return }
         clients.heard(session, now: now)
         switch envelope.frame {
         case .ping(let confirmed): clients.ping(confirmed, of: session, at: route, &turns, &out)
@@ -57,17 +77,29 @@ extension StoreMachine {
         case .viewRequest(let instance, _) where instance != .main, .outputsRequest(let instance, _, _) where instance != .main,
             .viewsRequest(let instance, _) where instance != .main:
             out.misuse("there is no instance \(instance)", route)
-        case .viewRequest(_, let turn): readers.ask(viewAtLeast: turn, for: route, &turns, &out)
+        case .viewRequest, .viewsRequest:
+            askForViews(envelope.frame, for: route, by: identity, now: now)
         case .outputsRequest(_, let place, let waits):
             readers.ask(outputsAfter: place, waits: waits, for: route, turns, &out)
-        case .viewsRequest(_, let turn): readers.ask(viewsAfter: turn, for: route, now: now, &turns, &out)
         case .goodbye: clients.leave(session, from: route, now: now, &readers, &turns)
         default: out.misuse("\(envelope.frame.kind) is not for clients to send", route)
         }
     }
 
+    /// Within the budget of the key; see `Access`.
+    private mutating func askForViews(_ frame: Frame, for route: Route, by identity: Identity, now: Timestamp) {
+        if let pause = access.viewPause(identity, now: now) {
+            return out.refuse(route, "the key has asked for as many bytes of views as it may", wait: pause)
+        }
+        switch frame {
+        case .viewRequest(_, let turn): readers.ask(viewAtLeast: turn, for: route, &turns, &out)
+        case .viewsRequest(_, let turn): readers.ask(viewsAfter: turn, for: route, now: now, &turns, &out)
+        default: break
+        }
+    }
+
     private mutating func greet(
-        _ hello: Hello, _ session: SessionID, of seen: Timeline, at route: Route, now: Timestamp
+        _ hello: Hello, _ session: SessionID, of seen: Timeline, by identity: Identity, at route: Route, now: Timestamp
     ) throws(StopReason) {
         if let schema = hello.schema, schema != self.schema {
             return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
@@ -78,22 +110,29 @@ extension StoreMachine {
             clients.heard(session, now: now)
             return refuseOnFullDisk(route)
         }
-        clients.greet(hello, session, of: seen, at: route, now: now, &readers, &turns, &out)
+        let key = access.key(of: identity, now: now)
+        clients.greet(hello, session, of: seen, by: identity, key, at: route, now: now, &readers, &turns, &out)
     }
 
     // MARK: Workers
 
-    private mutating func receivedAtWork(_ envelope: Envelope, from route: Route, now: Timestamp) throws(StopReason) {
+    private mutating func receivedAtWork(
+        _ envelope: Envelope, from route: Route, by identity: Identity, now: Timestamp
+    ) throws(StopReason) {
         if case .hello(let hello) = envelope.frame {
             guard case .worker(let offer) = hello.role else { return out.misuse("a client belongs to the front socket", route) }
-            return try greet(hello, offer, of: envelope.timeline, at: route, now: now)
+            if let error = access.objection(to: offer.queues, by: identity) {
+                access.noteRefusal()
+                return out.send(.error(error), to: route, floor: .none)
+            }
+            return try greet(hello, offer, of: envelope.timeline, by: identity, at: route, now: now)
         }
-        guard let id = known(envelope, at: route, workers.connections) else { return }
+        guard let id = known(envelope, at: route, by: identity, workers.connections) else { return }
         try workers.received(envelope.frame, from: id, at: route, now: now, &scheduler, &turns, &out)
     }
 
     private mutating func greet(
-        _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, at route: Route, now: Timestamp
+        _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, by identity: Identity, at route: Route, now: Timestamp
     ) throws(StopReason) {
         guard hello.schema == schema else {
             let what = hello.schema.map { "is built for \($0)" } ?? "names no program"
@@ -104,7 +143,8 @@ extension StoreMachine {
         try out.requireTail(hello, of: seen, what: "worker \(offer.id)")
         guard !turns.isDiskFull else { return refuseOnFullDisk(route) }
         guard phase == .serving else { return out.refuse(route, "the store is about to stop") }
-        try workers.greet(hello, offer, of: seen, at: route, now: now, &scheduler, &turns, &out)
+        try workers.greet(
+            hello, offer, of: seen, by: identity, access.sender(identity), at: route, now: now, &scheduler, &turns, &out)
     }
 
     private mutating func refuse(_ mismatch: String, _ route: Route) {
@@ -115,10 +155,12 @@ extension StoreMachine {
     private mutating func refuseOnFullDisk(_ route: Route) { out.refuse(route, "the disk of the store is full") }
 
     /// The peer that has said HELLO at a route; whoever has not, or speaks of another timeline, is told to.
-    private mutating func known(_ envelope: Envelope, at route: Route, _ connections: Connections) -> UniqueID? {
+    private mutating func known(
+        _ envelope: Envelope, at route: Route, by identity: Identity, _ connections: Connections
+    ) -> UniqueID? {
         let timeline = out.identity.timeline
         let problem: String
-        if let peer = connections[route] {
+        if let peer = connections[route], connections.identity(at: route) == identity {
             guard envelope.timeline != timeline else { return peer }
             problem = "this is timeline \(timeline): say HELLO"
         } else {
@@ -131,7 +173,9 @@ extension StoreMachine {
     // MARK: Operators
 
     /// Everything that tells of turns passes the gate, like any other answer.
-    private mutating func receivedAtAdmin(_ envelope: Envelope, from route: Route, now: Timestamp) throws(StopReason) {
+    private mutating func receivedAtAdmin(
+        _ envelope: Envelope, from route: Route, by identity: Identity, now: Timestamp
+    ) throws(StopReason) {
         guard case .request(let request) = envelope.frame else {
             return out.misuse("\(envelope.frame.kind) is not for the admin socket", route)
         }
@@ -141,33 +185,38 @@ extension StoreMachine {
                 to: request, status: statusOnFullDisk(since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
-        let reply = try reply(to: request, now: now)
+        if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
+        let reply = try reply(to: request, by: access.sender(identity), now: now)
         out.send(.reply(reply), to: route, floor: .turn(head))
     }
 
-    private mutating func reply(to request: AdminRequest, now: Timestamp) throws(StopReason) -> AdminReply {
-        if let known = operators.known(request, now: now) { return known }
+    private mutating func reply(to request: AdminRequest, by sender: Sender?, now: Timestamp) throws(StopReason) -> AdminReply {
+        if let known = operators.known(request, by: sender, now: now) { return known }
         let reply: AdminReply
         do throws(AdminFailure) {
-            reply = AdminReply(id: request.id, value: try answer(request, now: now))
+            reply = AdminReply(id: request.id, value: try answer(request, by: sender, now: now))
         } catch {
             switch error {
             case .refused(let refusal): reply = AdminReply(id: request.id, refusal: refusal.text)
             case .stopped(let reason): throw reason
             }
         }
-        operators.keep(reply, to: request, now: now)
+        operators.keep(reply, to: request, by: sender, now: now)
         return reply
     }
 
-    private mutating func answer(_ request: AdminRequest, now: Timestamp) throws(AdminFailure) -> MessagePackValue {
+    private mutating func answer(
+        _ request: AdminRequest, by sender: Sender?, now: Timestamp
+    ) throws(AdminFailure) -> MessagePackValue {
         do throws(AdminRefusal) { try request.requireKnownArguments() } catch { throw .refused(error) }
         switch request.verb {
         case "status": return status(now: now)
         case "drain":
             beginDrain(within: settings.drain, now: now)
             return ["draining": true]
-        default: return try operators.answer(request, isServing: phase == .serving, now: now, &scheduler, &turns, &out)
+        default:
+            return try operators.answer(
+                request, by: sender, isServing: phase == .serving, now: now, &scheduler, &turns, &out)
         }
     }
 }

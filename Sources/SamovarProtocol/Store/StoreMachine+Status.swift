@@ -64,6 +64,7 @@ extension StoreMachine {
                     "count": .number(viewTopics.count), "foreign": .number(viewTopics.foreign),
                     "overruns": .number(viewTopics.overruns),
                 ]),
+            MessagePackPair("keys", .array(access.keys.keys.map { describe($0, now: now) })),
             MessagePackPair("countersSince", .instant(clock.started)),
             MessagePackPair(
                 "counters",
@@ -75,6 +76,7 @@ extension StoreMachine {
                     "quarantined": .number(counts.quarantined),
                     "deadWorkers": .number(workers.deadWorkers),
                     "droppedFrames": .number(out.droppedFrames),
+                    "refusedByKey": .number(access.refused),
                     "unprovenWitnesses": .number(out.unprovenWitnesses),
                     "batches": .number(counts.batches),
                     "views": .number(readers.published),
@@ -83,9 +85,21 @@ extension StoreMachine {
         return .map(common(turns.facts, now: now) + more)
     }
 
+    private func describe(_ key: Key, now: Timestamp) -> MessagePackValue {
+        [
+            "name": .string("\(key.name)"),
+            "fingerprint": .string("\(key.fingerprint)"),
+            "roles": .array(key.roles.map(\.rawValue).sorted().map { .string($0) }),
+            "valid": .bool(key.isValid(now: now)),
+            "sessions": .number(clients.owned[key.name] ?? 0),
+            "workers": .number(turns.state.workerKeys.values.count { $0 == key.name }),
+        ]
+    }
+
     private func describe(_ worker: Dispatcher.WorkerState, now: Timestamp) -> MessagePackValue {
         [
             "id": .string("\(worker.id)"),
+            "key": turns.state.workerKeys[worker.id].map { .string("\($0)") } ?? .nil,
             "slots": .number(worker.slots),
             "running": .number(worker.running),
             "queues": .array(worker.queues.map { .string($0.name.bounded()) }),

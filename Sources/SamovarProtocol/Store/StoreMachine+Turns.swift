@@ -45,7 +45,9 @@ extension StoreMachine {
                 try firings.take(firing, now: now, &scheduler, &turns, &out)
             } else if phase == .serving, clients.inbox.count > 0 {
                 guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return }
-                let outcome = try turns.take(submission, of: client.id, now: now, &out)
+                let objection = access.objection(to: submission.input, by: client.sender)
+                let outcome = try turns.take(
+                    submission, of: client.id, sender: client.sender, objection: objection, now: now, &out)
                 scheduler.enterOrders(now: now, &turns)
                 clients.answer(client, outcome)
             } else {
@@ -67,6 +69,7 @@ extension StoreMachine {
         clients.sendReceipts(turns.state.sessions, head: head, &out)
         readers.answer(&turns, &out)
         readers.announceIdle(isIdle, head: head, now: now, &out)
+        payForViews(now: now)
         closeBatch()
         finishDrain(now: now)
     }
@@ -119,6 +122,7 @@ extension StoreMachine {
             clients.forgiveSilence(now: now)
         }
         if turns.isDiskFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
+        expireKeys(now: now)
         scheduler.findSilent(now: now)
         clients.buryTheSilent(turns.state.sessions, now: now, &readers)
         scheduler.forgetClosed(exceptOf: turns.state.ledger)

@@ -37,17 +37,21 @@ public struct StoreMachine: ~Copyable {
     var readers: Readers
     var firings = Firings()
     var operators: Operators
+    var access: Access
+    /// Operators who wait for the host to read the keys again.
+    var keyRequests: [(id: Int, route: Route)] = []
     var snapshots = SnapshotSchedule()
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
 
     /// - Parameters:
     ///   - build: names the build of the program, for the journal.
+    ///   - keys: of peers that come over the network; more come by `keysRead`.
     ///   - marker: a page that outlives the process, with what the one before has left in it.
     ///   - durability: what the journal outlives, as `status` shall say it.
     public init(
         settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
-        marker: TrapMarker = TrapMarker(), durability: String = "unknown"
+        keys: KeyTable = .none, marker: TrapMarker = TrapMarker(), durability: String = "unknown"
     ) {
         self.settings = settings
         let quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
@@ -58,6 +62,7 @@ public struct StoreMachine: ~Copyable {
         clients = ClientSessions(settings)
         readers = Readers(settings)
         operators = Operators(settings)
+        access = Access(keys)
         viewTopics = ViewTopics(limit: settings.viewTopics)
     }
 

@@ -18,6 +18,8 @@ struct StoreState {
     var sessions: SessionTable
     /// Workers that joined and have not left: they may hold jobs.
     var joined: Set<WorkerID> = []
+    /// The key of each that needed one, by its name.
+    var workerKeys: [WorkerID: KeyName] = [:]
     /// Joined workers that have not spoken since a start, and when the first such start was: a store that is restarted again
     /// and again waits no longer for them than one that is restarted once.
     var missing: [WorkerID: Timestamp] = [:]
@@ -80,23 +82,27 @@ struct StoreState {
             subscriptions.returned(now: record.time)
         case .applied(_, _, let closes):
             guard case .client(let session, let sequence) = record.origin else { return }
-            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: .applied), endsSession: closes)
+            let outcome = Outcome(sequence: sequence, turn: record.turn, verdict: .applied)
+            sessions.answer(session, outcome, by: record.sender, endsSession: closes)
         case .refused(let verdict):
             guard case .client(let session, let sequence) = record.origin else { return }
-            sessions.answer(session, Outcome(sequence: sequence, turn: record.turn, verdict: verdict.bounded))
+            let outcome = Outcome(sequence: sequence, turn: record.turn, verdict: verdict.bounded)
+            sessions.answer(session, outcome, by: record.sender)
         case .attemptFailed(let effect, let reason, _, let notBefore):
             ledger.attemptFailed(effect, reason, lease: record.origin.lease, notBefore: notBefore)
         case .done(let effect): ledger.close(effect)
         case .dead(let effect, let failure): ledger.bury(effect, failure)
-        case .quarantined(let text): absorb(quarantined: record.origin, text, turn: record.turn)
+        case .quarantined(let text): absorb(quarantined: record, text)
         case .requeued(let effect): ledger.requeue(effect, by: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .dropped(let effect): ledger.drop(effect)
         case .controlled(let control): ledger.take(control, at: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .workerJoined(let id):
             joined.insert(id)
+            workerKeys[id] = record.sender?.name
             missing[id] = nil
         case .workerLeft(let id):
             joined.remove(id)
+            workerKeys[id] = nil
             missing[id] = nil
         case .sessionExpired(let id):
             if case .client(_, let sequence) = record.origin {
@@ -108,16 +114,18 @@ struct StoreState {
         case .streamed: break
         case .drained:
             joined.removeAll()
+            workerKeys.removeAll()
             missing.removeAll()
         case .divergenceAccepted(let turn, _, let build):
             ledger.park(orderedBy: turn, "turn \(turn) orders something else since \(build); requeue it or drop it")
         }
     }
 
-    private mutating func absorb(quarantined origin: Origin, _ text: String, turn: Int) {
-        switch origin {
+    private mutating func absorb(quarantined record: Record, _ text: String) {
+        switch record.origin {
         case .client(let session, let sequence):
-            sessions.answer(session, Outcome(sequence: sequence, turn: turn, verdict: .rejected(text)))
+            let outcome = Outcome(sequence: sequence, turn: record.turn, verdict: .rejected(text))
+            sessions.answer(session, outcome, by: record.sender)
         case .effect(let id, _, _), .failure(let id):
             let attempts = ledger.open[id].map { $0.failures + $0.deaths + 1 } ?? 1
             ledger.bury(id, Failure(reason: .unhandled, text: text, attempts: attempts))
@@ -149,10 +157,10 @@ extension StoreState {
         compare("effects", ledger == other.ledger || ledger.asFormerly == other.ledger.asFormerly)
         compare("subscriptions", subscriptions == other.subscriptions)
         compare("outputs", outputs == other.outputs)
-        compare("sessions", sessions.sessions.mapValues(\.last) == other.sessions.sessions.mapValues(\.last))
+        compare("sessions", sessions.places == other.sessions.places)
         compare("expired sessions", sessions.expired == other.sessions.expired)
         compare("closed sessions", sessions.closed == other.sessions.closed)
-        compare("workers", joined == other.joined)
+        compare("workers", joined == other.joined && workerKeys == other.workerKeys)
         return parts
     }
 }

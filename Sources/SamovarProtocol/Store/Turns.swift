@@ -144,12 +144,12 @@ struct Turns: ~Copyable {
     /// - Throws: the limit that its group broke. There is no way back from those turns: the process ends as at a trap, and the call stays
     ///   marked.
     mutating func take(
-        _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, root: Int?, after record: Record.Event? = nil,
-        now: Timestamp, _ out: inout Outlet
+        _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, sender: Sender? = nil, root: Int?,
+        after record: Record.Event? = nil, now: Timestamp, _ out: inout Outlet
     ) throws(StopReason) -> Taken {
-        if let why = giveUp(call, origin, root: root, now: now, &out) { return .givenUp(why) }
+        if let why = giveUp(call, origin, sender: sender, root: root, now: now, &out) { return .givenUp(why) }
         begin(call)
-        if let record { write(record, origin: origin == .operator ? .operator : .store, root: root, now: now) }
+        if let record { write(record, origin: origin == .operator ? .operator : .store, sender: sender, root: root, now: now) }
         let before = log.batch.last
         let result: EngineResult
         do throws(GroupLimit) {
@@ -174,30 +174,34 @@ struct Turns: ~Copyable {
     }
 
     /// Takes an input of a client.
+    ///
+    /// - Parameter objection: why its key does not allow it.
     mutating func take(
-        _ submission: Submission, of session: SessionID, now: Timestamp, _ out: inout Outlet
+        _ submission: Submission, of session: SessionID, sender: Sender?, objection: String?, now: Timestamp,
+        _ out: inout Outlet
     ) throws(StopReason) -> Outcome {
         let (turn, sequence) = (head + 1, submission.sequence)
         let origin = Origin.client(session: session, sequence: sequence)
         let verdict: Outcome.Verdict
         // Where the program is not called, the record enters the outcome.
         var isEntered = false
-        if submission.instance == .main {
-            let input = EngineInput.input(submission.input, origin, endsSession: submission.endsSession)
-            switch try take(.input(session, sequence: sequence), input, origin, root: nil, now: now, &out) {
+        let isForNobody = submission.instance == .main ? nil : "there is no instance \(submission.instance)"
+        if let why = objection ?? isForNobody {
+            (verdict, isEntered) = (.rejected(why), true)
+            write(.refused(verdict), origin: origin, sender: sender, now: now)
+        } else {
+            let input = EngineInput.input(submission.input, origin, sender, endsSession: submission.endsSession)
+            switch try take(.input(session, sequence: sequence), input, origin, sender: sender, root: nil, now: now, &out) {
             case .applied: verdict = .applied
             case .refused(let why): verdict = why
             case .unhandled: verdict = .rejected("the program did not take it")
             case .unreadable(let why): verdict = .rejected(why)
             case .givenUp(let text): (verdict, isEntered) = (.rejected(text), true)
             }
-        } else {
-            (verdict, isEntered) = (.rejected("there is no instance \(submission.instance)"), true)
-            write(.refused(verdict), origin: origin, now: now)
         }
         let outcome = Outcome(sequence: sequence, turn: turn, verdict: verdict)
         let isLast = submission.endsSession && verdict == .applied
-        if !isEntered { state.sessions.answer(session, outcome, endsSession: isLast) }
+        if !isEntered { state.sessions.answer(session, outcome, by: sender, endsSession: isLast) }
         if verdict == .applied { counts.applied += 1 } else { counts.refused += 1 }
         return outcome
     }
@@ -220,19 +224,21 @@ struct Turns: ~Copyable {
 
     /// Writes that an item is given up, and returns why; nil if it may be tried.
     private mutating func giveUp(
-        _ call: ProgramCall, _ origin: Origin, root: Int?, now: Timestamp, _ out: inout Outlet
+        _ call: ProgramCall, _ origin: Origin, sender: Sender?, root: Int?, now: Timestamp, _ out: inout Outlet
     ) -> String? {
         guard !quarantine.isEmpty, let why = quarantine.giveUp(call) else { return nil }
         let text = "quarantined: \(why)"
         out.note(.error, "\(text); it is not tried again")
-        write(.quarantined(text), origin: origin, root: root, now: now)
+        write(.quarantined(text), origin: origin, sender: sender, root: root, now: now)
         counts.quarantined += 1
         return text
     }
 
     /// Writes a record that calls no `update`, and brings the books up to date.
-    mutating func write(_ event: Record.Event, origin: Origin = .store, root: Int? = nil, now: Timestamp) {
-        let record = Record(turn: state.engine.skip(), time: now, origin: origin, root: root, event: event)
+    mutating func write(
+        _ event: Record.Event, origin: Origin = .store, sender: Sender? = nil, root: Int? = nil, now: Timestamp
+    ) {
+        let record = Record(turn: state.engine.skip(), time: now, origin: origin, sender: sender, root: root, event: event)
         log.batch.append(record)
         state.absorb(record)
     }

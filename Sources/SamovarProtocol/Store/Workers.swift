@@ -20,6 +20,7 @@ import SamovarCore
 struct Workers {
     private let settings: StoreSettings
     private(set) var connections = Connections()
+    private var owners = WorkerOwners()
     private(set) var answers = AnswerQueue()
     private(set) var streamMarks = StreamMarks()
     /// Attempts of which a streamed message came when it was not believed any more: an answer of theirs would lack it.
@@ -37,11 +38,17 @@ struct Workers {
 
     // MARK: Coming and going
 
+    /// - Parameters:
+    ///   - identity: with which the worker came.
+    ///   - sender: its key.
     mutating func greet(
-        _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, at route: Route, now: Timestamp,
-        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+        _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, by identity: Identity, _ sender: Sender?, at route: Route,
+        now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         let id = offer.id
+        guard owners.admits(id, sender?.name, turns.state) else {
+            return out.send(.error(.notYours("worker's identity")), to: route, floor: .none)
+        }
         let current = scheduler.dispatcher.workers[id]?.route
         if connections.isRepeated(hello.epoch, of: id, at: route, current: current) {
             return welcome(hello, at: route, turns, &out)
@@ -53,8 +60,10 @@ struct Workers {
             out.send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: current, floor: .none)
             forget(current, &scheduler)
         }
-        if !turns.state.joined.contains(id) || turns.state.missing[id] != nil { turns.write(.workerJoined(id), now: now) }
-        connections.connect(id, at: route)
+        if !turns.state.joined.contains(id) || turns.state.missing[id] != nil {
+            turns.write(.workerJoined(id), sender: sender, now: now)
+        }
+        connections.connect(id, identity, at: route)
         let before = Set(scheduler.dispatcher.jobs(of: id)).subtracting(answered(by: id, scheduler))
         scheduler.join(offer, takesProofs: hello.takesProofs, at: route, now: now)
         welcome(hello, at: route, turns, &out)
@@ -146,8 +155,29 @@ struct Workers {
         return jobs
     }
 
-    private func writeLeft(_ id: WorkerID, now: Timestamp, _ turns: inout Turns) {
-        if turns.state.joined.contains(id) { turns.write(.workerLeft(id), now: now) }
+    private mutating func writeLeft(_ id: WorkerID, now: Timestamp, _ turns: inout Turns) {
+        guard turns.state.joined.contains(id) else { return }
+        owners.left(id, turns.state.workerKeys[id])
+        turns.write(.workerLeft(id), now: now)
+    }
+
+    /// Sends away workers whose key does not allow them any more. Their jobs go to others; nobody suspects these of anything.
+    ///
+    /// - Parameter objection: why a key may not serve these queues; nil if it may.
+    mutating func enforce(
+        _ objection: (Identity, [Queue]) -> PeerError?, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
+    ) {
+        for route in connections.routes {
+            guard let identity = connections.identity(at: route), let id = connections[route],
+                let error = objection(identity, scheduler.dispatcher.workers[id]?.queues ?? [])
+            else { continue }
+            out.send(.error(error), to: route, floor: .none)
+            for effect in leave(id, from: route, now: now, &scheduler, &turns) {
+                scheduler.giveBack(effect, in: turns.state.ledger, now: now)
+            }
+            scheduler.noLongerAwaited(id, now: now, &turns, &out)
+        }
     }
 
     /// A connection is gone; nothing is told there any more.

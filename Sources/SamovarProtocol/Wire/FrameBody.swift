@@ -179,6 +179,17 @@ extension MessagePackReader {
         guard found == count else { throw WireError.malformed("\(name) has \(count) fields, not \(found)") }
     }
 
+    /// Begins a value that later builds have given another field.
+    ///
+    /// - Returns: whether it has that.
+    mutating func readFields(_ count: Int, orMore more: Int, of name: String) throws -> Bool {
+        let fields = try readArrayHeader()
+        guard fields == count || fields == more else {
+            throw WireError.malformed("\(name) has \(count) or \(more) fields, not \(fields)")
+        }
+        return fields == more
+    }
+
     mutating func readQueue() throws -> Queue {
         Queue(try readString(likely: Queue.default.name))
     }

@@ -127,6 +127,10 @@ public struct PeerError: Error, Equatable, Sendable, CustomStringConvertible {
         case resync = 6
         /// A newer process uses this identity.
         case superseded = 7
+        /// The key of the peer is not for this: an act beyond its roles or its limits, or an identity that belongs to another key.
+        case forbidden = 8
+        /// The key of the peer is not, or no longer, valid.
+        case keyRefused = 9
     }
 
     public var code: Code
@@ -217,8 +221,7 @@ extension WorkerOffer {
     }
 
     init(from reader: inout MessagePackReader) throws {
-        let fields = try reader.readArrayHeader()
-        guard fields == 4 || fields == 5 else { throw WireError.malformed("a worker's offer has 4 or 5 fields, not \(fields)") }
+        let hasCapabilities = try reader.readFields(4, orMore: 5, of: "a worker's offer")
         id = try reader.readID()
         slots = try reader.readInt()
         guard (1...65_536).contains(slots) else { throw WireError.malformed("\(slots) slots; 1 to 65,536 are possible") }
@@ -236,7 +239,7 @@ extension WorkerOffer {
             try reader.readFields(4, of: "a claim")
             return JobClaim(effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64())
         }
-        let listed = fields == 5 ? try reader.readList { try $0.readCapability() } : []
+        let listed = hasCapabilities ? try reader.readList { try $0.readCapability() } : []
         capabilities = Set(listed)
         guard listed.count <= Self.capabilityLimit else {
             throw WireError.malformed("\(listed.count) capabilities; \(Self.capabilityLimit) at most")

@@ -330,7 +330,7 @@ final class StoreProcess: Process {
         case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a backup")
-        case .backlog: break
+        case .backlog, .reopenViews, .readKeys: break
         case .note(let note): world.note("store: \(note.text)")
         case .stop(.drained):
             try stopped()

@@ -17,7 +17,7 @@ import Testing
 
     private mutating func join(_ number: UInt8, last: Int = 0, isDurable: Bool = false, at seconds: Double = 0) -> ClientSession {
         let hello = Hello(role: .client(session: session(number)), schema: shop, isDurable: isDurable)
-        return sessions.join(session(number), hello, last: last, at: client(number), now: at(seconds))
+        return sessions.join(session(number), hello, by: nil, last: last, at: client(number), now: at(seconds))
     }
 
     private func input(_ sequence: Int) -> Submission { Submission(sequence: sequence, input: [UInt8(sequence)]) }
@@ -84,7 +84,7 @@ import Testing
     @Test mutating func `A durable session is kept for longer, and none while its inputs wait`() {
         _ = (join(3), join(2), join(1, isDurable: true))
         var table = SessionTable(window: 10)
-        table.restore(session(4), last: 1, outcomes: [])
+        table.restore(session(4), owner: nil, last: 1, outcomes: [])
         sessions.restore(table, now: at(0))
         #expect(sessions.expired(now: at(10)) == [])
         sessions.enqueue(input(1), of: join(3))

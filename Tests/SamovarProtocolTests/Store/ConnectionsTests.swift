@@ -28,7 +28,7 @@ import Testing
 
     @Test func `Routes are told in order, and who was at one`() {
         var connections = Connections()
-        for number in [3, 1, 2] as [UInt8] { connections.connect(session(number), at: client(number)) }
+        for number in [3, 1, 2] as [UInt8] { connections.connect(session(number), .local, at: client(number)) }
         #expect(connections.routes == [client(1), client(2), client(3)] && connections.count == 3)
         #expect(connections.disconnect(client(1)) == session(1) && connections.disconnect(client(1)) == nil)
         #expect(connections[client(2)] == session(2) && connections[client(1)] == nil && connections.count == 2)

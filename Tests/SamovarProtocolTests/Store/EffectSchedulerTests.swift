@@ -89,7 +89,7 @@ import Testing
         scheduler.heard(workerID(1), credit: 1, now: at(2))
         var bench = try PartBench()
         var connections = Connections()
-        connections.connect(workerID(1), at: worker(1))
+        connections.connect(workerID(1), .local, at: worker(1))
         scheduler.assign(from: ledger, head: 1, to: connections, now: at(2), &bench.out)
         bench.commit()
         #expect(bench.takeFrames().tasks.map(\.effect) == [effect.id])

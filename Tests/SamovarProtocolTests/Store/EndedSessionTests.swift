@@ -118,10 +118,10 @@ import Testing
     @Test func `A goodbye of an earlier build is forgotten, by a replay as by its snapshots`() throws {
         var state = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 10)
         let outcome = Outcome(sequence: 3, turn: 2, verdict: .applied)
-        state.sessions.answer(session(1), outcome)
+        state.sessions.answer(session(1), outcome, by: nil)
         state.absorb(Self.goodbye(of: 3))
         #expect(state.sessions == SessionTable(window: 10))
-        state.sessions.answer(session(1), outcome)
+        state.sessions.answer(session(1), outcome, by: nil)
         state.absorb(Self.goodbye(of: 4))
         #expect(state.sessions.end(of: session(1), witness: 0) == .closed)
     }

@@ -177,7 +177,7 @@ import Testing
     @Test func `Who may have ended a forgotten session is not welcomed to a new one`() {
         var book = SessionTable(window: 10)
         let count = EndedSessions.limit + 5
-        for number in 1...count { book.answer(Self.id(number), applied(3, number * 10), endsSession: true) }
+        for number in 1...count { book.answer(Self.id(number), applied(3, number * 10), by: nil, endsSession: true) }
         #expect(book.outcome(of: 3, in: Self.id(count)) == applied(3, count * 10) && book.last(of: Self.id(count)) == 3)
         #expect(book.end(of: Self.id(count), witness: 0, mayHaveEnded: true) == nil)
         #expect(book.end(of: Self.id(3), witness: 29, mayHaveEnded: true) == .forgotten)

@@ -6,7 +6,7 @@ import Testing
 /// Inputs that wait, and whose turn it is.
 @Suite struct InboxTests {
     private func client(_ number: UInt8) -> ClientSession {
-        ClientSession(session(number), received: 0, heard: at(0))
+        ClientSession(session(number), owner: nil, received: 0, heard: at(0))
     }
 
     private func submission(_ sequence: Int, bytes: Int = 1) -> Submission {

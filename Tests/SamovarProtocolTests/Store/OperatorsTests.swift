@@ -21,7 +21,7 @@ import Testing
     ) throws -> MessagePackValue {
         do throws(AdminFailure) {
             return try operators.answer(
-                AdminRequest(id: 1, verb: verb, arguments: arguments), isServing: true, now: at(5), &bench.scheduler,
+                AdminRequest(id: 1, verb: verb, arguments: arguments), by: nil, isServing: true, now: at(5), &bench.scheduler,
                 &bench.turns, &bench.out)
         } catch {
             guard case .refused(let refusal) = error else { throw error }
@@ -106,18 +106,19 @@ import Testing
         let answer = try ask("explode", &bench)
         #expect(
             answer
-                == "unknown request explode; there are status, inspect, effects, requeue, drop, pause, resume, rule, export, drain")
+                == "unknown request explode; there are status, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, drain"
+        )
     }
 
     @Test mutating func `Who heard nothing and asks again is told what was done, within a minute`() {
         let request = AdminRequest(id: 7, verb: "drop", arguments: ["all": true])
         let reply = AdminReply(id: 7, value: ["dropped": []])
-        operators.keep(reply, to: request, now: at(0))
-        operators.keep(AdminReply(id: 8, value: .nil), to: AdminRequest(id: 8, verb: "inspect"), now: at(0))
-        #expect(operators.known(request, now: at(60)) == reply)
-        #expect(operators.known(AdminRequest(id: 8, verb: "inspect"), now: at(0)) == nil, "it changed nothing")
-        #expect(operators.known(AdminRequest(id: 7, verb: "drop"), now: at(0)) == nil, "it is another one")
-        #expect(operators.known(request, now: at(60.5)) == nil)
+        operators.keep(reply, to: request, by: nil, now: at(0))
+        operators.keep(AdminReply(id: 8, value: .nil), to: AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0))
+        #expect(operators.known(request, by: nil, now: at(60)) == reply)
+        #expect(operators.known(AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0)) == nil, "it changed nothing")
+        #expect(operators.known(AdminRequest(id: 7, verb: "drop"), by: nil, now: at(0)) == nil, "it is another one")
+        #expect(operators.known(request, by: nil, now: at(60.5)) == nil)
     }
 
     @Test func `On a full disk only the status is told`() {

@@ -22,7 +22,7 @@ extension StoreMachine {
         [
             turns.counts.applied, turns.counts.refused, turns.counts.quarantined, turns.counts.batches, workers.applied,
             workers.results, workers.lateResults,
-            workers.deadWorkers, firings.applied, out.droppedFrames, out.unprovenWitnesses, readers.published,
+            workers.deadWorkers, firings.applied, out.droppedFrames, access.refused, out.unprovenWitnesses, readers.published,
         ]
     }
 }
@@ -42,6 +42,9 @@ final class Rig {
     private(set) var exports: [(turn: Int, folder: String)] = []
     private(set) var notes: [Note] = []
     private(set) var backlogs: [[QueueBacklog]] = []
+    /// How often the view socket was to be opened anew, and the keys to be read.
+    private(set) var viewsReopened = 0
+    private(set) var keysRead = 0
     private(set) var published: [Frame] = []
     private(set) var stop: StopReason?
     /// The order in which things left, frames by their kind.
@@ -66,10 +69,10 @@ final class Rig {
     init(
         _ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0),
         engine: (any ProgramEngine)? = nil, replica: (any ProgramEngine)? = nil, marker: TrapMarker = TrapMarker(),
-        build: String = "test", accepting divergences: [Divergence] = []
+        build: String = "test", keys: KeyTable = .none, accepting divergences: [Divergence] = []
     ) throws {
         self.now = now
-        machine = Self.machine(settings, engine: engine, marker: marker, build: build)
+        machine = Self.machine(settings, engine: engine, marker: marker, build: build, keys: keys)
         durable = StoreState(engine: replica ?? TypedEngine(Shop.self, secret: workshopSecret), window: settings.window)
         if let snapshot {
             try machine.restore(snapshot: snapshot)
@@ -86,16 +89,17 @@ final class Rig {
 
     static func machine(
         _ settings: StoreSettings = StoreSettings(), group: GroupLimits = .default, engine: (any ProgramEngine)? = nil,
-        marker: TrapMarker = TrapMarker(), build: String = "test"
+        marker: TrapMarker = TrapMarker(), build: String = "test", keys: KeyTable = .none
     ) -> StoreMachine {
         StoreMachine(
             settings: settings, engine: engine ?? TypedEngine(Shop.self, secret: workshopSecret, limits: group), timeline: home,
-            secret: workshopSecret, build: build, marker: marker)
+            secret: workshopSecret, build: build, keys: keys, marker: marker)
     }
 
     /// As if the process had been killed: what was not committed is lost.
     func restarted(_ settings: StoreSettings? = nil, after pause: Duration = .seconds(1)) throws -> Rig {
-        try Rig(settings ?? machine.settings, journal: Array(journal.prefix(committed)), now: now + pause)
+        try Rig(
+            settings ?? machine.settings, journal: Array(journal.prefix(committed)), now: now + pause, keys: machine.access.keys)
     }
 
     /// What a process that ends here leaves on disk.
@@ -173,6 +177,8 @@ final class Rig {
             case .snapshot(let turn): snapshotRequests.append(turn)
             case .export(let turn, let folder, _): exports.append((turn, folder))
             case .backlog(let queues): backlogs.append(queues)
+            case .reopenViews: viewsReopened += 1
+            case .readKeys: keysRead += 1
             case .note(let note): notes.append(note)
             case .stop(let reason):
                 stop = reason
@@ -214,21 +220,21 @@ final class Rig {
         #expect(state.ledger.controls == durable.ledger.controls)
         #expect(state.ledger.cancelled == durable.ledger.cancelled && state.outputs == durable.outputs)
         #expect(state.subscriptions == durable.subscriptions)
-        #expect(state.sessions.sessions.mapValues(\.last) == durable.sessions.sessions.mapValues(\.last))
         #expect(state.sessions.expired == durable.sessions.expired && state.sessions.closed == durable.sessions.closed)
-        #expect(state.joined == durable.joined && state.missing == durable.missing)
+        #expect(state.joined == durable.joined && state.missing == durable.missing && state.workerKeys == durable.workerKeys)
+        #expect(state.sessions.places == durable.sessions.places)
     }
 
     // MARK: Peers
 
-    func deliver(_ frame: Frame, from route: Route, of timeline: Timeline = home) {
-        machine.received(Envelope(frame, timeline: timeline).parts, from: route, now: now)
+    func deliver(_ frame: Frame, from route: Route, by identity: Identity = .local, of timeline: Timeline = home) {
+        machine.received(Envelope(frame, timeline: timeline).parts, from: route, by: identity, now: now)
     }
 
     /// Delivers a frame, lets a round pass, and returns what came back.
     @discardableResult
-    func exchange(_ frame: Frame, from route: Route, of timeline: Timeline = home) -> [Frame] {
-        deliver(frame, from: route, of: timeline)
+    func exchange(_ frame: Frame, from route: Route, by identity: Identity = .local, of timeline: Timeline = home) -> [Frame] {
+        deliver(frame, from: route, by: identity, of: timeline)
         round()
         return take(route)
     }

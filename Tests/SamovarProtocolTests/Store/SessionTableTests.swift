@@ -9,7 +9,7 @@ import Testing
 
     private func book(_ sequences: ClosedRange<Int>, window: Int = 3) -> SessionTable {
         var book = SessionTable(window: window)
-        for sequence in sequences { book.answer(id, applied(sequence, 100 + sequence)) }
+        for sequence in sequences { book.answer(id, applied(sequence, 100 + sequence), by: nil) }
         return book
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(book.outcome(of: 2, in: id) == nil && book.outcome(of: 3, in: id) == applied(3, 103))
         book.confirm(3, in: id)
         #expect(book.outcome(of: 3, in: id) == nil && book.last(of: id) == 3)
-        book.answer(id, applied(4, 104))
+        book.answer(id, applied(4, 104), by: nil)
         #expect(book.outcome(of: 4, in: id) == applied(4, 104))
     }
 
@@ -36,7 +36,7 @@ import Testing
         var book = book(1...3)
         book.close(id, sequence: 3, at: 9)
         #expect(book.sessions.isEmpty && book.end(of: id, witness: 9) == nil)
-        book.answer(id, applied(1, 10))
+        book.answer(id, applied(1, 10), by: nil)
         #expect(book.end(of: id, witness: 9) == nil, "it is there")
         book.close(id, sequence: 2, at: 11)
         #expect(book.end(of: id, witness: 0) == .closed)

@@ -114,7 +114,7 @@ import Testing
         for (last, sequence, isTaken) in [(2, 2, true), (1, 1, true), (1, 2, false), (2, 0, false)] {
             var state = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 9)
             try state.restore(try rig.machine.snapshot())
-            state.sessions.restore(session(1), last: last, outcomes: [applied(sequence, 2)])
+            state.sessions.restore(session(1), owner: nil, last: last, outcomes: [applied(sequence, 2)])
             let bytes = try state.snapshot()
             var machine = Rig.machine()
             var problem: (any Error)?

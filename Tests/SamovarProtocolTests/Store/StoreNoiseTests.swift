@@ -14,7 +14,7 @@ import Testing
         for parts: [[UInt8]] in [[], [[]], [[1, 2, 3]], [[], [], []], [Array(repeating: 0, count: 32)]] {
             rig.machine.received(parts, from: route, now: rig.now)
         }
-        rig.machine.receivedNoise("more than two frames", from: route)
+        rig.machine.receivedNoise("more than two frames", from: route, now: rig.now)
         rig.round()
         #expect(rig.machine.out.droppedFrames == 6)
         #expect(rig.takeNotes().count == 3, "of the 1st, 2nd, 4th …")

@@ -61,7 +61,7 @@ final class TrapEngine: ProgramEngine {
 
     func apply(_ input: borrowing EngineInput, now: Timestamp, log: inout TurnLog) throws(GroupLimit) -> EngineResult {
         switch input {
-        case .input(let bytes, _, _):
+        case .input(let bytes, _, _, _):
             if let value = try? unpacked(Shop.Input.self, bytes) { try meet(.input(value)) }
         case .message(let message):
             if case .subscription = message.origin { try meet(.firing) } else { try meet(answer: message.bytes) }

@@ -17,7 +17,7 @@ import Testing
         let hello = Hello(role: .worker(offer), schema: shop, epoch: epoch)
         let route = route ?? worker(number)
         try workers.greet(
-            hello, offer, of: home, at: route, now: at(1), &bench.scheduler, &bench.turns, &bench.out)
+            hello, offer, of: home, by: .local, nil, at: route, now: at(1), &bench.scheduler, &bench.turns, &bench.out)
         if workers.connections[route] != nil, credit > 0 { try tell(.credit(credit), from: number, at: route, &bench) }
     }
 

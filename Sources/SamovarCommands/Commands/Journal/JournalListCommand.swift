@@ -50,13 +50,15 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
         switch format {
         case .text:
             let detail = record.detail == .nil ? "" : "  " + ViewText.line(of: record.detail)
-            return "\(record.turn)  \(time)  \(record.kind)  \(record.originText)\(detail)"
+            let sender = record.senderText.map { " by \($0)" } ?? ""
+            return "\(record.turn)  \(time)  \(record.kind)  \(record.originText)\(sender)\(detail)"
         case .json:
             return JSONTranscoder.text(
                 of: [
                     "turn": .int(Int64(record.turn)), "time": .string(time), "kind": .string(record.kind),
                     "origin": .string(record.originText), "root": .int(Int64(record.root)),
-                    "instance": .string(record.instance.key), "detail": record.detail,
+                    "instance": .string(record.instance.key), "sender": record.senderText.map { .string($0) } ?? .nil,
+                    "detail": record.detail,
                 ])
         }
     }

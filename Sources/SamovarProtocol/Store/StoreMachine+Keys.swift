@@ -1,0 +1,79 @@
+import MessagePack
+public import SamovarCore
+
+/// Keys come and go while the store runs.
+extension StoreMachine {
+    /// The host has read the table of keys, for an operator or because it was told to.
+    ///
+    /// Who may not be here any more is told so and is here no more: connections end, workers give back what they hold, and the sessions of a name
+    /// that has no key left end by record.
+    ///
+    /// - Parameter read: why there is no table; the one before stays.
+    public mutating func keysRead(_ read: Result<KeyTable, KeyTableError>, now: Timestamp) {
+        guard isRunning else { return }
+        let now = time(now)
+        defer { answerKeyRequests(read) }
+        switch read {
+        case .success(let table):
+            let former = access.keys
+            access.replace(table)
+            out.note(.info, "\(count(table.keys.count, "key")) may come over the network")
+            enforceKeys(former: former, since: access.looked, isNewTable: true, now: now)
+        case .failure(let error): out.note(.error, "the keys are as they were: \(error)")
+        }
+    }
+
+    /// An operator has changed the table. Nothing is told of turns, so the answer waits for the host only.
+    mutating func askForKeys(_ request: AdminRequest, from route: Route) {
+        guard keyRequests.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
+        keyRequests.append((request.id, route))
+        out.emit(.readKeys, floor: .none)
+    }
+
+    private mutating func answerKeyRequests(_ read: Result<KeyTable, KeyTableError>) {
+        for (id, route) in keyRequests {
+            let reply =
+                switch read {
+                case .success(let table): AdminReply(id: id, value: ["keys": .number(table.keys.count)])
+                case .failure(let error): AdminReply(id: id, refusal: "the keys are as they were: \(error)")
+                }
+            out.send(.reply(reply), to: route, floor: .none)
+        }
+        keyRequests.removeAll()
+    }
+
+    /// Keys expire between two ticks.
+    mutating func expireKeys(now: Timestamp) {
+        let (last, keys) = (access.looked, access.keys)
+        access.looked = now
+        guard keys.keys.contains(where: { $0.isValid(now: last) && !$0.isValid(now: now) }) else { return }
+        enforceKeys(former: keys, since: last, isNewTable: false, now: now)
+    }
+
+    /// Whoever was sent views has less of its budget.
+    mutating func payForViews(now: Timestamp) {
+        for (route, bytes) in out.takeViewBytes() {
+            guard let identity = clients.connections.identity(at: route) else { continue }
+            access.spend(viewBytes: bytes, identity, now: now)
+        }
+    }
+
+    /// - Parameters:
+    ///   - former: the table at the time `since`.
+    ///   - isNewTable: it is not the one that there is, so that names may be missing.
+    private mutating func enforceKeys(former: KeyTable, since: Timestamp, isNewTable: Bool, now: Timestamp) {
+        let access = access
+        let names = Set(access.keys.keys.map(\.name))
+        clients.enforce(
+            { access.objection(to: $0, Door.front.roles, "this socket", now: now) },
+            isRevoked: { isNewTable && !names.contains($0) }, now: now, &readers,
+            &turns, &out)
+        workers.enforce(
+            { access.objection(to: $0, Door.work.roles, "this socket", now: now) ?? access.objection(to: $1, by: $0) }, now: now,
+            &scheduler, &turns, &out)
+        let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
+        if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {
+            out.emit(.reopenViews, floor: .none)
+        }
+    }
+}
