@@ -12,7 +12,7 @@ public struct ConnectionMonitor: ~Copyable {
     public init(_ socket: borrowing Socket, in context: Context) throws(ZeroMQError) {
         let pointer = socket.handle.pointer
         let endpoint = "inproc://monitor-\(String(UInt(bitPattern: pointer), radix: 16))-\(UInt64.random(in: .min ... .max))"
-        let mask = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED
+        let mask = ConnectionEnd.events.reduce(0, |)
         try checked("monitor") { zmq_socket_monitor(pointer, endpoint, mask) }
         let reader = try SocketHandle(context, .pair)
         do throws(ZeroMQError) {
@@ -30,13 +30,49 @@ public struct ConnectionMonitor: ~Copyable {
         events.close()
     }
 
-    /// Whether the connection broke, or could not be made, since the last call.
-    public mutating func connectionBroke() throws(ZeroMQError) -> Bool {
-        var broke = false
-        // Two frames: the event, and the address. Both events that we ask for mean the same to us.
-        while let frame = try receiveFrame(from: events.pointer) {
-            if frame.hasMore { broke = true }
+    /// Whether the connection broke, or could not be made, since the last call of this or of ``connectionEnd()``.
+    public mutating func connectionBroke() throws(ZeroMQError) -> Bool { try connectionEnd() != nil }
+
+    /// How the connection ended, or why it could not be made, if it did since the last call of this or of ``connectionBroke()``.
+    public mutating func connectionEnd() throws(ZeroMQError) -> ConnectionEnd? {
+        var end: ConnectionEnd?
+        // Two frames: the event, and the address.
+        var frame = ReceivedFrame()
+        while try frame.receive(from: events.pointer) {
+            // Behind the reason comes that it is lost, which says no more.
+            if frame.hasMore, end == nil || end == .lost { end = ConnectionEnd(frame.bytes) ?? end }
         }
-        return broke
+        return end
+    }
+}
+
+/// How a connection ended, or why it could not be made, as far as libzmq knows.
+public enum ConnectionEnd: Hashable, Sendable {
+    /// It was there and is no more, or nobody listens.
+    case lost
+    /// The other side does not let this key in, or anybody without one.
+    case refused
+    /// The other side ended it while it was being made, without a word: the key of the server may be another one, or there is trouble.
+    case unanswered
+    /// The other side speaks something else: it wants keys and this one has none, or the other way round.
+    case misunderstood
+
+    static let events = [
+        ZMQ_EVENT_DISCONNECTED, ZMQ_EVENT_CLOSED, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
+        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    ]
+
+    /// - Parameter event: 16 bits for what happened, and 32 for a number, which for a refusal is that of ZAP.
+    init?(_ event: [UInt8]) {
+        guard event.count == 6 else { return nil }
+        let (kind, value) = event.withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt16.self), $0.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
+        }
+        switch Int32(kind) {
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: self = value == 300 ? .unanswered : .refused
+        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: self = .unanswered
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: self = .misunderstood
+        default: self = .lost
+        }
     }
 }

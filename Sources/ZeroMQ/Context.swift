@@ -87,6 +87,10 @@ public final class Context: Sendable {
         }
     }
 
+    /// The same for all who share it.
+    typealias ID = UInt
+    var id: ID { UInt(bitPattern: pointer) }
+
     func openSocket(_ kind: Socket.Kind) throws(ZeroMQError) -> UnsafeMutableRawPointer {
         // libzmq takes a router's first id from `rand()` and never seeds it, so in every process the ids would be the same. A peer that
         // claims the next id in advance makes libzmq abort when an honest peer is to get it.

@@ -1,4 +1,5 @@
 import CZeroMQ
+import Foundation
 
 /// A socket of libzmq with the options that Samovar needs, closed when its value ends.
 ///
@@ -34,6 +35,8 @@ public struct Socket: ~Copyable {
     /// How it behaves.
     public let options: SocketOptions
     let handle: SocketHandle
+    private let isAuthenticated: Bool
+    private var lastUserID = ""
 
     /// Opens a socket and sets all its options, reading each back.
     ///
@@ -42,6 +45,7 @@ public struct Socket: ~Copyable {
     public init(_ context: Context, _ kind: Kind, options: SocketOptions) throws(ZeroMQError) {
         self.kind = kind
         self.options = options
+        isAuthenticated = options.security.authenticator != nil
         handle = try SocketHandle(context, kind, options: options)
     }
 
@@ -194,9 +198,13 @@ public struct MultipartMessage: Sendable {
     public private(set) var frames: [[UInt8]] = []
     /// How many further frames were thrown away.
     public private(set) var droppedFrames = 0
+    /// How the ``Authenticator`` of the socket has named its sender; nil if the socket has none.
+    public fileprivate(set) var userID: String?
 
     /// Whether the message had more frames than its socket accepts. It is not one of ours: count it and let it go.
     public var isTruncated: Bool { droppedFrames > 0 }
+
+    fileprivate init(upTo limit: Int) { frames.reserveCapacity(limit) }
 
     fileprivate mutating func append(_ frame: [UInt8], limit: Int) {
         if frames.count < limit { frames.append(frame) } else { droppedFrames += 1 }
@@ -211,34 +219,72 @@ extension Socket {
     ///
     /// - Throws: ``ZeroMQError`` if the socket cannot receive.
     public mutating func receive() throws(ZeroMQError) -> MultipartMessage? {
-        guard var next = try receiveFrame(from: handle.pointer) else { return nil }
-        var message = MultipartMessage()
-        message.append(next.bytes, limit: options.maximumFrames)
-        while next.hasMore {
+        let socket = handle.pointer
+        let limit = options.maximumFrames
+        var frame = ReceivedFrame()
+        guard try frame.receive(from: socket) else { return nil }
+        var message = MultipartMessage(upTo: limit)
+        message.append(frame.bytes, limit: limit)
+        while frame.hasMore {
             // libzmq hands messages over whole.
-            guard let frame = try receiveFrame(from: handle.pointer) else { throw ZeroMQError(errno: EPROTO, operation: "receive") }
-            next = frame
-            message.append(next.bytes, limit: options.maximumFrames)
+            guard try frame.receive(from: socket) else { throw ZeroMQError(errno: EPROTO, operation: "receive") }
+            // The routing id, which comes first, does not always tell who it is.
+            if isAuthenticated, message.frames.count == 1 { message.userID = userID(of: &frame) }
+            message.append(frame.bytes, limit: limit)
         }
         return message
     }
+
+    /// Most messages come from whom the one before came from, and their text is at hand.
+    private mutating func userID(of frame: inout ReceivedFrame) -> String? {
+        guard let name = frame.userID else { return nil }
+        let isSame = lastUserID.utf8.withContiguousStorageIfAvailable { last in
+            last.withMemoryRebound(to: CChar.self) { strncmp($0.baseAddress ?? name, name, $0.count) == 0 && name[$0.count] == 0 }
+        }
+        if isSame != true { lastUserID = String(cString: name) }
+        return lastUserID
+    }
 }
 
-/// Takes the next frame of a socket, and whether another one of the same message follows; `nil` if there is none yet.
-func receiveFrame(from socket: UnsafeMutableRawPointer) throws(ZeroMQError) -> (bytes: [UInt8], hasMore: Bool)? {
+/// A frame of libzmq, and place for the next one.
+struct ReceivedFrame: ~Copyable {
     // libzmq moves messages by copying these bytes, and so may Swift.
-    var raw = zmq_msg_t()
-    // Cannot fail: it only clears the structure.
-    zmq_msg_init(&raw)
-    defer { zmq_msg_close(&raw) }
-    if retryingInterrupts({ zmq_msg_recv(&raw, socket, ZMQ_DONTWAIT) }) == -1 {
-        guard zmq_errno() == EAGAIN else { throw .last("receive") }
-        return nil
+    private var raw = zmq_msg_t()
+
+    init() {
+        // Cannot fail: it only clears the structure.
+        zmq_msg_init(&raw)
     }
-    // Short messages lie inside the structure.
-    return withUnsafeMutablePointer(to: &raw) { raw in
-        let bytes = UnsafeRawBufferPointer(start: zmq_msg_data(raw), count: zmq_msg_size(raw))
-        return ([UInt8](bytes), zmq_msg_more(raw) != 0)
+
+    deinit {
+        var raw = raw
+        zmq_msg_close(&raw)
+    }
+
+    /// Takes the next frame of a socket; false if there is none yet.
+    mutating func receive(from socket: UnsafeMutableRawPointer) throws(ZeroMQError) -> Bool {
+        if retryingInterrupts({ zmq_msg_recv(&raw, socket, ZMQ_DONTWAIT) }) != -1 { return true }
+        guard zmq_errno() == EAGAIN else { throw .last("receive") }
+        return false
+    }
+
+    var bytes: [UInt8] {
+        mutating get {
+            // Short messages lie inside the structure.
+            withUnsafeMutablePointer(to: &raw) { raw in
+                [UInt8](UnsafeRawBufferPointer(start: zmq_msg_data(raw), count: zmq_msg_size(raw)))
+            }
+        }
+    }
+
+    /// Whether another one of the same message follows.
+    var hasMore: Bool {
+        mutating get { zmq_msg_more(&raw) != 0 }
+    }
+
+    /// Valid until the next frame; nil if nobody has given the sender a name.
+    var userID: UnsafePointer<CChar>? {
+        mutating get { zmq_msg_gets(&raw, "User-Id") }
     }
 }
 

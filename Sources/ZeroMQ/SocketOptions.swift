@@ -11,7 +11,7 @@ import CZeroMQ
 ///
 /// The heartbeats of ZMTP are always off: with a slow receiver and a reconnect they make libzmq abort. Liveness is a
 /// matter of our own frames. `ROUTER_MANDATORY` is on and `ROUTER_HANDOVER` off for every router.
-public struct SocketOptions: Hashable, Sendable {
+public struct SocketOptions: Sendable {
     /// The largest frame accepted from a peer. Who announces a larger one is disconnected.
     ///
     /// libzmq allocates the announced length before the bytes arrive, so this is also what one peer can make it reserve.
@@ -28,6 +28,8 @@ public struct SocketOptions: Hashable, Sendable {
     public var linger: Int32 = 0
     /// How long a peer may take for the ZMTP handshake, in milliseconds.
     public var handshakeTimeout: Int32 = 5000
+    /// Who gets a connection.
+    public var security = Security.none
     /// Whether it has one connection that never comes back by itself, as the connecting side needs it.
     ///
     /// `IMMEDIATE` is on then, so nothing is queued for a peer that is away, and `RECONNECT_IVL` is -1: when the connection
@@ -131,6 +133,6 @@ extension SocketOptions {
             try set("ZMQ_ROUTER_MANDATORY", ZMQ_ROUTER_MANDATORY, 1, isReadable: false)
             try set("ZMQ_ROUTER_HANDOVER", ZMQ_ROUTER_HANDOVER, 0, isReadable: false)
         }
-        // ZMQ_ZAP_DOMAIN and ZMQ_ZAP_ENFORCE_DOMAIN belong here as soon as there is a handler to answer for the domain.
+        try security.apply(to: socket)
     }
 }
