@@ -106,7 +106,7 @@ let package = Package(
             name: "SamovarHost",
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "SamovarWorker", "CrashPoints", "ZeroMQ", "Journal",
-                "SQLiteJournal", "CLinux", deque, histogram, lifecycle, logging,
+                "SQLiteJournal", "CLinux", "SHA2", deque, histogram, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -211,7 +211,7 @@ let package = Package(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
         .testTarget(
             name: "SamovarHostTests",
-            dependencies: ["SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", logging],
+            dependencies: ["SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", logging],
             swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),

@@ -115,4 +115,19 @@ struct FolderTrustTests {
         #expect(refused?.description.hasPrefix("cannot make the folder /proc/x for sockets: ") == true)
         #endif
     }
+
+    @Test func `A folder for keys may be root's, or one of all users, where each file is of its own user`() {
+        func verdict(_ path: String, _ more: [String: FolderTrust.Look] = [:]) -> FolderTrust.Verdict {
+            let names = Self.usual.merging(more) { $1 }
+            return FolderTrust(user: Self.user, use: .secrets).verdict(on: path) { names[$0] ?? .missing }
+        }
+        #expect(verdict("/run") == .trusted)
+        #expect(verdict("/tmp") == .trusted)
+        #expect(verdict("/run/user/1000") == .trusted)
+        #expect(verdict("/run/user/1000", ["/run/user/1000": Self.folder(Self.user, 0o770)]) == .shared("/run/user/1000"))
+        #expect(verdict("/run", ["/run": Self.folder(0, 0o775)]) == .refused("/run can be changed by others (mode 775)"))
+        #expect(
+            verdict("/tmp/k", ["/tmp/k": Self.folder(Self.other, 0o700)])
+                == .refused("/tmp/k belongs to another user (1001), who could put other keys there"))
+    }
 }

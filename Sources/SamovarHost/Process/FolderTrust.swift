@@ -24,7 +24,24 @@ struct PathFacts: Equatable {
 /// trusted it stays so, since nobody else can change what was looked at: there is no race between this check and the use of the path.
 /// A name that is missing in a sticky folder is another matter, because anybody may make it next.
 struct FolderTrust {
+    /// What the folder is for.
+    enum Use {
+        /// To listen and to connect in it: it is the user's own.
+        case sockets
+        /// To keep keys in it, each a file that is the user's own or root's. The folder may be root's, or one of all users, where nobody can
+        /// touch a file that is not his.
+        case secrets
+
+        fileprivate var harm: String {
+            switch self {
+            case .sockets: "who could answer in the place of a store"
+            case .secrets: "who could put other keys there"
+            }
+        }
+    }
+
     let user: UInt32
+    var use = Use.sockets
 
     /// What a look at one path gave.
     enum Look: Equatable {
@@ -60,7 +77,7 @@ struct FolderTrust {
             case .failed(let reason): return .refused("\(path) cannot be looked at: \(reason)")
             case .found(let facts):
                 guard facts.owner == user || facts.owner == 0 else {
-                    return .refused("\(path) belongs to another user (\(facts.owner)), who could answer in the place of a store")
+                    return .refused("\(path) belongs to another user (\(facts.owner)), \(use.harm)")
                 }
                 switch facts.kind {
                 case .other: return .refused("\(path) is no folder")
@@ -82,7 +99,8 @@ struct FolderTrust {
             next = Self.next(of: &rest, &trail)
         }
         guard let last = trail.last else { return .refused("\(folder) is no folder") }
-        guard last.facts.owner == user else { return .refused("\(last.path) belongs to root") }
+        if use == .secrets, last.facts.isSticky { return .trusted }
+        guard last.facts.owner == user || use == .secrets else { return .refused("\(last.path) belongs to root") }
         if last.facts.isSharedForWriting {
             return last.facts.isSticky ? .refused("\(last.path) is a folder of all users") : .shared(last.path)
         }

@@ -8,8 +8,8 @@ enum SocketFolder {
     private static let maximumFolders = 256
     private static let hint = "name another place with --endpoint or SAMOVAR_RUNTIME_DIR"
 
-    static func verdict(on folder: String) -> FolderTrust.Verdict {
-        FolderTrust(user: geteuid()).verdict(on: absolute(folder), look: look)
+    static func verdict(on folder: String, for use: FolderTrust.Use = .sockets) -> FolderTrust.Verdict {
+        FolderTrust(user: geteuid(), use: use).verdict(on: absolute(folder), look: look)
     }
 
     /// What a peer may give to `connect`: the address itself, or one where nobody listens if its folder is not there, since another
