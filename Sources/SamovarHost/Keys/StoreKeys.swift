@@ -16,7 +16,7 @@ package struct StoreKeys: Sendable {
     package let table: KeyTable
 
     static let serverName = "server"
-    private static let maximumTableBytes = 16 << 20
+    static let maximumTableBytes = 16 << 20
 
     static func serverFile(in folder: String) -> String { "\(folder)/server.key" }
     static func otherServerFile(in folder: String) -> String { "\(folder)/server.next.key" }

@@ -27,11 +27,6 @@ public struct KeyTableText: Equatable, Sendable {
     /// What a new file begins with.
     public static let heading = "# Samovar keys: name fingerprint roles option=value…"
 
-    /// A table without keys.
-    public init() throws(KeyTableError) {
-        try self.init(Self.heading + "\n")
-    }
-
     /// - Throws: `KeyTableError` that names the line. It does not repeat what stands there, which may be a secret in the wrong file.
     public init(_ text: String) throws(KeyTableError) {
         var places: [Fingerprint: Int] = [:]

@@ -54,7 +54,7 @@ struct KeyTableTextTests {
                 queues: ["a b", "c,d", "100%", "ü\n", "#", "=", Queue("\u{0}")], inputs: ["place", "stäte"],
                 notAfter: Timestamp(microseconds: 253_402_300_799_000_000), limits: limits),
         ]
-        var text = try KeyTableText()
+        var text = try KeyTableText(KeyTableText.heading + "\n")
         for key in keys { try text.add(key) }
         #expect(text.table.keys == keys)
         #expect(try KeyTableText(text.text) == text)
@@ -82,7 +82,7 @@ struct KeyTableTextTests {
         let fingerprint = try #require(Fingerprint(Self.first))
         var limits = Key.Limits()
         limits.hellos = 0
-        var text = try KeyTableText()
+        var text = try KeyTableText(KeyTableText.heading + "\n")
         for key in [
             Key(name, fingerprint, roles: []), Key(name, fingerprint, roles: [.worker], queues: []),
             Key(name, fingerprint, roles: [.client], inputs: [""]), Key(name, fingerprint, roles: [.client], limits: limits),
