@@ -40,6 +40,15 @@ struct CommandFailure: Error, CustomStringConvertible {
             self = error.divergence.map { .divergence($0, error.description) } ?? CommandFailure(code, error.description)
         case AdminError.noStore: self.init(.unavailable, "\(error); is it running? start one with `up`")
         case AdminError.refused(let reason): self.init(.badData, reason)
+        case let error as KeyFileError:
+            let code: Code =
+                switch error.kind {
+                case .configuration: .configuration
+                case .request: .badData
+                case .busy: .tryLater
+                case .inputOutput: .inputOutput
+                }
+            self.init(code, escapeForTerminal("\(error)"))
         case is OutboxError: self.init(.inputOutput, "\(error)")
         case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
         default: return nil

@@ -111,7 +111,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,
                 OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, VerifyCommand<App>.self, CheckCommand<App>.self, JournalCommand<AppTypes<App>>.self,
-                SchemaCommand<App>.self, LoadCommand<AppTypes<App>>.self,
+                KeysCommand<AppTypes<App>>.self, SchemaCommand<App>.self, LoadCommand<AppTypes<App>>.self,
             ])
     }
 }

@@ -63,7 +63,7 @@ public enum SamovarTool {
             MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
             StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, QueuesCommand<AnyProgram>.self,
             InspectCommand<AnyProgram>.self,
-            JournalCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self, NewCommand.self,
+            JournalCommand<AnyProgram>.self, KeysCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self, NewCommand.self,
         ]
     }
 

@@ -12,6 +12,8 @@ struct ProcessSettings: Equatable, Sendable {
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     var endpoint: String?
     var insecureTcp = false
+    /// The keys folder of a store.
+    var keys: String?
     var logLevel: String?
     var slots: Int?
     var readAhead: Int?
@@ -48,6 +50,7 @@ struct ProcessSettings: Equatable, Sendable {
         settings.data = try reader.text("data", "the path of a folder")
         settings.endpoint = try reader.text("endpoint", "ipc:///FOLDER or tcp://HOST:PORT")
         settings.insecureTcp = try reader.choice("insecureTcp", of: ["false", "true"]) == "true"
+        settings.keys = try reader.text("keys", "the path of a folder")
         settings.logLevel = try reader.choice("log.level", of: Logger.Level.allCases.map(\.rawValue))
         settings.slots = try reader.integer("slots", in: 1...1_024)
         settings.readAhead = try reader.integer("readAhead", in: 0...65_536)

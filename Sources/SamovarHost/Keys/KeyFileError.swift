@@ -4,21 +4,27 @@ import Foundation
 public struct KeyFileError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong with which file, and on which line of it.
     public let description: String
-    /// Whether the system has failed to read or write, and not a person to configure.
-    package let isInputOutput: Bool
+    package let kind: Kind
 
-    init(_ description: String) {
+    package enum Kind: Sendable {
+        /// A person has to change a file, a folder or a setting.
+        case configuration
+        /// What was asked for makes no sense for the keys that there are.
+        case request
+        /// Another program is at it.
+        case busy
+        /// The system has failed to read or write.
+        case inputOutput
+    }
+
+    init(_ description: String, _ kind: Kind = .configuration) {
         self.description = description
-        isInputOutput = false
+        self.kind = kind
     }
 
     /// With the system's reason.
     static func system(_ path: String, _ what: String, number: Int32 = errno) -> KeyFileError {
-        KeyFileError("\(path) \(what): \(String(cString: strerror(number)))", isInputOutput: number != ENOENT && number != EACCES)
-    }
-
-    private init(_ description: String, isInputOutput: Bool) {
-        self.description = description
-        self.isInputOutput = isInputOutput
+        let isMissing = number == ENOENT || number == EACCES
+        return KeyFileError("\(path) \(what): \(String(cString: strerror(number)))", isMissing ? .configuration : .inputOutput)
     }
 }

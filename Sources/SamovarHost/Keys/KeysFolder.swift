@@ -64,19 +64,21 @@ package struct KeysFolder: ~Copyable {
     package mutating func issue(
         _ name: KeyName, to file: String, _ draft: (Fingerprint) -> Key
     ) throws(KeyFileError) -> Key {
-        guard name.description != Self.reserved else { throw KeyFileError("“\(name)” is what the store calls its own key") }
-        guard keys(of: name).isEmpty else { throw KeyFileError("\(name) has a key: renew it, or revoke it first") }
+        guard name.description != Self.reserved else {
+            throw KeyFileError("“\(name)” is what the store calls its own key", .request)
+        }
+        guard keys(of: name).isEmpty else { throw KeyFileError("\(name) has a key: renew it, or revoke it first", .request) }
         return try add(name, to: file, mayReplace: false, draft)
     }
 
     /// Makes another key for a name, which stands beside the present one until ``finish(_:)``. Its file takes the place of the former one.
     package mutating func renew(_ name: KeyName, notAfter: Timestamp?, to file: String) throws(KeyFileError) -> Key {
         let keys = keys(of: name)
-        guard let present = keys.first else { throw KeyFileError("there is no key of the name \(name)") }
-        guard keys.count == 1 else { throw KeyFileError("\(name) is being renewed: finish that first, with --finish") }
+        guard let present = keys.first else { throw KeyFileError("there is no key of the name \(name)", .request) }
+        guard keys.count == 1 else { throw KeyFileError("\(name) is being renewed: finish that first, with --finish", .request) }
         let isItsFile = PrivateFile.exists(file)
         if isItsFile, try KeyFile(file).fingerprint != present.fingerprint {
-            throw KeyFileError("\(file) is another key than that of \(name), and stays")
+            throw KeyFileError("\(file) is another key than that of \(name), and stays", .request)
         }
         return try add(name, to: file, mayReplace: isItsFile) { fingerprint in
             Key(
@@ -88,7 +90,7 @@ package struct KeysFolder: ~Copyable {
     /// Takes the former key of a name away, once its holder has the new one.
     package mutating func finish(_ name: KeyName) throws(KeyFileError) -> Key {
         let keys = keys(of: name)
-        guard keys.count == 2, let former = keys.first else { throw KeyFileError("\(name) is not being renewed") }
+        guard keys.count == 2, let former = keys.first else { throw KeyFileError("\(name) is not being renewed", .request) }
         try remove([former])
         return former
     }
@@ -98,7 +100,7 @@ package struct KeysFolder: ~Copyable {
     /// - Parameter what: a fingerprint, or a name for all keys that have it.
     package mutating func revoke(_ what: String) throws(KeyFileError) -> [Key] {
         let keys = Self.keys(what, in: table)
-        guard !keys.isEmpty else { throw KeyFileError("there is no key of this name or fingerprint") }
+        guard !keys.isEmpty else { throw KeyFileError("there is no key of this name or fingerprint", .request) }
         try remove(keys)
         return keys
     }
@@ -137,7 +139,9 @@ package struct KeysFolder: ~Copyable {
     /// Writes the public keys of the store into the file of a peer.
     package func update(_ file: String) throws(KeyFileError) -> KeyFile {
         let former = try KeyFile(file)
-        guard table[former.fingerprint] != nil else { throw KeyFileError("\(file) is no key of this store: the table does not have it") }
+        guard table[former.fingerprint] != nil else {
+            throw KeyFileError("\(file) is no key of this store: the table does not have it", .request)
+        }
         let new = KeyFile(former.name, former.pair, servers: servers)
         try new.write(to: file, mayReplace: true)
         return new
@@ -147,7 +151,9 @@ package struct KeysFolder: ~Copyable {
 
     /// Makes the key that the store shall have next. Files of peers list it from now on.
     package mutating func makeServerKey() throws(KeyFileError) -> Fingerprint {
-        guard otherServer == nil else { throw KeyFileError("the store's key is being renewed: switch, or finish that first") }
+        guard otherServer == nil else {
+            throw KeyFileError("the store's key is being renewed: switch, or finish that first", .request)
+        }
         let file = KeyFile(server.name, try Self.newPair(), servers: [])
         try file.write(to: StoreKeys.otherServerFile(in: path), mayReplace: false)
         otherServer = file
@@ -156,7 +162,7 @@ package struct KeysFolder: ~Copyable {
 
     /// Makes the other key that of the store, and the present one the other. Doing it again takes it back.
     package mutating func switchServerKey() throws(KeyFileError) -> Fingerprint {
-        guard let other = otherServer else { throw KeyFileError("the store has one key: make the next one first") }
+        guard let other = otherServer else { throw KeyFileError("the store has one key: make the next one first", .request) }
         let (file, otherFile) = (StoreKeys.serverFile(in: path), StoreKeys.otherServerFile(in: path))
         // The store finds a key at each moment; a crash on the way is made good by whoever opens the folder next.
         guard link(file, Self.formerFile(in: path)) == 0, rename(otherFile, file) == 0 else {
@@ -169,7 +175,7 @@ package struct KeysFolder: ~Copyable {
 
     /// Removes the other key, once nobody needs it: every peer has the present one in its file.
     package mutating func finishServerKey() throws(KeyFileError) -> Fingerprint {
-        guard let other = otherServer else { throw KeyFileError("the store has one key: there is nothing to finish") }
+        guard let other = otherServer else { throw KeyFileError("the store has one key: there is nothing to finish", .request) }
         let file = StoreKeys.otherServerFile(in: path)
         guard unlink(file) == 0 else { throw .system(file, "cannot be removed") }
         try PrivateFile.syncFolder(of: file)
@@ -226,7 +232,7 @@ package struct KeysFolder: ~Copyable {
                 continue
             }
             close(descriptor)
-            if number == EWOULDBLOCK { throw KeyFileError("another program is changing the keys in \(path)") }
+            if number == EWOULDBLOCK { throw KeyFileError("another program is changing the keys in \(path)", .busy) }
             throw .system(file, "cannot be locked", number: number)
         }
         return descriptor
@@ -237,7 +243,7 @@ package struct KeysFolder: ~Copyable {
         do throws(KeyTableError) {
             try body(&text)
         } catch {
-            throw KeyFileError("\(error)")
+            throw KeyFileError("\(error)", .request)
         }
         try Self.save(text.text, path)
         self.text = text

@@ -66,7 +66,7 @@ enum PrivateFile {
         } else {
             // Unlike a rename it fails if there is one.
             guard link(draft, path) == 0 else {
-                if errno == EEXIST { throw KeyFileError("\(path) is there already") }
+                if errno == EEXIST { throw KeyFileError("\(path) is there already", .request) }
                 throw .system(path, "cannot be written")
             }
         }

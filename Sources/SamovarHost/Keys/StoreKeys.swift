@@ -1,3 +1,4 @@
+package import SamovarCore
 package import SamovarProtocol
 package import ZeroMQ
 
@@ -36,6 +37,9 @@ package struct StoreKeys: Sendable {
 
     /// Every public key that the store may have, the present one first.
     package var servers: [CurvePublicKey] { [server.publicKey] + (otherServer.map { [$0] } ?? []) }
+
+    /// The same for people: what they are called, and what stands in files.
+    package var serverTexts: [(fingerprint: Fingerprint, text: String)] { servers.map { (Fingerprint(of: $0), $0.z85) } }
 
     static func table(in folder: String) throws(KeyFileError) -> KeyTableText {
         let path = tableFile(in: folder)

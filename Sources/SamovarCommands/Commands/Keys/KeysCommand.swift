@@ -1,0 +1,104 @@
+import ArgumentParser
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+/// The keys with which peers come over the network. All but `reload` works on the folder alone, with or without a store.
+struct KeysCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "keys", abstract: "Makes, lists, renews and revokes the keys of those who come over the network.",
+            discussion: """
+                Example: \(executableName) keys new shop --role client --keys keys
+                         \(executableName) keys list --keys keys
+                         \(executableName) keys revoke shop --keys keys
+                The keys folder of a store has its own key and a table of those that may come. Each peer has a file with its key, which is
+                the only copy of its secret: take it to its machine over a way that nobody listens to, and remove it here.
+                """,
+            subcommands: [
+                KeysNewCommand.self, KeysListCommand.self, KeysShowCommand.self, KeysRenewCommand.self, KeysRevokeCommand.self,
+                KeysServerCommand.self, KeysReloadCommand<Types>.self,
+            ])
+    }
+}
+
+/// Which keys, shared by all these commands.
+struct KeysOptions: ParsableArguments {
+    @Option(name: .long, help: "The keys folder of the store. Default: SAMOVAR_KEYS, or keys: in the file of --config.")
+    var keys: String?
+
+    @Option(name: .long, help: "A YAML file with settings; flags and SAMOVAR_* variables win over it.")
+    var config: String?
+
+    func folder() throws -> String {
+        var flags: [String: String] = [:]
+        flags["keys"] = keys
+        let settings = try ProcessSettings.read(flags: flags, configFile: config)
+        for warning in settings.warnings { printError("warning: \(warning)") }
+        guard let folder = settings.keys else {
+            throw CommandFailure(.configuration, "which keys? name the keys folder of the store with --keys, or with SAMOVAR_KEYS")
+        }
+        return folder
+    }
+}
+
+/// What a person does next, whatever has changed.
+func sayHowStoresHear() {
+    printError("A store that runs hears of it by SIGHUP, or by `\(executableName) keys reload`.")
+}
+
+/// The name of a key on the command line.
+struct KeyNameArgument: ExpressibleByArgument {
+    let name: KeyName
+
+    init?(argument: String) {
+        guard let name = KeyName(argument) else { return nil }
+        self.name = name
+    }
+
+    var defaultValueDescription: String { "\(name)" }
+}
+
+/// A role on the command line.
+struct RoleArgument: ExpressibleByArgument {
+    let role: Role
+
+    init?(argument: String) {
+        guard let role = Role(rawValue: argument) else { return nil }
+        self.role = role
+    }
+
+    static var allValueStrings: [String] { Role.allCases.map(\.rawValue) }
+    var defaultValueDescription: String { role.rawValue }
+}
+
+/// A point in time on the command line: `2027-01-01T00:00:00Z`, or a day for the beginning of it.
+struct InstantArgument: ExpressibleByArgument {
+    let time: Timestamp
+
+    init?(argument: String) {
+        guard let time = instant(Substring(argument)) ?? instant(Substring(argument + "T00:00:00Z")) else { return nil }
+        self.time = time
+    }
+
+    var defaultValueDescription: String { instantText(time) }
+}
+
+struct KeysReloadCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "reload", abstract: "Has a running store read its keys again; SIGHUP does the same.",
+            discussion: """
+                Example: \(executableName) keys reload
+                What the store cannot read it refuses as a whole, says so, and goes on with the keys that it has.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        let settings = try options.settings()
+        _ = try await AdminClient(at: settings.endpoint(for: Types.self)).ask("reloadKeys")
+        printError("the store has read its keys")
+    }
+}
