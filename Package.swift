@@ -188,7 +188,8 @@ let package = Package(
             name: "SamovarLoadTests", dependencies: ["SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
         .testTarget(name: "SHA2Tests", dependencies: ["SHA2"], swiftSettings: settings),
-        .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ"], swiftSettings: settings),
+        .testTarget(
+            name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ", "ProcessSupport"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
             name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],

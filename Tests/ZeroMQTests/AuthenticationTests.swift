@@ -1,5 +1,6 @@
 import CZeroMQ
 import Foundation
+import ProcessSupport
 import Synchronization
 import Testing
 
@@ -237,7 +238,7 @@ import Testing
     static let canBeNobody = geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0 && access("/usr/bin/python3", X_OK) == 0
 
     @Test(.enabled(if: canBeNobody, "another user is needed, which only root can be; setpriv and python3"))
-    func `Over ipc another user is refused, also if the files let him through`() throws {
+    func `Over ipc another user is refused, also if the files let him through`() async throws {
         let folder = try RuntimeDirectory()
         let context = try Context.shared()
         let authenticator = try Authenticator(context, named: "local") {
@@ -249,14 +250,14 @@ import Testing
         try router.bind("ipc://\(folder.path)/front")
         chmod(folder.path, 0o711)
         chmod(folder.path + "/front", 0o777)
-        #expect(try answer(to: nil, at: folder.path + "/front").contains("READY"))
-        let refused = try answer(to: 65_534, at: folder.path + "/front")
+        #expect(try await answer(to: nil, at: folder.path + "/front").contains("READY"))
+        let refused = try await answer(to: 65_534, at: folder.path + "/front")
         #expect(refused.contains("ERROR") && refused.contains("400") && !refused.contains("READY"))
         #expect(authenticator.counts == Authenticator.Counts(accepted: 1, refused: 1, troubled: 0))
     }
 
     /// What a peer of another user hears that greets as ZMTP 3.0 has it and says what it is.
-    private func answer(to user: uid_t?, at path: String) throws -> String {
+    private func answer(to user: uid_t?, at path: String) async throws -> String {
         let peer = """
             import socket, sys
             peer = socket.socket(socket.AF_UNIX)
@@ -272,15 +273,7 @@ import Testing
                 heard += some
             sys.stdout.write("".join(chr(byte) if 32 <= byte < 127 else "." for byte in heard))
             """
-        let process = Process()
         let become = user.map { ["/usr/bin/setpriv", "--reuid=\($0)", "--clear-groups"] } ?? []
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = become + ["/usr/bin/python3", "-c", peer, path]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text
+        return try await Child.run("/usr/bin/env", become + ["/usr/bin/python3", "-c", peer, path]).output
     }
 }
