@@ -8,10 +8,8 @@ import SamovarProtocol
 ///
 /// Everything goes through the machine's own listeners, as frames, so nothing here knows of policies, retries or timers.
 final class TestBench<P: Program> {
-    static var client: Route { Route(listener: .front, id: [0, 1]) }
     static var worker: Route { Route(listener: .work, id: [0, 1]) }
     static var admin: Route { Route(listener: .admin, id: [0, 1]) }
-    static var session: SessionID { SessionID(high: 0, low: 1) }
     static var workerID: WorkerID { WorkerID(high: 0, low: 1) }
     static var timeline: Timeline { Timeline(high: 0, low: 1) }
     static var secret: Secret { Secret(high: 0, low: 1) }
@@ -34,7 +32,9 @@ final class TestBench<P: Program> {
     private var outcomes: [Outcome] = []
     /// What the store told its peers instead of an answer.
     private(set) var complaint: String?
-    private var sequence = 0
+    /// Clients: the first without a key, and one for each key that something was sent with.
+    private var seats = [ClientSeat(number: 1, name: nil)]
+    private var seat = 0
     private var epochs = 0
     private var queues: [Queue] = []
     /// The only queues that the worker serves; nil for all that there are.
@@ -81,12 +81,30 @@ final class TestBench<P: Program> {
 
     /// Sends an input and returns what became of it; nil if the store has stopped, or complains.
     func send(_ input: [UInt8]) -> Outcome? {
-        sequence += 1
+        seats[seat].sequence += 1
+        let sequence = seats[seat].sequence
         outcomes.removeAll()
         complaint = nil
-        deliver(.send([Submission(sequence: sequence, input: input)], confirmed: sequence - 1), from: Self.client)
+        deliver(.send([Submission(sequence: sequence, input: input)], confirmed: sequence - 1), from: seats[seat])
         settle()
         return outcomes.last { $0.sequence == sequence }
+    }
+
+    /// Sends from here on with a key of this name; nil for none.
+    func sit(as name: KeyName?) {
+        if let known = seats.firstIndex(where: { $0.name == name }) {
+            seat = known
+        } else {
+            seats.append(ClientSeat(number: seats.count + 1, name: name))
+            seat = seats.count - 1
+            machine.keysRead(keys, now: now)
+            greet(seats[seat])
+            settle()
+        }
+    }
+
+    private var keys: Result<KeyTable, KeyTableError> {
+        Result { () throws(KeyTableError) in try KeyTable(seats.compactMap(\.key)) }
     }
 
     /// Answers a job that the worker holds.
@@ -176,16 +194,20 @@ final class TestBench<P: Program> {
         machine = try machine(replaying: engine)
         self.engine = engine
         try machine.start(seed: [], now: now)
+        machine.keysRead(keys, now: now)
         greet()
     }
 
     // MARK: Peers
 
     private func greet() {
-        let hello = Hello(role: .client(session: Self.session), schema: P.schema, epoch: nextEpoch())
-        deliver(.hello(hello), from: Self.client)
+        for seat in seats { greet(seat) }
         if hasWorkers { greetAsWorker() }
         settle()
+    }
+
+    private func greet(_ seat: ClientSeat) {
+        deliver(.hello(Hello(role: .client(session: seat.session), schema: P.schema, epoch: nextEpoch())), from: seat)
     }
 
     private func greetAsWorker() {
@@ -211,6 +233,11 @@ final class TestBench<P: Program> {
         queues += missing.sorted()
         capabilities = needs
         greetAsWorker()
+    }
+
+    private func deliver(_ frame: Frame, from seat: ClientSeat) {
+        let identity: Identity = seat.key.map { .key($0.fingerprint) } ?? .local
+        machine.received(Envelope(frame, timeline: Self.timeline).parts, from: seat.route, by: identity, now: now)
     }
 
     private func deliver(_ frame: Frame, from route: Route) {

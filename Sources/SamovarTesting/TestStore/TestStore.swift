@@ -122,6 +122,23 @@ public final class TestStore<P: Program> {
         }
     }
 
+    /// Sends what `body` sends as if it came over the network, with a key of this name: `turn.sender` has it.
+    ///
+    /// ```swift
+    /// store.expectRefusal(of: .close, .notYours)
+    /// store.sending(as: "back-office") { store.send(.close) { $0.isClosed = true } }
+    /// ```
+    ///
+    /// - Parameter name: 1 to 32 letters, digits, `.`, `_` and `-`.
+    public func sending<Failure: Error>(
+        as name: String, at location: SourceLocation = #_sourceLocation, _ body: () throws(Failure) -> Void
+    ) throws(Failure) {
+        guard let key = KeyName(name) else { return report("sending(as:): “\(name)” is no name of a key", at: location) }
+        bench.sit(as: key)
+        defer { bench.sit(as: nil) }
+        try body()
+    }
+
     /// Sends an input that the program must refuse, for this reason.
     public func expectRefusal(of input: P.Input, _ expected: P.Refusal, at location: SourceLocation = #_sourceLocation) {
         let call = "expectRefusal(of: \(ValueText.of(input)))"
