@@ -12,6 +12,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case `internal` = 70
         case inputOutput = 74
         case tryLater = 75
+        case noPermission = 77
         case configuration = 78
     }
 
@@ -38,7 +39,9 @@ struct CommandFailure: Error, CustomStringConvertible {
                 case .again: .unavailable
                 }
             self = error.divergence.map { .divergence($0, error.description) } ?? CommandFailure(code, error.description)
-        case AdminError.noStore: self.init(.unavailable, "\(error); is it running? start one with `up`")
+        case AdminError.noStore(_, _, because: nil): self.init(.unavailable, "\(error); is it running? start one with `up`")
+        case AdminError.noStore: self.init(.unavailable, "\(error)")
+        case AdminError.keyRefused(let reason): self.init(.noPermission, reason)
         case AdminError.refused(let reason): self.init(.badData, reason)
         case let error as KeyFileError:
             let code: Code =
@@ -49,6 +52,9 @@ struct CommandFailure: Error, CustomStringConvertible {
                 case .inputOutput: .inputOutput
                 }
             self.init(code, escapeForTerminal("\(error)"))
+        case let error as PeerError where error.code == .forbidden || error.code == .keyRefused:
+            self.init(.noPermission, "\(error)")
+        case let error as WorkerError where error.isForbidden: self.init(.noPermission, "\(error)")
         case is OutboxError: self.init(.inputOutput, "\(error)")
         case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
         default: return nil

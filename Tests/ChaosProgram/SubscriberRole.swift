@@ -15,7 +15,7 @@ struct SubscriberRole {
         var logger = Logger(label: try arguments.text("life")) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .debug
         client = try StoreClient(
-            at: Endpoint(try arguments.text("endpoint"), dataFolder: try arguments.text("data")), schema: Slate.schema,
+            at: StoreAccess(try arguments.text("endpoint"), dataFolder: try arguments.text("data")), schema: Slate.schema,
             logger: logger)
     }
 

@@ -29,7 +29,7 @@ import ZeroMQ
         // A thread and no task, which would wait for its turn behind those of other tests.
         Thread { store.run() }.start()
         let error = await #expect(throws: AdminError.self) {
-            try await AdminClient(at: store.endpoint).ask("requeue", ["effects": ["3/0"]], patience: .seconds(20))
+            try await AdminClient(at: StoreAccess([store.endpoint])).ask("requeue", ["effects": ["3/0"]], patience: .seconds(20))
         }
         store.end()
         return (error?.description, store.requests)

@@ -60,7 +60,7 @@ struct ContractApp: SamovarApp {
                 }
             }
             listen(
-                { if case .listen(let endpoint) = $0 { try? Endpoint(endpoint, dataFolder: ".") } else { nil } },
+                { if case .listen(let endpoint) = $0 { try? StoreAccess(endpoint) } else { nil } },
                 to: Contract.self, logger: Logger(label: "listen")
             ) { .heard($0.output) }
         }
@@ -70,7 +70,7 @@ struct ContractApp: SamovarApp {
 
     /// Reports the turn that ordered this job, and that of the view that everybody can see.
     private static func look(_ endpoint: String, _ job: Job<Contract>) async throws -> Contract.Message? {
-        let connector = try Connector(Contract.self, at: try Endpoint(endpoint, dataFolder: "."), logger: Logger(label: "look"))
+        let connector = try Connector(Contract.self, at: try StoreAccess(endpoint), logger: Logger(label: "look"))
         async let running: Void = connector.run()
         let view = try await connector.view()
         connector.close()

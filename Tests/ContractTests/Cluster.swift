@@ -71,7 +71,7 @@ final class Cluster: Sendable {
     func connected<Result: Sendable>(
         _ body: @escaping @Sendable (Connector<Contract>) async throws -> Result
     ) async throws -> Result {
-        let connector = try Connector(Contract.self, at: try endpoint, logger: Logger(label: "test"))
+        let connector = try Connector(Contract.self, at: StoreAccess([endpoint]), logger: Logger(label: "test"))
         return try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask {
                 try await connector.run()

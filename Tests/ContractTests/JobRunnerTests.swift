@@ -25,8 +25,8 @@ import Testing
 
         /// A store of this timeline comes, and has these tasks.
         func connect(_ timeline: Timeline = Self.home, tasks: [Int]) {
-            _ = coordinator.look(now: coordinator.now(), isBroken: true)
-            _ = coordinator.look(now: coordinator.now(), isBroken: false)
+            _ = coordinator.look(now: coordinator.now(), places: 1, end: .broken)
+            _ = coordinator.look(now: coordinator.now(), places: 1, end: nil)
             receive(.welcome(Welcome(schema: Schema(name: "x", version: 1), head: 9, silence: .seconds(6))), of: timeline)
             receive(.task(tasks.map(SlotTests.task), number: tasks.count), of: timeline)
         }
@@ -41,7 +41,7 @@ import Testing
         @discardableResult
         func look() -> [Envelope] {
             var results: [Envelope] = []
-            for action in coordinator.look(now: coordinator.now(), isBroken: false) {
+            for action in coordinator.look(now: coordinator.now(), places: 1, end: nil) {
                 switch action {
                 case .start(let task, let timeline): if coordinator.assign(task) != nil { slot.give(task, in: timeline) }
                 case .cancel(let lease): slot.cancel(lease)

@@ -26,7 +26,7 @@ private struct Lamp: OpenProgram {
     init() throws {
         let lines = lines
         let logger = Logger(label: "test") { _ in LineHandler(lines: lines) }
-        connector = try Connector(Lamp.self, at: try Endpoint("ipc:///tmp/none", dataFolder: "none"), logger: logger)
+        connector = try Connector(Lamp.self, at: try StoreAccess("ipc:///tmp/none"), logger: logger)
     }
 
     private static let good: [UInt8] = [0x81, 0xa4] + Array("isOn".utf8) + [0xc3]

@@ -9,12 +9,12 @@ struct StatusCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: "Example: \(executableName) status --json")
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
     @Flag(name: .long, help: "One line of JSON.") var json = false
 
     func run() async throws {
         let settings = try options.settings()
-        let status = try await AdminClient(at: settings.endpoint(for: Types.self)).ask("status")
+        let status = try await AdminClient(at: settings.access(for: Types.self)).ask("status")
         printData(json ? JSONTranscoder.text(of: status) : StatusText.lines(of: status))
     }
 }
@@ -26,12 +26,12 @@ struct InspectCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: "Example: \(executableName) inspect")
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
     @Flag(name: .long, help: "Indent the JSON.") var pretty = false
 
     func run() async throws {
         let settings = try options.settings()
-        let state = try await AdminClient(at: settings.endpoint(for: Types.self)).ask("inspect")
+        let state = try await AdminClient(at: settings.access(for: Types.self)).ask("inspect")
         printData(JSONTranscoder.text(of: state, pretty: pretty))
     }
 }

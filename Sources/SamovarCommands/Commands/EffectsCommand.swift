@@ -16,7 +16,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
     @Flag(name: .long, help: "One line of JSON.") var json = false
     @Flag(name: .long, help: "Only the dead ones.") var dead = false
     @Option(name: .long, help: "Only those of this queue.") var queue: String?
@@ -44,7 +44,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
-        let admin = AdminClient(at: try settings.endpoint(for: Types.self))
+        let admin = AdminClient(at: try settings.access(for: Types.self))
         if requeue || drop { return try await change(admin) }
         var answer = try await admin.ask("effects", filter)
         if dead { (answer["open"], answer["openCount"]) = (nil, nil) }

@@ -3,12 +3,12 @@ import Logging
 import SamovarCore
 import SamovarHost
 
-/// Where the store is, shared by all commands.
+/// Which store, shared by all commands.
 struct StoreOptions: ParsableArguments {
     @Option(name: .long, help: "The data folder of the store.")
     var data: String?
 
-    @Option(name: .long, help: "Where the store is reached: ipc:///FOLDER or tcp://127.0.0.1:PORT. Default: by the data folder.")
+    @Option(name: .long, help: "Where the store is reached: ipc:///FOLDER or tcp://HOST:PORT. Default: by the data folder.")
     var endpoint: String?
 
     @Option(name: .long, help: "A YAML file with settings; flags and SAMOVAR_* variables win over it.")
@@ -29,6 +29,23 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
+/// Which store, and as whom: for commands that connect to one.
+struct PeerOptions: ParsableArguments {
+    @OptionGroup var store: StoreOptions
+
+    @Option(
+        name: .long,
+        help: "The file with the key for stores on the network. --endpoint may name several, with commas between, tried in turn.")
+    var key: String?
+
+    /// - Parameter more: flags of the command itself that are settings, by their keys.
+    func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
+        var flags = more
+        flags["key"] = key
+        return try store.settings(flags)
+    }
+}
+
 extension ProcessSettings {
     func dataFolder<Types: ProgramTypes>(for types: Types.Type) throws(CommandFailure) -> String {
         guard let folder = data ?? Types.defaultDataFolder else {
@@ -37,8 +54,15 @@ extension ProcessSettings {
         return folder
     }
 
+    /// Where a store listens.
     func endpoint<Types: ProgramTypes>(for types: Types.Type) throws -> Endpoint {
         if let endpoint { return try Endpoint(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".") }
+        return .of(dataFolder: try dataFolder(for: types))
+    }
+
+    /// How a peer reaches its store.
+    func access<Types: ProgramTypes>(for types: Types.Type) throws -> StoreAccess {
+        if let endpoint { return try StoreAccess(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".", keyFile: key) }
         return .of(dataFolder: try dataFolder(for: types))
     }
 

@@ -14,7 +14,7 @@ struct OutputsCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     @Option(name: .long, help: "The place after which to begin, as turn/ordinal or as a line names it. Default: the first.")
     var after: String?

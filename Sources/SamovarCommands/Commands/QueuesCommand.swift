@@ -18,7 +18,7 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
     @Flag(name: .long, help: "One line of JSON.") var json = false
     @Flag(name: .long, help: "Hand out nothing there until it is resumed.") var pause = false
     @Flag(name: .long, help: "Hand out effects there again.") var resume = false
@@ -63,7 +63,7 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
-        let admin = AdminClient(at: try settings.endpoint(for: Types.self))
+        let admin = AdminClient(at: try settings.access(for: Types.self))
         if pause || resume {
             _ = try await admin.ask(pause ? "pause" : "resume", place)
             if !json { printError("\(pause ? "paused" : "resumed") \(queue.map { "queue \($0)" } ?? "label “\(label ?? "")”")") }

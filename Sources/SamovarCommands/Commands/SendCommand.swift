@@ -24,7 +24,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         case applied, settled
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     @Argument(help: "The input as JSON, or - for one per line from standard input.")
     var input: String?

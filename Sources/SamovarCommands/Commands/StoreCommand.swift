@@ -18,7 +18,9 @@ struct SeedOptions: ParsableArguments {
     @Option(name: .long, help: "Remove all but so many of the newest turns from the journal, behind verified snapshots.")
     var retain: String?
 
-    @Flag(name: .customLong("insecure-tcp"), help: "Listen on TCP although there are no keys: every user of this machine gets in.")
+    @Flag(
+        name: .customLong("insecure-tcp"),
+        help: "Listen on TCP, on loopback, although there are no keys: every user of this machine gets in.")
     var insecureTcp = false
 
     /// Those that are settings.
@@ -119,10 +121,13 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "worker", abstract: "Runs a worker process.",
-            discussion: "Example: \(executableName) worker --slots 8 --queue default http=4")
+            discussion: """
+                Example: \(executableName) worker --slots 8 --queue default http=4
+                         \(executableName) worker --endpoint tcp://store.example:7410 --key render.key
+                """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     @Option(name: .long, parsing: .unconditional, help: "Jobs at once.")
     var slots: Int?
@@ -158,7 +163,7 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         let queues = given.isEmpty ? (program.queues.isEmpty ? [.default] : program.queues) : given.map(\.queue)
         let limits = given.reduce(into: program.limits) { $0[$1.queue] = $1.limit ?? $0[$1.queue] }
         let configuration = WorkerConfiguration(
-            endpoint: try settings.endpoint(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
+            store: try settings.access(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
             queues: queues, limits: limits.filter { queues.contains($0.key) },
             readAhead: readAhead ?? settings.readAhead ?? App.readAhead, capabilities: try settings.capabilities(can))
         let worker = try WorkerHost(program, configuration, logger: logger)

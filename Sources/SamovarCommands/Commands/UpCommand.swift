@@ -38,7 +38,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings(seed.flags)
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         let endpoint = try settings.endpoint(for: AppTypes<App>.self)
-        if endpoint.isInsecure, !settings.insecureTcp { throw CommandFailure(.configuration, endpoint.insecurity) }
+        try endpoint.requireListening(hasKeys: false, allowsInsecure: settings.insecureTcp)
         try endpoint.prepareFolder()
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
@@ -47,7 +47,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
         let supervisor = Supervisor(try plan(settings, folder: folder, endpoint: endpoint, logger: logger), logger: logger)
-        let client = try StoreClient(at: endpoint, schema: App.Program.schema, logger: logger)
+        let store = try StoreAccess([endpoint])
+        let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
         let dead = try await withThrowingTaskGroup(of: [String]?.self) { group in
             group.addTask {
                 try await supervisor.run()
@@ -57,7 +58,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
                 try await client.run()
                 return nil
             }
-            group.addTask { [self] in try await watch(client, endpoint) }
+            group.addTask { [self] in try await watch(client, store) }
             group.addTask {
                 for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { return [] }
                 return nil
@@ -138,7 +139,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 
     /// Shows views until nothing is left to do; returns the dead effects then.
-    private func watch(_ client: StoreClient, _ endpoint: Endpoint) async throws -> [String]? {
+    private func watch(_ client: StoreClient, _ store: StoreAccess) async throws -> [String]? {
         let screen = LiveScreen()
         var newest: StoreClient.View?
         var printed = ContinuousClock.now - .seconds(10)
@@ -154,7 +155,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
                     printData(try AppTypes<App>.line(of: view.bytes))
                 }
             case .idle where untilIdle:
-                guard let dead = try await deadEffects(endpoint) else { continue }
+                guard let dead = try await deadEffects(store) else { continue }
                 if let newest {
                     let text = try AppTypes<App>.screen(of: newest.bytes)
                     if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
@@ -167,10 +168,10 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 
     /// Nil if the store has found something to do meanwhile, or is away.
-    private func deadEffects(_ endpoint: Endpoint) async throws -> [String]? {
+    private func deadEffects(_ store: StoreAccess) async throws -> [String]? {
         let effects: MessagePackValue
         do {
-            effects = try await AdminClient(at: endpoint).ask("effects")
+            effects = try await AdminClient(at: store).ask("effects")
         } catch is AdminError {
             return nil
         }

@@ -27,7 +27,7 @@ struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     @Option(name: .long, help: "text or json.")
     var format = OutputFormat.text
@@ -81,7 +81,7 @@ struct ViewCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: "Example: \(executableName) view --format text")
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     @Option(name: .long, help: "text or json.")
     var format = OutputFormat.json

@@ -1,6 +1,7 @@
 import Logging
 import SamovarCore
 import SamovarHost
+import SamovarProtocol
 
 /// Runs `body` with a client of the store, and ends the client after it. One with an outbox takes inputs also while no store answers.
 ///
@@ -8,12 +9,12 @@ import SamovarHost
 ///   - place: where the store is, if not where the options say.
 ///   - patience: how long a store that does not answer is waited for, if the person has said so.
 func withClient<Types: ProgramTypes, Result: Sendable>(
-    _ options: StoreOptions, for types: Types.Type, at place: Endpoint? = nil, patience: Seconds? = nil, outbox: String? = nil,
+    _ options: PeerOptions, for types: Types.Type, at place: StoreAccess? = nil, patience: Seconds? = nil, outbox: String? = nil,
     _ body: @escaping @Sendable (StoreClient) async throws -> Result
 ) async throws -> Result {
     let settings = try options.settings()
-    let endpoint = try place ?? settings.endpoint(for: types)
-    let client = try StoreClient(at: endpoint, schema: Types.schema, outbox: outbox, logger: settings.logger("client"))
+    let store = try place ?? settings.access(for: types)
+    let client = try StoreClient(at: store, schema: Types.schema, outbox: outbox, logger: settings.logger("client"))
     let patience = patience ?? .forStore
     return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {
@@ -23,18 +24,15 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
         group.addTask {
             if outbox != nil { return try await body(client) }
             try await within(patience.duration) {
-                do {
-                    try await client.waitUntilConnected()
-                } catch {
-                    throw CommandFailure(.configuration, "\(error)")
-                }
+                try await client.waitUntilConnected()
             } else: {
                 if let obstacle = client.obstacle {
                     CommandFailure(.tryLater, "waited \(patience) for the store, which takes nothing at present: \(obstacle)")
                 } else {
                     CommandFailure(
                         .unavailable,
-                        "no store answers at \(endpoint.front), for \(patience) now; is it running? start one with `up`")
+                        "no store answers at \(store.named(.front)), for \(patience) now"
+                            + (client.difficulty.map { ": \($0)" } ?? "; is it running? start one with `up`"))
                 }
             }
             return try await body(client)

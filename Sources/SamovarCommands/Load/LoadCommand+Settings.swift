@@ -10,7 +10,7 @@ extension LoadCommand {
         if isOwn {
             shown.append(("workers", "\(workers)" + (slots.map { ", \($0) slots each" } ?? "")))
         } else {
-            shown.append(("store", options.endpoint ?? options.data ?? "of the settings"))
+            shown.append(("store", options.store.endpoint ?? options.store.data ?? "of the settings"))
         }
         if let kill { shown.append(("kill", "\(kill), one every \(every)")) }
         if let seed { shown.append(("seed", seed)) }

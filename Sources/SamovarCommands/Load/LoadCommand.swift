@@ -25,7 +25,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     @Option(name: .long, help: "An input as JSON; may be given several times for a mix. Default: the program's own samples.")
     var input: [String] = []
@@ -166,12 +166,12 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     private func takePart(_ settings: ProcessSettings) async throws {
         guard let join else { return }
-        let store: Endpoint? =
-            settings.data == nil && settings.endpoint == nil ? nil : try settings.endpoint(for: Types.self)
+        let store: StoreAccess? =
+            settings.data == nil && settings.endpoint == nil ? nil : try settings.access(for: Types.self)
         let host = ProcessInfo.processInfo.hostName
         let agent = LoadAgent(
             joining: try loadAddress(join), as: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
-            on: machineText(), store: store, schema: Types.schema)
+            on: machineText(), store: store, keyFile: settings.key, schema: Types.schema)
         do {
             try await agent.run()
         } catch let error as LoadError {
@@ -181,12 +181,12 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         }
     }
 
-    /// The plan, as far as the options say it.
-    func plan(at endpoint: Endpoint, dataFolder: String) throws -> LoadPlan {
+    /// The plan, as far as the options say it: not where the store is.
+    func plan() throws -> LoadPlan {
         LoadPlan(
             pace: saturate ? .saturate(window: window) : .rate(rate ?? 1_000), clients: clients,
             subscribers: subscribers ?? processes + agents, duration: duration.duration.microseconds,
-            drain: drain.duration.microseconds, inputs: try templates(), endpoint: "\(endpoint)", dataFolder: dataFolder)
+            drain: drain.duration.microseconds, inputs: try templates(), endpoint: "", dataFolder: "")
     }
 
     func killPlan() throws -> KillPlan? {
@@ -225,16 +225,20 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 }
 
-/// Where a coordinator is reached, as ZeroMQ spells it. The rule is that of stores: no TCP beyond loopback without keys.
+/// Where a coordinator is reached, as ZeroMQ spells it. It has no keys, so TCP beyond loopback is nothing for it.
 func loadAddress(_ text: String) throws -> String {
     if text.hasPrefix("ipc://") {
         guard text.hasPrefix("ipc:///") else { throw CommandFailure(.configuration, "\(text): ipc:// needs an absolute path") }
         return text
     }
-    guard case .tcp(let host, let port, _) = try Endpoint(text, dataFolder: ".") else {
-        throw CommandFailure(.configuration, "\(text) is no endpoint: write tcp://127.0.0.1:PORT or ipc:///FILE")
+    let endpoint = try Endpoint(text, dataFolder: ".")
+    guard endpoint.isOnLoopback else {
+        throw CommandFailure(
+            .configuration,
+            "\(text) is beyond loopback: coordinator and agents have no keys for each other; use a tunnel, tcp://127.0.0.1:PORT or ipc:///FILE"
+        )
     }
-    return "tcp://\(host):\(port)"
+    return endpoint.front
 }
 
 /// What this process runs on, in words.

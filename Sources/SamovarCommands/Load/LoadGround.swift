@@ -7,7 +7,7 @@ import SamovarLoad
 
 /// The store that is put under load: one that runs, or one that was started for it.
 struct LoadGround: Sendable {
-    let endpoint: Endpoint
+    let store: StoreAccess
     let dataFolder: String
     /// Of its own store; nil for one that somebody else runs.
     let supervisor: Supervisor?
@@ -43,11 +43,11 @@ struct LoadGround: Sendable {
         let end = ContinuousClock.now + patience
         while true {
             do {
-                let status = try await AdminClient(at: endpoint).ask("status", patience: .seconds(2))
+                let status = try await AdminClient(at: store).ask("status", patience: .seconds(2))
                 if status["phase"] != .string("recovering") { return status }
-            } catch AdminError.noStore {
+            } catch AdminError.noStore(_, _, let reason) {
                 guard ContinuousClock.now < end else {
-                    let error = AdminError.noStore(endpoint, waited: patience)
+                    let error = AdminError.noStore(store, waited: patience, because: reason)
                     throw CommandFailure(
                         .unavailable, "\(error); start one with `up`, or leave out --data and --endpoint: then load starts its own")
                 }
@@ -71,7 +71,7 @@ struct LoadGround: Sendable {
 
     private func copyOfJournal() async throws -> String {
         let folder = scratch + "/copy"
-        _ = try await AdminClient(at: endpoint).export(to: folder)
+        _ = try await AdminClient(at: store).export(to: folder)
         guard FileManager.default.fileExists(atPath: folder) else {
             throw LoadError("the store is on another machine")
         }

@@ -11,7 +11,7 @@ extension LoadTest {
     func setUp() async throws {
         guard !setup.isEmpty else { return }
         let patience = isOwn ? Seconds(Self.patience) : nil
-        try await withClient(command.options, for: Types.self, at: ground.endpoint, patience: patience) { client in
+        try await withClient(command.options, for: Types.self, at: ground.store, patience: patience) { client in
             for input in setup { try await apply(input, client) }
         }
     }

@@ -26,23 +26,23 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         self.isOwn = isOwn
         // What is wrong in the command shows before anything is started.
         setup = try command.setupInputs(isOwn: isOwn)
-        let draft = try command.plan(at: .local(folder: "/"), dataFolder: "")
+        let draft = try command.plan()
         let kills = try command.killPlan()
         let listen = try command.listen.map(loadAddress)
-        if let listen, listen.hasPrefix("tcp://"), !settings.insecureTcp {
-            throw CommandFailure(.configuration, try Endpoint(listen, dataFolder: ".").insecurity)
+        if let listen {
+            try Endpoint(listen, dataFolder: ".").requireListening(hasKeys: false, allowsInsecure: settings.insecureTcp)
         }
-        let outside: Endpoint? = isOwn ? nil : try settings.endpoint(for: Types.self)
+        let outside: StoreAccess? = isOwn ? nil : try settings.access(for: Types.self)
 
         let scratch = try LoadGround.makeScratch()
         let data = scratch + "/data"
         let supervisor =
             isOwn ? Supervisor(try Self.supervision(command, settings, data: data), logger: Self.quiet(settings, "load")) : nil
         ground = LoadGround(
-            endpoint: outside ?? .of(dataFolder: data), dataFolder: outside == nil ? data : settings.data ?? ".",
+            store: outside ?? .of(dataFolder: data), dataFolder: outside == nil ? data : settings.data ?? ".",
             supervisor: supervisor, scratch: scratch, keepsScratch: command.keep)
         var plan = draft
-        plan.endpoint = "\(ground.endpoint)"
+        plan.endpoint = "\(ground.store)"
         plan.dataFolder = ground.dataFolder
         self.plan = plan
         let meeting = "ipc://\(scratch)/agents"
@@ -63,7 +63,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         -> Supervisor.Plan
     {
         var common = ["--lifeline", "--data", data, "--log-level", settings.logLevel ?? "error"]
-        if let config = command.options.config { common += ["--config", config] }
+        if let config = command.options.store.config { common += ["--config", config] }
         return Supervisor.Plan(
             executable: try .own,
             storeArguments: ["store"] + common + (command.seed.map { ["--seed", $0] } ?? []),
@@ -115,14 +115,15 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         return try await report(result, log, begun, before: before, after: after)
     }
 
-    /// Nil if clients reach the store and operators do not, since it is on another machine.
+    /// Nil if clients reach the store and operators do not, since it is on another machine or takes another key for that.
     private func statusBefore() async throws -> MessagePackValue? {
         do {
             return try await ground.status(within: isOwn ? .seconds(30) : .seconds(3))
         } catch let failure as CommandFailure where failure.code == .unavailable && !isOwn {
-            try await withClient(command.options, for: Types.self) { _ in }
-            return nil
+        } catch AdminError.keyRefused where !isOwn {
         }
+        try await withClient(command.options, for: Types.self) { _ in }
+        return nil
     }
 
     /// Runs coordinator, agents and the sampling of processes until the coordinator is done.
@@ -190,6 +191,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         options.processGroupID = 0
         var arguments = ["load", "--agent", "--join", "ipc://\(ground.scratch)/agents", "--name", name]
         if let level = settings.logLevel { arguments += ["--log-level", level] }
+        if let key = settings.key { arguments += ["--key", key] }
         let result = try await Subprocess.run(
             .own, arguments: Arguments(arguments), environment: .inherit.updating(Self.noStore), platformOptions: options,
             input: .none, output: .discarded, error: .currentStandardError)

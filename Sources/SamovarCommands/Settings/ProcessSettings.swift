@@ -11,6 +11,8 @@ struct ProcessSettings: Equatable, Sendable {
     var data: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     var endpoint: String?
+    /// The path of the file with a peer's key.
+    var key: String?
     var insecureTcp = false
     /// The keys folder of a store.
     var keys: String?
@@ -49,6 +51,7 @@ struct ProcessSettings: Equatable, Sendable {
         var settings = ProcessSettings()
         settings.data = try reader.text("data", "the path of a folder")
         settings.endpoint = try reader.text("endpoint", "ipc:///FOLDER or tcp://HOST:PORT")
+        settings.key = try reader.text("key", "the path of a file")
         settings.insecureTcp = try reader.choice("insecureTcp", of: ["false", "true"]) == "true"
         settings.keys = try reader.text("keys", "the path of a folder")
         settings.logLevel = try reader.choice("log.level", of: Logger.Level.allCases.map(\.rawValue))

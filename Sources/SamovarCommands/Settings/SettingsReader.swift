@@ -9,7 +9,7 @@ struct SettingsReader {
     private static let prefix = "SAMOVAR_"
     /// Variables that are not settings: of the runtime itself, or set by a supervisor.
     static let reservedVariables: Set<String> = [
-        "SAMOVAR_RUNTIME_DIR", "SAMOVAR_WORKER_ID", "SAMOVAR_CRASH_AT", "SAMOVAR_CRASH_MARK",
+        "SAMOVAR_RUNTIME_DIR", "SAMOVAR_ANY_PORT", "SAMOVAR_WORKER_ID", "SAMOVAR_CRASH_AT", "SAMOVAR_CRASH_MARK",
     ]
 
     private let flags: InMemoryProvider

@@ -43,7 +43,7 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-check-\(UUID().uuidString)")
         // What could not be removed is in the folder for temporary files.
         defer { try? FileManager.default.removeItem(at: copy) }
-        _ = try await AdminClient(at: configuration.endpoint).export(to: copy.path)
+        _ = try await AdminClient(at: StoreAccess(folderOf: configuration.endpoint)).export(to: copy.path)
         configuration.dataFolder = copy.path
         let check: StartCheck
         do {

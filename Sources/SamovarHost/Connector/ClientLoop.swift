@@ -46,8 +46,8 @@ struct ClientLoop: ~Copyable {
         let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(client.mailbox.wakeup)
-        var front = PeerSocket(context, options: .client, address: client.endpoint.front)
-        var feed = PeerSocket(context, views: client.instance, address: client.endpoint.view)
+        var front = PeerSocket(context, options: .client, to: client.store, at: .front)
+        var feed = PeerSocket(context, views: client.instance, of: client.store)
         defer { abandon() }
         while !isStopping {
             front.prepare(&poller)
@@ -57,20 +57,25 @@ struct ClientLoop: ~Copyable {
                 for command in client.mailbox.takeAll() { try perform(take(command, now), &front, &feed, &poller, now) }
             }
             var actions: [ClientMachine.Action] = []
-            let isBroken = try front.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
+            machine.places = front.places
+            let end = try front.receiveEnvelopes(&poller) { actions += machine.received($0, now: now) }
             if machine.obstacle != obstacle {
                 obstacle = machine.obstacle
                 client.tell(obstacle: obstacle)
             }
-            if isBroken { actions += machine.disconnected(now: now) }
+            if let end {
+                if case .impossible(let reason) = end { client.tell(difficulty: reason) }
+                actions += machine.disconnected(now: now, because: end)
+            }
             actions += machine.ticked(now: now)
             try save()
             actions += machine.flush(now: now)
             try perform(actions, &front, &feed, &poller, now)
             guard !watchers.isEmpty else { continue }
             var views: [SubscriberMachine.Action] = []
-            let isLost = try feed.receiveEnvelopes(poller) { views += subscriber.received($0, now: now) }
-            if isLost { views += subscriber.disconnected(now: now) }
+            subscriber.places = feed.places
+            let loss = try feed.receiveEnvelopes(&poller) { views += subscriber.received($0, now: now) }
+            if let loss { views += subscriber.disconnected(now: now, because: loss) }
             views += subscriber.ticked(now: now)
             try perform(views, &front, &feed, &poller, now)
         }
@@ -172,7 +177,13 @@ struct ClientLoop: ~Copyable {
             case .send(let envelope):
                 try front.send(envelope.parts)
                 CrashPoint.pass(.clientAfterSend, if: envelope.kind == .send)
-            case .welcomed(_, let timeline): client.connectedContinuation.yield(.success(timeline))
+            case .welcomed(_, let timeline):
+                client.tell(difficulty: nil)
+                client.connectedContinuation.yield(.success(timeline))
+            case .keyRefused(let reason):
+                client.logger.warning("the store does not let this client in, which is tried again: \(reason)")
+                client.tell(difficulty: reason)
+                client.connectedContinuation.yield(.failure(PeerError(.keyRefused, reason)))
             case .answered(let outcome):
                 CrashPoint.pass(.clientBeforeReceipt)
                 complete(outcome.sequence, .answered(outcome))

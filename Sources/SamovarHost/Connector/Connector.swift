@@ -41,11 +41,11 @@ public final class Connector<P: Program>: Service {
     private let inputs = ValueCodec<P.Input>(MessagePackEncoder(), MessagePackDecoder())
     private let viewStates = ValueCodec<P.ViewState>(MessagePackEncoder(), MessagePackDecoder())
 
-    /// A connector to the store at this endpoint. Nothing is sent before `run`.
+    /// A connector to this store. Nothing is sent before `run`.
     ///
     /// - Throws: what libzmq says if no socket can be made.
-    public init(_ program: P.Type = P.self, at endpoint: Endpoint, instance: Instance = .main, logger: Logger) throws {
-        client = try StoreClient(at: endpoint, schema: P.schema, instance: instance, logger: logger)
+    public init(_ program: P.Type = P.self, at store: StoreAccess, instance: Instance = .main, logger: Logger) throws {
+        client = try StoreClient(at: store, schema: P.schema, instance: instance, logger: logger)
     }
 
     /// Runs the connection until `close`, cancellation or a graceful shutdown. It waits for a store that is away.

@@ -97,7 +97,7 @@ public final class StoreClient: Service {
         if !mailbox.post(command) { command.abandon() }
     }
 
-    let endpoint: Endpoint
+    let store: StoreAccess
     let schema: Schema?
     let instance: Instance
     let logger: Logger
@@ -106,7 +106,7 @@ public final class StoreClient: Service {
     /// What became of the inputs that the outbox held when it was opened, in order; then it ends.
     public let restored: AsyncStream<Result>
     let restoredContinuation: AsyncStream<Result>.Continuation
-    private let told = Mutex<String?>(nil)
+    private let told = Mutex<(obstacle: String?, difficulty: String?)>((nil, nil))
     private let pageCount = Atomic<UInt64>(0)
     private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
     let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
@@ -116,11 +116,11 @@ public final class StoreClient: Service {
     ///   - outbox: a file in which inputs are kept until their outcome is seen, so that a process that is killed loses none; one
     ///     process at a time. Nil for a client whose session ends with it.
     public init(
-        at endpoint: Endpoint, schema: Schema? = nil, instance: Instance = .main, outbox: String? = nil, logger: Logger
+        at store: StoreAccess, schema: Schema? = nil, instance: Instance = .main, outbox: String? = nil, logger: Logger
     ) throws {
         self.outbox = outbox
         (restored, restoredContinuation) = AsyncStream.makeStream()
-        self.endpoint = endpoint
+        self.store = store
         self.schema = schema
         self.instance = instance
         self.logger = logger
@@ -151,9 +151,13 @@ public final class StoreClient: Service {
     }
 
     /// Why the store takes nothing at present, in its words, such as a full disk; nil if it takes all.
-    public var obstacle: String? { told.withLock { $0 } }
+    public var obstacle: String? { told.withLock { $0.obstacle } }
 
-    func tell(obstacle: String?) { told.withLock { $0 = obstacle } }
+    /// Why no store could be reached the last time; nil if nothing is known but that none answered.
+    public var difficulty: String? { told.withLock { $0.difficulty } }
+
+    func tell(obstacle: String?) { told.withLock { $0.obstacle = obstacle } }
+    func tell(difficulty: String?) { told.withLock { $0.difficulty = difficulty } }
 
     /// Ends the session and `run`.
     public func close() {
@@ -162,7 +166,7 @@ public final class StoreClient: Service {
 
     /// Waits until the store has answered for the first time.
     ///
-    /// - Throws: `PeerError` if the store refuses this client.
+    /// - Throws: `PeerError` if the store refuses this client; for its key (`keyRefused`) it goes on trying all the same.
     public func waitUntilConnected() async throws {
         for await result in connected {
             _ = try result.get()

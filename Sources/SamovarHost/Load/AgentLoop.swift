@@ -83,12 +83,12 @@ struct AgentLoop: ~Copyable {
 
     private mutating func hear(_ now: Timestamp) throws {
         var messages: [CoordinatorMessage] = []
-        let isBroken = try link.receive(poller) { frames in
+        let end = try link.receive(&poller) { frames in
             guard let body = frames.first else { return }
             messages.append(try MessagePackDecoder().decode(CoordinatorMessage.self, from: body))
         }
         for message in messages { try perform(machine.heard(message, now: now)) }
-        if isBroken { try perform(machine.disconnected()) }
+        if end != nil { try perform(machine.disconnected()) }
     }
 
     private mutating func perform(_ actions: [AgentMachine.Action]) throws {
@@ -117,17 +117,17 @@ struct AgentLoop: ~Copyable {
 
     private mutating func open(_ share: LoadShare) throws {
         let plan = share.plan
-        let endpoint = try agent.store ?? Endpoint(plan.endpoint, dataFolder: plan.dataFolder)
+        let store = try agent.store ?? StoreAccess(plan.endpoint, dataFolder: plan.dataFolder, keyFile: agent.keyFile)
         let inputs = try plan.inputs.map { try InputTemplate(encoded: $0) }
         guard !inputs.isEmpty, share.clients > 0 else { throw LoadError("the coordinator's plan has nothing to send") }
         slotStates = (0..<share.clients).map { number in
             let client = LoadClient(
                 share.firstClient + number, of: plan, inputs: inputs, session: .random(), schema: agent.schema,
                 random: Random(seed: .random(in: .min ... .max)))
-            return ClientSeat(client, context, at: endpoint)
+            return ClientSeat(client, context, at: store)
         }
         subscribers = (0..<share.subscribers).map { _ in
-            SubscriberSeat(context, at: endpoint, random: Random(seed: .random(in: .min ... .max)))
+            SubscriberSeat(context, at: store, random: Random(seed: .random(in: .min ... .max)))
         }
         admission = Admission(of: slotStates.count + subscribers.count)
         interval =
@@ -257,20 +257,25 @@ public struct LoadAgent: Sendable {
     let address: String
     let name: String
     let machine: String
-    let store: Endpoint?
+    let store: StoreAccess?
+    let keyFile: String?
     let schema: Schema?
 
     /// - Parameters:
     ///   - address: of the coordinator, as ZeroMQ spells it.
     ///   - name: for people.
     ///   - machine: what it runs on, for people.
-    ///   - store: where this agent reaches the store; nil for what the coordinator says.
+    ///   - store: how this agent reaches the store; nil for where the coordinator says.
+    ///   - keyFile: the key for there.
     ///   - schema: of this executable's program; nil for a generic tool.
-    public init(joining address: String, as name: String, on machine: String, store: Endpoint?, schema: Schema?) {
+    public init(
+        joining address: String, as name: String, on machine: String, store: StoreAccess?, keyFile: String?, schema: Schema?
+    ) {
         self.address = address
         self.name = name
         self.machine = machine
         self.store = store
+        self.keyFile = keyFile
         self.schema = schema
     }
 

@@ -10,16 +10,17 @@ final class ClientSeat {
     /// Views that came for subscribers.
     private(set) var views: [(turn: Int, bytes: [UInt8])] = []
 
-    init(_ client: consuming LoadClient, _ context: Context, at endpoint: Endpoint) {
+    init(_ client: consuming LoadClient, _ context: Context, at store: StoreAccess) {
         self.client = client
-        front = PeerSocket(context, options: .client, address: endpoint.front)
+        front = PeerSocket(context, options: .client, to: store, at: .front)
     }
 
     /// One round: what has come, what time it is, what is due.
     func work(_ poller: inout Poller, _ now: Timestamp) throws {
         var actions: [ClientMachine.Action] = []
-        let isBroken = try front.receiveEnvelopes(poller) { actions += client.received($0, now: now) }
-        if isBroken { actions += client.disconnected(now: now) }
+        client.places = front.places
+        let end = try front.receiveEnvelopes(&poller) { actions += client.received($0, now: now) }
+        if let end { actions += client.disconnected(now: now, because: end) }
         actions += client.ticked(now: now)
         actions += client.pump(now: now)
         try perform(actions, &poller)
@@ -52,16 +53,17 @@ final class SubscriberSeat {
     /// Views that were shown.
     private(set) var views = 0
 
-    init(_ context: Context, at endpoint: Endpoint, random: Random) {
+    init(_ context: Context, at store: StoreAccess, random: Random) {
         machine = SubscriberMachine(random: random)
-        feed = PeerSocket(context, views: .main, address: endpoint.view)
+        feed = PeerSocket(context, views: .main, of: store)
     }
 
     /// One round. What it asks for goes through a client's socket.
     func work(_ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp, _ record: (Int64) -> Void) throws {
         var actions: [SubscriberMachine.Action] = []
-        let isBroken = try feed.receiveEnvelopes(poller) { actions += machine.received($0, now: now) }
-        if isBroken { actions += machine.disconnected(now: now) }
+        machine.places = feed.places
+        let end = try feed.receiveEnvelopes(&poller) { actions += machine.received($0, now: now) }
+        if let end { actions += machine.disconnected(now: now, because: end) }
         actions += machine.ticked(now: now)
         try perform(actions, helper, &poller, now, record)
     }

@@ -1,23 +1,34 @@
 import Foundation
 import SamovarCore
+public import SamovarProtocol
 
-/// Where a store is reached: a folder of `ipc` sockets, or a range of TCP ports on loopback, which every user of the machine can reach.
+/// Where a store is reached: a folder of `ipc` sockets, or four ports of a machine.
 ///
-/// `ipc:///run/user/1000/samovar/6f1c0d528f5e4b0e` stands for the four sockets in that folder; `tcp://127.0.0.1:7700` for
-/// ports 7700 (front), 7701 (work) and 7702 (view). The admin socket is always `ipc`.
+/// `ipc:///run/user/1000/samovar/6f1c0d528f5e4b0e` stands for the four sockets in that folder; `tcp://10.0.0.5:7410` for the ports 7410
+/// (front), 7411 (work), 7412 (view) and 7413 (admin). A store with ports is there for its own user in a folder as well. The port of
+/// operators needs keys, and so does everything beyond loopback.
 public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// Sockets in a folder, for the same user.
     case local(folder: String)
-    /// Ports on loopback, and a folder for the admin socket.
-    case tcp(host: String, port: Int, adminFolder: String)
+    /// Ports in a row, and the folder where the same store is there for its own user.
+    case tcp(host: NetworkHost, port: Int, folder: String)
+
+    /// The first port of an endpoint that names none.
+    public static let defaultPort = 7_410
+    /// Those above are given to connections: one that a peer on the store's machine opens could come out at the store's port, and meet
+    /// itself.
+    private static let maximumPort = 32_767
 
     /// The endpoint of the store that uses this data folder, with nothing configured: a folder that only this user can enter.
     public static func of(dataFolder: String) -> Endpoint {
         .local(folder: runtimeFolder(of: dataFolder))
     }
 
-    /// - Parameter dataFolder: names the folder of the admin socket of a store on TCP.
-    /// - Throws: `EndpointError` for a text that is no endpoint, or for TCP beyond loopback.
+    /// What the text says. Whether anybody may listen or connect there is another question: ``requireListening(hasKeys:allowsInsecure:)``,
+    /// ``StoreAccess``.
+    ///
+    /// - Parameter dataFolder: names the folder of a store with ports.
+    /// - Throws: `EndpointError` for a text that is no endpoint.
     public init(_ text: String, dataFolder: String) throws(EndpointError) {
         if text.hasPrefix("ipc://") {
             let folder = String(text.dropFirst("ipc://".count))
@@ -25,54 +36,86 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
             self = .local(folder: folder)
             return
         }
-        guard text.hasPrefix("tcp://"), let colon = text.lastIndex(of: ":") else {
+        guard text.hasPrefix("tcp://") else {
             throw EndpointError("\(text) is no endpoint: write ipc:///FOLDER or tcp://HOST:PORT")
         }
-        let host = String(text[text.index(text.startIndex, offsetBy: 6)..<colon])
-        guard let port = Int(text[text.index(after: colon)...]), (1...65_533).contains(port) else {
-            throw EndpointError("\(text) has no port between 1 and 65533")
+        guard !text.dropFirst("tcp://".count).contains("://") else {
+            throw EndpointError("\(text) names several endpoints: a store listens at one, and a list is for those who connect")
         }
-        guard let loopback = Self.loopback(host) else {
+        let (hostText, portText) = Self.parts(text.dropFirst("tcp://".count))
+        guard let host = NetworkHost(hostText) else {
             throw EndpointError(
-                "\(text) is beyond loopback, where anybody could send: Samovar does not listen or connect there without keys")
+                "\(text) names no host: write an IPv4 address, an IPv6 address in brackets such as tcp://[::1]:7410, or a name")
         }
-        self = .tcp(host: loopback, port: port, adminFolder: Self.runtimeFolder(of: dataFolder))
+        let last = Self.environment("SAMOVAR_ANY_PORT") == nil ? Self.maximumPort : 65_535
+        let first = last - Self.offset(of: .admin)
+        guard let port = portText.map({ Int($0) }) ?? Self.defaultPort, (1...first).contains(port) else {
+            throw EndpointError(
+                "\(text) has no port between 1 and \(first): a store takes four in a row, and those above \(last) are for connections"
+            )
+        }
+        self = .tcp(host: host, port: port, folder: Self.runtimeFolder(of: dataFolder))
     }
 
-    /// The host as ZeroMQ takes it, if it is this machine's own: `localhost`, an IPv4 address of four numbers in 127.0.0.0/8, or the
-    /// IPv6 address ::1 in brackets, however it is written. Names are never looked up.
-    private static func loopback(_ host: String) -> String? {
-        if host == "localhost" { return "127.0.0.1" }
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            var address = in6_addr()
-            guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1 else { return nil }
-            let bytes = withUnsafeBytes(of: &address) { Array($0) }
-            return bytes == [UInt8](repeating: 0, count: 15) + [1] ? "[::1]" : nil
+    /// The colons of an IPv6 address stand in brackets.
+    private static func parts(_ text: Substring) -> (host: String, port: Substring?) {
+        let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map { text.index(after: $0) } ?? text.endIndex : text.startIndex
+        guard let colon = text[end...].lastIndex(of: ":") else { return (String(text), nil) }
+        return (String(text[..<colon]), text[text.index(after: colon)...])
+    }
+
+    private static func offset(of door: Door) -> Int {
+        switch door {
+        case .front: 0
+        case .work: 1
+        case .view: 2
+        case .admin: 3
         }
-        var address = in_addr()
-        guard inet_pton(AF_INET, host, &address) == 1 else { return nil }
-        return withUnsafeBytes(of: &address) { $0.first } == 127 ? host : nil
+    }
+
+    /// Where a store listens for those who come in at a door, as ZeroMQ spells it: a file in its folder, and a port if it has any. That of
+    /// operators it has with keys alone.
+    public func listeners(of door: Door, hasKeys: Bool) -> [String] {
+        guard case .tcp(let host, _, _) = self, door != .admin || hasKeys else { return [file(of: door)] }
+        return [file(of: door), port(of: door, at: "\(host)")]
+    }
+
+    /// Where a peer connects. Without keys, operators come in by the folder alone.
+    func target(of door: Door, hasKey: Bool) -> ConnectionPlan.Target {
+        guard case .tcp(let host, _, _) = self, door != .admin || hasKey else { return .address(file(of: door)) }
+        return switch host {
+        case .name(let name): .name(name)
+        case .address, .any: .address(port(of: door, at: "\(host)"))
+        }
+    }
+
+    private func file(of door: Door) -> String { "ipc://\(folder)/\(door.rawValue)" }
+
+    /// The address of a door at a host, which is one of those that the endpoint's name stands for.
+    func port(of door: Door, at host: String) -> String {
+        switch self {
+        case .local: file(of: door)
+        case .tcp(_, let port, _): "tcp://\(host):\(port + Self.offset(of: door))"
+        }
     }
 
     /// The address for clients.
-    public var front: String { address("front", offset: 0) }
+    public var front: String { listeners(of: .front, hasKeys: false).last ?? "" }
     /// The address for workers.
-    public var work: String { address("work", offset: 1) }
+    public var work: String { listeners(of: .work, hasKeys: false).last ?? "" }
     /// The address for subscribers.
-    public var view: String { address("view", offset: 2) }
+    public var view: String { listeners(of: .view, hasKeys: false).last ?? "" }
+    /// The address for operators of the same user.
+    public var admin: String { file(of: .admin) }
 
-    /// The address for operators, which is always a file.
-    public var admin: String { "ipc://\(folder)/admin" }
-
-    /// Whether other users of the machine get in: TCP has no keys yet, and no permissions.
+    /// Whether it has ports, by which every user of the machine gets in if there are no keys.
     public var isInsecure: Bool {
         if case .tcp = self { true } else { false }
     }
 
-    /// Why nobody listens there unless that was asked for, and how to ask.
-    package var insecurity: String {
-        "\(self) is open to every user of this machine, since there are no keys: use ipc, or allow it with --insecure-tcp "
-            + "(insecureTcp: true in a file, SAMOVAR_INSECURE_TCP=true)"
+    /// Whether nobody but users of this machine can be there.
+    package var isOnLoopback: Bool {
+        if case .tcp(let host, _, _) = self { host.isLoopback } else { true }
     }
 
     /// The folder of the `ipc` sockets.
@@ -87,13 +130,6 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .local(let folder): "ipc://\(folder)"
         case .tcp(let host, let port, _): "tcp://\(host):\(port)"
-        }
-    }
-
-    private func address(_ name: String, offset: Int) -> String {
-        switch self {
-        case .local(let folder): "ipc://\(folder)/\(name)"
-        case .tcp(let host, let port, _): "tcp://\(host):\(port + offset)"
         }
     }
 
@@ -146,6 +182,44 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     func removeFiles() {
         for name in ["front", "work", "view", "admin"] { unlink("\(folder)/\(name)") }
         rmdir(folder)
+    }
+}
+
+// MARK: - Who may be there
+
+extension Endpoint {
+    /// - Throws: why a store does not listen there, and what to do.
+    package func requireListening(hasKeys: Bool, allowsInsecure: Bool) throws(EndpointError) {
+        guard case .tcp(let host, _, _) = self else { return }
+        if case .name = host {
+            throw EndpointError(
+                "\(self): a store listens at an address of its machine, and a name is for those who connect: write the address, or "
+                    + "tcp://*:PORT for all of them")
+        }
+        if hasKeys { return }
+        guard host.isLoopback else {
+            throw EndpointError(
+                "\(self) is beyond loopback, where anybody could send: a store listens there only with keys; make them with `keys`, and "
+                    + "name their folder with --keys (keys: FOLDER in a file, SAMOVAR_KEYS=FOLDER)")
+        }
+        if !allowsInsecure {
+            throw EndpointError(
+                "\(self) is open to every user of this machine, since there are no keys: use ipc, or allow it with --insecure-tcp "
+                    + "(insecureTcp: true in a file, SAMOVAR_INSECURE_TCP=true)")
+        }
+    }
+
+    /// - Throws: why a peer does not connect there, and what to do.
+    func requireConnecting(hasKey: Bool) throws(EndpointError) {
+        guard case .tcp(let host, _, _) = self else { return }
+        if case .any = host {
+            throw EndpointError("\(self) stands for all addresses of a machine, where a store may listen: connect to one of them")
+        }
+        guard hasKey || host.isLoopback else {
+            throw EndpointError(
+                "\(self) is beyond loopback, where anybody could answer: connect there with a key, --key FILE (key: FILE in a file, "
+                    + "SAMOVAR_KEY=FILE)")
+        }
     }
 }
 

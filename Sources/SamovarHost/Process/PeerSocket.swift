@@ -3,15 +3,18 @@ import SamovarCore
 import SamovarProtocol
 import ZeroMQ
 
-/// The connecting socket of a worker, a client, a subscriber or an agent: one connection, replaced by a new socket after every break.
+/// The connecting socket of a worker, a client, a subscriber or an agent: one connection at one place, replaced by a new socket at the
+/// next place after every break.
 ///
 /// Messages that the socket cannot take yet wait in order, until it can or until it is closed.
 struct PeerSocket: ~Copyable {
     private let context: Context
     private let kind: Socket.Kind
     private let options: SocketOptions
-    private let address: String
     private let topic: [UInt8]?
+    private let address: @Sendable (ConnectionPlan.Place) -> String
+    private var plan: ConnectionPlan
+    private var names: NameDesk
     private var socket: Socket?
     private var monitor: ConnectionMonitor?
     private var slot: Poller.Slot?
@@ -23,29 +26,59 @@ struct PeerSocket: ~Copyable {
     private static let messagesPerTurn = 256
 
     /// A subscriber of the views of an instance.
-    init(_ context: Context, views instance: Instance, address: String) {
-        self.init(context, .subscriber, options: .subscriber, address: address, topic: viewTopic(of: instance))
+    init(_ context: Context, views instance: Instance, of store: StoreAccess) {
+        self.init(context, .subscriber, options: .subscriber, to: store, at: .view, topic: viewTopic(of: instance))
     }
 
     init(
-        _ context: Context, _ kind: Socket.Kind = .dealer, options: SocketOptions, address: String, topic: [UInt8]? = nil
+        _ context: Context, _ kind: Socket.Kind = .dealer, options: SocketOptions, to store: StoreAccess, at door: Door,
+        topic: [UInt8]? = nil, resolver: Resolver = .shared
+    ) {
+        self.init(context, kind, options, store.plan(for: door), topic, resolver) { store.address(of: $0, for: door) }
+    }
+
+    /// One that connects to nobody's store, and always to this address.
+    init(_ context: Context, options: SocketOptions, address: String) {
+        self.init(context, .dealer, options, ConnectionPlan([.address(address)]), nil, .shared) { $0.address }
+    }
+
+    init(
+        _ context: Context, _ kind: Socket.Kind, _ options: SocketOptions, _ plan: ConnectionPlan, _ topic: [UInt8]?,
+        _ resolver: Resolver, address: @escaping @Sendable (ConnectionPlan.Place) -> String
     ) {
         self.context = context
         self.kind = kind
         self.options = options
-        self.address = address
+        self.plan = plan
         self.topic = topic
+        self.address = address
+        names = NameDesk(resolver)
     }
 
     // MARK: The connection
 
-    /// Opens another socket in place of the one there is.
+    /// At how many places there may be somebody, as far as is known.
+    var places: Int { plan.places }
+
+    /// Opens another socket in place of the one there is, at the next place. If its host has to be looked up, that is done before, and
+    /// nobody waits.
     mutating func connect(_ poller: inout Poller) throws {
         disconnect(&poller)
+        try take(plan.next(), &poller)
+    }
+
+    private mutating func take(_ step: ConnectionPlan.Step, _ poller: inout Poller) throws {
+        switch step {
+        case .open(let place): try open(place, &poller)
+        case .resolve(let name): try names.ask(name, &poller)
+        }
+    }
+
+    private mutating func open(_ place: ConnectionPlan.Place, _ poller: inout Poller) throws {
         var socket = try Socket(context, kind, options: options)
         if let topic { try socket.subscribe(topic) }
         let monitor = try ConnectionMonitor(socket, in: context)
-        try socket.connect(SocketFolder.checked(address))
+        try socket.connect(SocketFolder.checked(address(place)))
         slot = poller.add(socket)
         monitorSlot = poller.add(monitor)
         self.socket = consume socket
@@ -53,11 +86,21 @@ struct PeerSocket: ~Copyable {
     }
 
     mutating func disconnect(_ poller: inout Poller) {
+        names.forget()
         if let slot = slot.take() { poller.remove(slot) }
         if let slot = monitorSlot.take() { poller.remove(slot) }
         monitor = nil
         socket = nil
         waiting.removeAll()
+    }
+
+    /// Goes on with what has been looked up.
+    private mutating func resolve(_ poller: inout Poller) throws -> Disconnection? {
+        while let answer = names.take(poller) {
+            guard let step = plan.resolved(answer.addresses) else { return .impossible(answer.failure) }
+            try take(step, &poller)
+        }
+        return nil
     }
 
     // MARK: Messages
@@ -87,29 +130,35 @@ struct PeerSocket: ~Copyable {
     /// Sends what waits, and hands over what has arrived, if the last wait found something: to look costs a call of the system. Messages
     /// with too many frames are dropped. What is left is found by the next wait.
     ///
-    /// - Returns: whether the last wait has found word of the end of the connection. What the other side has said last may have come since
+    /// - Returns: the end of the connection, if the last wait has found word of it. What the other side has said last may have come since
     ///   that wait, and its end with it, so it has been handed over, too.
-    mutating func receive(_ poller: borrowing Poller, _ body: ([[UInt8]]) throws -> Void) throws -> Bool {
+    mutating func receive(_ poller: inout Poller, _ body: ([[UInt8]]) throws -> Void) throws -> Disconnection? {
+        if let failure = try resolve(&poller) { return failure }
         try sendWaiting()
-        guard let slot, let monitorSlot else { return false }
+        guard let slot, let monitorSlot else { return nil }
         let isBroken = poller.isReadable(monitorSlot) ? try monitor?.connectionBroke() ?? false : false
-        guard isBroken || poller.isReadable(slot) else { return false }
+        guard isBroken || poller.isReadable(slot) else { return nil }
         for _ in 0..<Self.messagesPerTurn {
             guard let message = try socket?.receive() else { break }
             guard !message.isTruncated else { continue }
             receivedBytes += message.frames.reduce(0) { $0 + $1.count }
             try body(message.frames)
         }
-        return isBroken
+        return isBroken ? .broken : nil
     }
 
     /// Likewise as envelopes. What is none is dropped: noise from what claims to be a store is silence, and silence ends the connection; a
     /// missing view shows in the next tick.
-    mutating func receiveEnvelopes(_ poller: borrowing Poller, _ body: (Envelope) throws -> Void) throws -> Bool {
+    mutating func receiveEnvelopes(_ poller: inout Poller, _ body: (Envelope) throws -> Void) throws -> Disconnection? {
         // A published message begins with its topic.
         let first = topic == nil ? 0 : 1
-        return try receive(poller) { frames in
-            if let envelope = try? Envelope(parts: first == 0 ? frames : Array(frames.dropFirst())) { try body(envelope) }
+        var isServed = false
+        defer { if isServed { plan.served() } }
+        return try receive(&poller) { frames in
+            guard let envelope = try? Envelope(parts: first == 0 ? frames : Array(frames.dropFirst())) else { return }
+            // A store that sends a peer away may do so for ever.
+            if envelope.kind != .error { isServed = true }
+            try body(envelope)
         }
     }
 }

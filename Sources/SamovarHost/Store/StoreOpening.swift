@@ -49,9 +49,13 @@ public struct StoreConfiguration: Sendable {
         self.settings = settings
     }
 
-    /// - Throws: `StoreError` for an endpoint that is open to everybody without consent to that.
+    /// - Throws: `StoreError` for an endpoint where a store does not listen, or that is open to everybody without consent to that.
     func requireSafeEndpoint() throws(StoreError) {
-        if endpoint.isInsecure, !allowsInsecureTCP { throw StoreError(.configuration, endpoint.insecurity) }
+        do {
+            try endpoint.requireListening(hasKeys: false, allowsInsecure: allowsInsecureTCP)
+        } catch {
+            throw StoreError(.configuration, "\(error)")
+        }
     }
 }
 

@@ -8,24 +8,24 @@ public import SamovarWorker
 /// // In the program: as long as the state wants it.
 /// .source(.listen, id: "orders")
 /// // In the worker:
-/// listen(\.isListen, to: Orders.self, at: endpoint, logger: logger) { heard in .ordered(heard.output) }
+/// listen({ if case .listen = $0 { orders } else { nil } }, to: Orders.self, logger: logger) { heard in .ordered(heard.output) }
 /// ```
 ///
 /// Each output becomes one message, streamed with its place as the checkpoint: message and place are on disk together, so each
 /// output arrives exactly once, whichever process dies.
 ///
 /// - Parameters:
-///   - extract: finds in the effect where the other program's store is; nil leaves the effect to the next handler.
+///   - extract: finds in the effect how the other program's store is reached; nil leaves the effect to the next handler.
 ///   - start: where the first attempt begins.
 ///   - gap: the message for outputs that cannot be had any more. Nil, the default, fails the source for good, and says why.
 ///   - message: makes a message of an output; nil passes over it.
 public func listen<P: Program, Environment: Sendable, Other: Program>(
-    _ extract: @escaping @Sendable (P.Effect) -> Endpoint?, to other: Other.Type, after start: OutputPlace = .start,
+    _ extract: @escaping @Sendable (P.Effect) -> StoreAccess?, to other: Other.Type, after start: OutputPlace = .start,
     logger: Logger, gap: (@Sendable (OutputGap) -> P.Message)? = nil,
     _ message: @escaping @Sendable (Heard<Other.Output>) -> P.Message?
 ) -> Handler<P, Environment> {
-    on(extract) { endpoint, job in
-        let connector = try Connector(other, at: endpoint, logger: logger)
+    on(extract) { store, job in
+        let connector = try Connector(other, at: store, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await connector.run() }
             group.addTask {

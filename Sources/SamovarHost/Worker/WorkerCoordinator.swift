@@ -101,13 +101,14 @@ final class WorkerCoordinator: SlotCoordinator {
     }
 
     /// The loop has told the machine what has come and looks at everything else: what is to be done now, in order.
-    func look(now: Timestamp, isBroken: Bool) -> [WorkerMachine.Action] {
+    func look(now: Timestamp, places: Int, end: Disconnection?) -> [WorkerMachine.Action] {
         state.withLock { state in
             state.loop = .works
             state.hasNews = false
             var actions = state.actions
             state.actions = []
-            if isBroken { actions += state.machine.disconnected(now: now) }
+            state.machine.places = places
+            if let end { actions += state.machine.disconnected(now: now, because: end) }
             actions += state.machine.ticked(now: now)
             actions += state.machine.flush(now: now)
             return actions

@@ -7,8 +7,8 @@ import ZeroMQ
 
 /// What a worker process needs to start.
 public struct WorkerConfiguration: Sendable {
-    /// Where the store is.
-    public var endpoint: Endpoint
+    /// How the store is reached.
+    public var store: StoreAccess
     /// By what the store knows this process again; a supervisor may draw it.
     public var id: WorkerID
     /// Jobs at once.
@@ -22,13 +22,13 @@ public struct WorkerConfiguration: Sendable {
     /// What it can do, for effects that need it (`RunOptions.needs`): at most 64 names of at most 128 bytes.
     public var capabilities: Set<String>
 
-    /// A worker process for the store at this endpoint.
+    /// A worker process for this store.
     public init(
-        endpoint: Endpoint, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default],
+        store: StoreAccess, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default],
         limits: [Queue: Int] = [:], readAhead: Int = 0, capabilities: Set<String> = []
     ) {
         self.capabilities = capabilities
-        self.endpoint = endpoint
+        self.store = store
         self.id = id
         self.slots = slots
         self.queues = queues
@@ -103,7 +103,7 @@ public struct WorkerHost<P: Program>: Service {
                 }
                 try await onThread("samovar-loop") { [configuration, logger, coordinator, slots] in
                     var loop = WorkerLoop(
-                        endpoint: configuration.endpoint, coordinator: coordinator, slots: slots, logger: logger)
+                        store: configuration.store, coordinator: coordinator, slots: slots, logger: logger)
                     try loop.run()
                 }
             }
@@ -120,6 +120,8 @@ public struct WorkerHost<P: Program>: Service {
 
 /// Why a worker ended, in one sentence for a person.
 public struct WorkerError: Error, Sendable, CustomStringConvertible {
+    /// Its key does not allow what it wants to do.
+    public var isForbidden = false
     /// What is wrong, for a person.
     public let description: String
 }

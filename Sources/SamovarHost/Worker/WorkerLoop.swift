@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// The loop of a worker: hands frames and time to the machine, and carries out what it says.
 struct WorkerLoop: ~Copyable {
-    let endpoint: Endpoint
+    let store: StoreAccess
     let coordinator: WorkerCoordinator
     let slots: [JobRunner]
     let logger: Logger
@@ -15,7 +15,7 @@ struct WorkerLoop: ~Copyable {
 
     mutating func run() throws {
         let context = try Context.shared()
-        var socket = PeerSocket(context, options: .worker, address: endpoint.work)
+        var socket = PeerSocket(context, options: .worker, to: store, at: .work)
         var poller = Poller()
         let wakeup = poller.add(coordinator.wakeup)
         while !isStopping {
@@ -23,12 +23,12 @@ struct WorkerLoop: ~Copyable {
             try poller.wait(timeoutMilliseconds: coordinator.rest())
             if poller.isReadable(wakeup) { coordinator.wakeup.drain() }
             let now = coordinator.now()
-            let isBroken = try socket.receiveEnvelopes(poller) { envelope in
+            let end = try socket.receiveEnvelopes(&poller) { envelope in
                 CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
                 coordinator.enter { $0.received(envelope, now: now) }
             }
             var hasAnswered = false
-            for action in coordinator.look(now: now, isBroken: isBroken) {
+            for action in coordinator.look(now: now, places: socket.places, end: end) {
                 if case .send(let envelope) = action, envelope.kind == .result { hasAnswered = true }
                 try perform(action, &socket, &poller)
             }
@@ -51,7 +51,10 @@ struct WorkerLoop: ~Copyable {
         case .cancel(let lease):
             if let slot = coordinator.slot(of: lease) { slots[slot].cancel(lease) }
         case .acknowledged(let mark): coordinator.acknowledged(mark)
-        case .refused(let error): throw WorkerError(description: "the store refuses this worker: \(error)")
+        case .keyRefused(let reason):
+            logger.warning("the store does not let this worker in, which is tried again: \(reason)")
+        case .refused(let error):
+            throw WorkerError(isForbidden: error.code == .forbidden, description: "the store refuses this worker: \(error)")
         case .stop:
             // LINGER is 0: what was sent a moment ago still has to leave.
             try poller.wait(timeoutMilliseconds: 20)

@@ -77,6 +77,11 @@ public struct LoadClient: ~Copyable {
     }
 
     public var isConnected: Bool { machine.isConnected }
+    /// See ``ClientMachine/places``.
+    public var places: Int {
+        get { machine.places }
+        set { machine.places = newValue }
+    }
     public var timeline: Timeline { machine.timeline }
     /// Everything that was sent has an outcome, and everything that was asked for has ended.
     public func isIdle(now: Timestamp) -> Bool { counts.unanswered == 0 && settling.isEmpty && !hasMore(now) }
@@ -136,8 +141,8 @@ extension LoadClient {
         take(machine.ticked(now: now), now)
     }
 
-    public mutating func disconnected(now: Timestamp) -> [ClientMachine.Action] {
-        take(machine.disconnected(now: now), now)
+    public mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> [ClientMachine.Action] {
+        take(machine.disconnected(now: now, because: reason), now)
     }
 
     /// Asks for a view on behalf of a subscriber, through this client's socket.
@@ -206,6 +211,7 @@ extension LoadClient {
             case .refused(let error):
                 refusal = error.text
                 rest.append(action)
+            case .keyRefused(let reason): refusal = reason
             default: rest.append(action)
             }
         }

@@ -48,6 +48,9 @@ extension ClientMachine {
         case page(PageRequest, Page)
         /// There will be no such page: the place is of another timeline, or the client has ended.
         case pageless(PageRequest, UnknownReason)
+        /// The store does not take this client's key, or has another than the client knows: in words, at the first of such attempts. It
+        /// goes on trying.
+        case keyRefused(String)
         /// The store will not have this client, for good. Only another session can go on.
         case refused(PeerError)
         /// Give the socket a moment to send what it has, and close it.
@@ -92,5 +95,17 @@ extension ClientMachine {
             case .closed: "this client is closed"
             }
         }
+    }
+}
+
+extension ClientMachine {
+    /// The store's timeline; zero before the first WELCOME.
+    public var timeline: Timeline { connection.timeline }
+    public var isConnected: Bool { connection.isWelcomed }
+
+    /// At how many places the store may be; the host says it as it learns it.
+    public var places: Int {
+        get { connection.places }
+        set { connection.places = newValue }
     }
 }

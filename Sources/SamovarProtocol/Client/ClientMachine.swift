@@ -99,9 +99,6 @@ public struct ClientMachine: ~Copyable {
     /// The numbers of the inputs without an outcome, in order.
     public var open: [Int] { backlog.unanswered.map { base + $0 } }
 
-    /// The store's timeline; zero before the first WELCOME.
-    public var timeline: Timeline { connection.timeline }
-    public var isConnected: Bool { connection.isWelcomed }
     /// The number of the newest input.
     public var submitted: Int { base + backlog.next - 1 }
     /// Inputs without an outcome.
@@ -237,9 +234,9 @@ extension ClientMachine {
     }
 
     /// The transport knows that the connection is gone. Without this event, silence tells.
-    public mutating func disconnected(now: Timestamp) -> [Action] {
+    public mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> [Action] {
         var actions: [Action] = []
-        perform(connection.disconnected(now: now), now, &actions)
+        perform(connection.disconnected(now: now, because: reason), now, &actions)
         return actions
     }
 
@@ -391,12 +388,19 @@ extension ClientMachine {
         case .answer(let frame): send(frame, now, &actions)
         case .deliver(let frame): take(frame, now, &actions)
         case .lost(let reason):
-            repeatAt = nil
-            requests.pause()
-            actions.append(.disconnect)
+            lost(&actions)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
+        case .keyRefused(let reason):
+            lost(&actions)
+            actions.append(.keyRefused(reason))
         case .refused(let error): refused(error, &actions)
         }
+    }
+
+    private mutating func lost(_ actions: inout [Action]) {
+        repeatAt = nil
+        requests.pause()
+        actions.append(.disconnect)
     }
 
     private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {

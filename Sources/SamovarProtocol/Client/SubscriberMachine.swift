@@ -79,7 +79,7 @@ public struct SubscriberMachine: ~Copyable {
 
     private let instance: Instance
     private let settings: Settings
-    private var backoff: Backoff
+    private var attempts: Attempts
     private var random: Random
 
     /// - Parameter random: seeds the pauses between connections.
@@ -87,7 +87,13 @@ public struct SubscriberMachine: ~Copyable {
         self.instance = instance
         self.settings = settings
         self.random = random
-        backoff = Backoff(first: settings.firstPause, maximum: settings.longestPause)
+        attempts = Attempts(first: settings.firstPause, longest: settings.longestPause)
+    }
+
+    /// At how many places the store may be; the host says it as it learns it.
+    public var places: Int {
+        get { attempts.places }
+        set { attempts.places = max(1, newValue) }
     }
 
     /// The turn of the view that is shown.
@@ -163,9 +169,15 @@ extension SubscriberMachine {
     }
 
     /// The transport knows that the SUB socket's connection is gone. Without this event, silence tells.
-    public mutating func disconnected(now: Timestamp) -> [Action] {
+    public mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> [Action] {
         var actions: [Action] = []
-        lose("the connection broke", now, &actions)
+        switch reason {
+        case .broken: lose("the connection broke", now, &actions)
+        case .impossible(let text): lose(text, now, &actions)
+        case .keyRefused(let text):
+            attempts.refuse(text)
+            lose(text, now, &actions)
+        }
         return actions
     }
 }
@@ -175,6 +187,7 @@ extension SubscriberMachine {
 extension SubscriberMachine {
     private mutating func subscribe(_ now: Timestamp, _ actions: inout [Action]) {
         state = .subscribing(since: now)
+        attempts.begin()
         actions.append(.reconnect)
     }
 
@@ -182,7 +195,7 @@ extension SubscriberMachine {
         self.timeline = timeline
         if case .live = state {} else { actions.append(.live) }
         state = .live(heard: now)
-        backoff.reset()
+        attempts.succeed()
     }
 
     private mutating func show(_ turn: Int, _ bytes: [UInt8], of timeline: Timeline, _ actions: inout [Action]) {
@@ -216,6 +229,6 @@ extension SubscriberMachine {
         case .subscribing: break
         case .live: actions += [.stale, .note(reason)]
         }
-        state = .lost(until: now + backoff.next(&random))
+        state = .lost(until: now + attempts.fail(&random).pause)
     }
 }

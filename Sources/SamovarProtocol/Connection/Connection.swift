@@ -7,14 +7,18 @@ import SamovarCore
 /// a little, open a new one and say HELLO, which tells the store all it must know. Repairing a connection in place was
 /// rejected, as was libzmq's own reconnection: frames queued for a store that is gone would reach the next one unasked.
 ///
+/// A store may be at several places: endpoints of a list, addresses of a name, keys while they are changed. Each attempt is at the next
+/// place, and the pause comes when all were tried; see ``Attempts``.
+///
 /// | | greeting | welcomed | lost | closed |
 /// |---|---|---|---|---|
 /// | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
 /// | disconnected | lost | lost | – | – |
+/// | disconnected, the key is refused | lost; after the last place for the longest pause | the same | – | – |
 /// | WELCOME | welcomed | note | – | – |
 /// | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
-/// | ERROR retryLater | lost for its wait | lost for its wait | – | – |
-/// | ERROR keyRefused | lost for the longest pause | the same | – | – |
+/// | ERROR retryLater | lost; after the last place for its wait | lost for its wait | – | – |
+/// | ERROR keyRefused | lost; after the last place for the longest pause | lost for the longest pause | – | – |
 /// | ERROR unknownPeer | – | greet, greeting | – | – |
 /// | ERROR resync | – | deliver | – | – |
 /// | GOODBYE | lost | lost | – | – |
@@ -45,13 +49,23 @@ struct Connection: ~Copyable {
     /// The newest turn that the peer can prove to have been told of.
     private(set) var proof: TurnProof?
 
+    /// How many places there are to try, as the host knows.
+    var places: Int {
+        get { attempts.places }
+        set { attempts.places = max(1, newValue) }
+    }
+
     private let settings: ConnectionSettings
     private var patience: Duration
-    private var backoff: Backoff
+    private var attempts: Attempts
     private var random: Random
+    /// The reasons of losses that were told since the last WELCOME.
+    private var told: Set<String> = []
 
     /// The longest wait that a store may ask for.
     private static let longestWait = Duration.seconds(60)
+    /// How many reasons are told before it is left at these.
+    private static let maximumReasons = 32
 
     /// - Parameters:
     ///   - timeline: of an earlier process with the same identity.
@@ -69,7 +83,7 @@ struct Connection: ~Copyable {
         self.random = random
         silence = settings.silence
         patience = settings.greeting
-        backoff = Backoff(first: settings.firstPause, maximum: settings.longestPause)
+        attempts = Attempts(settings)
     }
 
     var isWelcomed: Bool {
@@ -101,6 +115,8 @@ struct Connection: ~Copyable {
         case deliver(Frame)
         /// Close the socket; the reason is told once, not for every attempt.
         case lost(String?)
+        /// Likewise, and every place was tried: nobody takes our key, or the store has another than we know. Told once, too.
+        case keyRefused(String)
         case refused(PeerError)
     }
 
@@ -109,13 +125,15 @@ struct Connection: ~Copyable {
         case .greeting(let until):
             guard now >= until else { return .none }
             let waited = patience
-            patience = min(patience * 2, silence)
-            return .lost(lose("no WELCOME within \(waited)", now))
+            let action = lose(.usual("no WELCOME within \(waited)"), now)
+            if attempts.isPausing { patience = min(patience * 2, silence) }
+            return action
         case .welcomed(let heard, let sent):
-            if now >= heard + silence { return .lost(lose("silent for \(silence)", now)) }
+            if now >= heard + silence { return lose(.usual("silent for \(silence)"), now) }
             return now >= sent + settings.pingAfter ? .ping : .none
         case .lost(let until):
             guard now >= until else { return .none }
+            attempts.begin()
             greet(now)
             return .open
         case .closed:
@@ -124,8 +142,16 @@ struct Connection: ~Copyable {
     }
 
     /// The transport knows that the connection is gone.
-    mutating func disconnected(now: Timestamp) -> Action {
-        startOver("the connection broke", now: now)
+    mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> Action {
+        switch state {
+        case .lost, .closed: .none
+        case .greeting, .welcomed:
+            switch reason {
+            case .broken: lose(.usual("the connection broke"), now)
+            case .impossible(let text): lose(.particular(text), now)
+            case .keyRefused(let text): lose(.keyRefused(text), now)
+            }
+        }
     }
 
     /// The store has told of a turn, in its timeline.
@@ -156,7 +182,7 @@ struct Connection: ~Copyable {
     mutating func startOver(_ reason: String, now: Timestamp) -> Action {
         switch state {
         case .lost, .closed: .none
-        case .greeting, .welcomed: .lost(lose(reason, now))
+        case .greeting, .welcomed: lose(.usual(reason), now)
         }
     }
 
@@ -172,7 +198,7 @@ struct Connection: ~Copyable {
         switch envelope.frame {
         case .welcome(let welcome): accept(welcome, envelope, now)
         case .error(let error): failed(error, now)
-        case .goodbye: .lost(lose("the store closes", now))
+        case .goodbye: lose(.usual("the store closes"), now)
         default: .none  // It answers what was said before this HELLO.
         }
     }
@@ -186,7 +212,7 @@ struct Connection: ~Copyable {
         state = .welcomed(heard: now, sent: sent)
         switch envelope.frame {
         case .ping(let number): return .answer(.pong(number))
-        case .goodbye: return .lost(lose("the store closes", now))
+        case .goodbye: return lose(.usual("the store closes"), now)
         case .welcome: return .note("dropped a WELCOME that was not asked for")
         default:
             proof.keep(envelope.proof)
@@ -203,7 +229,8 @@ struct Connection: ~Copyable {
         // A silence shorter than two PINGs would take a living store for dead.
         silence = max(welcome.silence, settings.pingAfter * 2)
         patience = settings.greeting
-        backoff.reset()
+        attempts.succeed()
+        told.removeAll()
         state = .welcomed(heard: now, sent: now)
         return .welcomed(welcome, left: left)
     }
@@ -213,12 +240,11 @@ struct Connection: ~Copyable {
         case .schema, .misuse, .superseded, .sessionExpired, .forbidden:
             state = .closed
             return .refused(error)
-        case .keyRefused:
-            // It may be renewed: the host reads the key again before each attempt.
-            return .lost(lose(error.text, now, atLeast: settings.longestPause))
         case .retryLater:
             let wait = min(max(error.wait, .zero), Self.longestWait)
-            return .lost(lose(error.text, now, atLeast: wait))
+            return lose(.usual(error.text), now, atLeast: wait)
+        case .keyRefused:
+            return lose(.keyRefused(error.text), now)
         case .unknownPeer:
             guard isWelcomed else { return .none }
             greet(now)
@@ -233,11 +259,29 @@ struct Connection: ~Copyable {
         state = .greeting(until: now + patience)
     }
 
-    /// Gives the reason back if it is the first loss since the last WELCOME.
-    private mutating func lose(_ reason: String, _ now: Timestamp, atLeast wait: Duration = .zero) -> String? {
-        let isFirst = backoff.isFresh
-        state = .lost(until: now + wait + backoff.next(&random))
-        return isFirst ? reason : nil
+    private enum Loss {
+        /// Told if it is the first reason since the last WELCOME.
+        case usual(String)
+        /// Told in any case, for somebody has to mend it.
+        case particular(String)
+        case keyRefused(String)
+    }
+
+    private mutating func lose(_ loss: Loss, _ now: Timestamp, atLeast wait: Duration = .zero) -> Action {
+        if case .keyRefused(let text) = loss { attempts.refuse(text) }
+        let (pause, refusal) = attempts.fail(atLeast: wait, &random)
+        state = .lost(until: now + pause)
+        if let refusal { return tell(refusal) ? .keyRefused(refusal) : .lost(nil) }
+        switch loss {
+        case .usual(let text): return .lost(told.isEmpty && tell(text) ? text : nil)
+        case .particular(let text): return .lost(tell(text) ? text : nil)
+        case .keyRefused: return .lost(nil)
+        }
+    }
+
+    /// False for what was told before.
+    private mutating func tell(_ reason: String) -> Bool {
+        told.count < Self.maximumReasons && told.insert(reason).inserted
     }
 }
 
@@ -259,40 +303,4 @@ public struct ConnectionSettings: Equatable, Sendable {
     public static let worker = ConnectionSettings(longestPause: .seconds(1))
     /// Clients are many.
     public static let client = ConnectionSettings(longestPause: .seconds(10))
-}
-
-/// The pauses between attempts to reach the store: each is drawn from zero up to a ceiling (“full jitter”), so that a thousand
-/// peers that lost the store together do not come back together.
-///
-/// The ceiling rises by half of the first one at a time, up to ten of the first, and doubles beyond. A store that was killed is back
-/// within about a tenth of a second; with a ceiling that doubled from the beginning, a peer that just missed it would stay away for
-/// as long as the store did, and longer.
-struct Backoff: Equatable {
-    let first: Duration
-    let maximum: Duration
-    private var ceiling: Duration
-
-    /// Up to so many first pauses, the ceiling does not double.
-    private static let gentleRise = 10
-
-    init(first: Duration, maximum: Duration) {
-        self.first = min(first, maximum)
-        self.maximum = maximum
-        ceiling = self.first
-    }
-
-    /// No attempt has failed since the last success.
-    private(set) var isFresh = true
-
-    mutating func next(_ random: inout Random) -> Duration {
-        let pause = Duration.microseconds(Int64.random(in: 0...max(0, ceiling.microseconds), using: &random))
-        ceiling = min(ceiling < first * Self.gentleRise ? ceiling + first / 2 : ceiling * 2, maximum)
-        isFresh = false
-        return pause
-    }
-
-    mutating func reset() {
-        ceiling = first
-        isFresh = true
-    }
 }

@@ -35,6 +35,9 @@ extension WorkerMachine {
         case cancel(Lease)
         /// What the handler of this job has streamed is on disk up to a number: there is room for more.
         case acknowledged(StreamMark)
+        /// The store does not take this worker's key, or has another than the worker knows: in words, at the first of such attempts. It
+        /// goes on trying.
+        case keyRefused(String)
         /// The store will not have this worker, for good.
         case refused(PeerError)
         /// Give the socket a moment to send what it has, and exit.

@@ -81,6 +81,11 @@ public struct WorkerMachine: ~Copyable {
     /// The store's timeline, which begins the idempotency key of each job; zero before the first WELCOME.
     public var timeline: Timeline { connection.timeline }
     public var isConnected: Bool { connection.isWelcomed }
+    /// At how many places the store may be; the host says it as it learns it.
+    public var places: Int {
+        get { connection.places }
+        set { connection.places = newValue }
+    }
     /// Jobs that run or wait.
     public var jobs: Int { held.count }
     /// Answers that the store has not acknowledged.
@@ -196,9 +201,9 @@ extension WorkerMachine {
     }
 
     /// The transport knows that the connection is gone. Without this event, silence tells.
-    public mutating func disconnected(now: Timestamp) -> [Action] {
+    public mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> [Action] {
         var actions: [Action] = []
-        perform(connection.disconnected(now: now), now, &actions)
+        perform(connection.disconnected(now: now, because: reason), now, &actions)
         return actions
     }
 
@@ -310,6 +315,9 @@ extension WorkerMachine {
             repetition = nil
             actions.append(.disconnect)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
+        case .keyRefused(let reason):
+            repetition = nil
+            actions += [.disconnect, .keyRefused(reason)]
         case .refused(let error): refused(error, &actions)
         }
     }

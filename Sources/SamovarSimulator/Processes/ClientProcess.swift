@@ -310,7 +310,7 @@ final class ClientProcess: Process {
             try world.checker.settled(self, turn: turn, timeline: machine?.timeline ?? .zero)
             settling.remove(turn)
         case .unsettled(let turn, _): settling.remove(turn)
-        case .waiting, .noView, .note: break
+        case .waiting, .noView, .keyRefused, .note: break
         case .page(.outputs(let place, _, _), .outputs(let page)):
             try world.checker.heard(self, page, timeline: machine?.timeline ?? .zero)
             if place == heard { heard = page.outputs.last?.id ?? heard }

@@ -207,7 +207,7 @@ final class WorkerProcess: Process {
         case .stop:
             port.disconnect(world.network, gracefully: true)
             world.workerDied(self, "drained")
-        case .note(let text): world.note("\(name): \(text)")
+        case .note(let text), .keyRefused(let text): world.note("\(name): \(text)")
         }
     }
 

@@ -38,8 +38,8 @@ import Testing
         (
             "colour: red",
             """
-            unknown key "colour" in FILE, line 1; known keys: data, endpoint, insecureTcp, log.level, slots, readAhead, queues, capabilities, \
-            workers, retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
+            unknown key "colour" in FILE, line 1; known keys: data, endpoint, key, insecureTcp, log.level, slots, readAhead, queues, \
+            capabilities, workers, retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.sessionIdleSeconds, store.openEffects, \
             store.deadEffects, store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
             store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.viewTopics, store.feedViews, store.feedMebibytes, \
             store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters, store.goodbyeSeconds

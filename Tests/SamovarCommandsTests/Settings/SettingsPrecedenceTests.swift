@@ -30,6 +30,7 @@ import Testing
             environment: [
                 "SAMOVAR_DATA": "d",
                 "SAMOVAR_ENDPOINT": "tcp://127.0.0.1:7700",
+                "SAMOVAR_KEY": "k",
                 "SAMOVAR_INSECURE_TCP": "true",
                 "SAMOVAR_LOG_LEVEL": "error",
                 "SAMOVAR_SLOTS": "2",
@@ -62,7 +63,7 @@ import Testing
                 "SAMOVAR_STORE_SNAPSHOT_TURNS": "21",
             ])
         var expected = ProcessSettings(
-            data: "d", endpoint: "tcp://127.0.0.1:7700", insecureTcp: true, logLevel: "error", slots: 2, readAhead: 3,
+            data: "d", endpoint: "tcp://127.0.0.1:7700", key: "k", insecureTcp: true, logLevel: "error", slots: 2, readAhead: 3,
             queues: ["default", "mail"], capabilities: ["gpu", "av1"], workers: 0, retain: 20)
         expected.store.window = 5
         expected.store.inbox = 6

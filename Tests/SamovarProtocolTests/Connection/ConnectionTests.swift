@@ -182,7 +182,7 @@ import Testing
         #expect(action == .note("dropped a WELCOME that was not asked for"))
     }
 
-    @Test(arguments: [PeerError.Code.schema, .misuse, .superseded, .sessionExpired])
+    @Test(arguments: [PeerError.Code.schema, .misuse, .superseded, .sessionExpired, .forbidden])
     func `A final error closes`(_ code: PeerError.Code) {
         var greeting = greeting()
         let first = greeting.received(error(code), now: at(0))

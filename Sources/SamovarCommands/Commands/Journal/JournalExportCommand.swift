@@ -16,7 +16,7 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
     @Argument(help: "A folder that is not there yet.") var folder: String
 
     func run() async throws {
@@ -30,7 +30,7 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
         {
             return printData("Copied the turns up to \(last) to \(folder).")
         }
-        let answer = try await AdminClient(at: settings.endpoint(for: Types.self)).export(to: folder)
+        let answer = try await AdminClient(at: settings.access(for: Types.self)).export(to: folder)
         guard case .int(let turn) = answer["turn"] else { throw CommandFailure(.internal, "the store's answer is malformed") }
         printData("Copied the turns up to \(turn) to \(folder).")
     }

@@ -1,0 +1,49 @@
+import ZeroMQ
+
+/// The names that one socket has asked for. An answer that comes when its attempt is over is for the next attempt at that name, so a
+/// resolver that is slower than an attempt is waited for all the same.
+struct NameDesk: ~Copyable {
+    private let resolver: Resolver
+    /// Nothing is made for a peer whose stores have no names.
+    private var mailbox: Mailbox<Resolver.Answer>?
+    private var slot: Poller.Slot?
+    private var asked: Set<String> = []
+    /// That came late.
+    private var answers: [String: Resolver.Answer] = [:]
+    /// The name of the attempt.
+    private var wanted: String?
+
+    init(_ resolver: Resolver) {
+        self.resolver = resolver
+    }
+
+    /// Has a name looked up for this attempt.
+    mutating func ask(_ name: String, _ poller: inout Poller) throws(ZeroMQError) {
+        wanted = name
+        let mailbox = if let mailbox { mailbox } else { try Mailbox<Resolver.Answer>() }
+        if self.mailbox == nil { slot = poller.add(mailbox.wakeup) }
+        self.mailbox = mailbox
+        if answers[name] != nil {
+            mailbox.wakeup.signal()
+        } else if asked.insert(name).inserted {
+            resolver.ask(name) { mailbox.post($0) }
+        }
+    }
+
+    /// The attempt is over.
+    mutating func forget() { wanted = nil }
+
+    /// The answer that the attempt waits for, once.
+    mutating func take(_ poller: borrowing Poller) -> Resolver.Answer? {
+        guard let mailbox, let slot else { return nil }
+        if poller.isReadable(slot) {
+            for answer in mailbox.takeAll() {
+                asked.remove(answer.name)
+                answers[answer.name] = answer
+            }
+        }
+        guard let name = wanted, let answer = answers.removeValue(forKey: name) else { return nil }
+        wanted = nil
+        return answer
+    }
+}

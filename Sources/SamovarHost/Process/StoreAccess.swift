@@ -1,0 +1,87 @@
+public import SamovarProtocol
+
+/// How a peer reaches its store: the endpoints at which it may be, in the order in which they are tried, and the peer's key.
+///
+/// ```swift
+/// let connector = try Connector(Counter.self, at: .of(dataFolder: ".samovar/counter"), logger: logger)
+/// let far = try StoreAccess("tcp://a.example:7410,tcp://b.example:7410", keyFile: "/etc/samovar/shop.key")
+/// ```
+///
+/// Over `ipc` no key is used, and beyond loopback nothing goes without one.
+public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
+    /// Where the store may be; at least one.
+    public let endpoints: [Endpoint]
+    /// The file with the peer's key and those that the store may have, read again at each attempt to connect; nil for a peer without.
+    public let keyFile: String?
+
+    /// The most endpoints.
+    public static let maximumEndpoints = 8
+
+    /// - Throws: `EndpointError` if there are none or too many, or if a peer does not connect to one of them.
+    public init(_ endpoints: [Endpoint], keyFile: String? = nil) throws(EndpointError) {
+        guard (1...Self.maximumEndpoints).contains(endpoints.count) else {
+            throw EndpointError("\(endpoints.count) endpoints; from 1 to \(Self.maximumEndpoints) are possible")
+        }
+        for endpoint in endpoints { try endpoint.requireConnecting(hasKey: keyFile != nil) }
+        self.endpoints = endpoints
+        self.keyFile = keyFile
+    }
+
+    /// - Parameters:
+    ///   - text: endpoints, separated by commas.
+    ///   - dataFolder: names the folder of sockets of a store on TCP, for operators without a key.
+    /// - Throws: `EndpointError` for a text that is none, and as the other.
+    public init(_ text: String, dataFolder: String = ".", keyFile: String? = nil) throws(EndpointError) {
+        var endpoints: [Endpoint] = []
+        for part in Self.parts(of: text) { endpoints.append(try Endpoint(part, dataFolder: dataFolder)) }
+        try self.init(endpoints, keyFile: keyFile)
+    }
+
+    /// The store of this data folder, with nothing configured.
+    public static func of(dataFolder: String) -> StoreAccess { StoreAccess(folderOf: .of(dataFolder: dataFolder)) }
+
+    /// The store that listens there, for its own user.
+    public init(folderOf endpoint: Endpoint) {
+        endpoints = [.local(folder: endpoint.folder)]
+        keyFile = nil
+    }
+
+    /// As it is written in a setting.
+    public var description: String { endpoints.map(\.description).joined(separator: ",") }
+
+    /// A door of it, for a person.
+    public func named(_ door: Door) -> String {
+        endpoints.map { endpoint in
+            switch endpoint.target(of: door, hasKey: keyFile != nil) {
+            case .address(let address): address
+            case .name(let name): endpoint.port(of: door, at: name)
+            }
+        }.joined(separator: ",")
+    }
+
+    /// The path of a folder may have commas of its own.
+    private static func parts(of text: String) -> [String] {
+        var parts: [String] = []
+        for piece in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+            if parts.isEmpty || piece.contains("://") {
+                parts.append(String(piece.drop { $0 == " " }))
+            } else {
+                parts[parts.count - 1] += "," + piece
+            }
+        }
+        return parts
+    }
+
+    /// Where to look for a door of the store.
+    func plan(for door: Door) -> ConnectionPlan {
+        ConnectionPlan(endpoints.map { $0.target(of: door, hasKey: keyFile != nil) })
+    }
+
+    /// A place of that plan, as ZeroMQ spells it.
+    func address(of place: ConnectionPlan.Place, for door: Door) -> String {
+        switch endpoints[place.endpoint].target(of: door, hasKey: keyFile != nil) {
+        case .address(let address): address
+        case .name: endpoints[place.endpoint].port(of: door, at: place.address)
+        }
+    }
+}
