@@ -7,25 +7,6 @@ import ZeroMQ
 
 /// A peer's socket goes from place to place, and waits for no name.
 struct PeerSocketTests {
-    /// A store of which there is only its socket.
-    private struct Listener: ~Copyable {
-        var router: Socket
-        let port: String
-
-        init(_ context: Context) throws {
-            var router = try Socket(context, .router, options: .front)
-            try router.bind("tcp://127.0.0.1:*")
-            port = String(try router.lastEndpoint.split(separator: ":").last ?? "")
-            self.router = router
-        }
-
-        /// What came first, and an answer to it.
-        mutating func answer(_ frame: Frame) throws -> Bool {
-            guard let message = try router.receive() else { return false }
-            return try router.send([message.frames[0]] + Envelope(frame, timeline: .zero).parts) == .sent
-        }
-    }
-
     private let context: Context
     private let pong = Envelope(.pong(0), timeline: .zero)
 
@@ -35,22 +16,6 @@ struct PeerSocketTests {
         PeerSocket(context, .dealer, .client, ConnectionPlan(targets), nil, resolver) {
             $0.address.hasPrefix("tcp") ? $0.address : "tcp://\($0.address):\(port)"
         }
-    }
-
-    /// Goes round until something is told.
-    private func turn(
-        _ socket: inout PeerSocket, _ poller: inout Poller, seconds: Double = 20, _ body: () throws -> Bool = { false }
-    ) throws -> Disconnection? {
-        let end = ContinuousClock.now + .seconds(seconds)
-        var isDone = false
-        while ContinuousClock.now < end, !isDone {
-            socket.prepare(&poller)
-            try poller.wait(timeoutMilliseconds: 5)
-            var heard = false
-            if let end = try socket.receiveEnvelopes(&poller, { _ in heard = true }) { return end }
-            isDone = try body() || heard
-        }
-        return nil
     }
 
     @Test func `What is sent while a name is looked up leaves when its place is connected`() throws {
@@ -64,11 +29,11 @@ struct PeerSocketTests {
         var socket = socket([.name("store")], port: listener.port, resolver)
         try socket.connect(&poller)
         try socket.send(pong.parts)
-        #expect(try turn(&socket, &poller, seconds: 0.1) == nil)
+        #expect(try socket.turn(&poller, seconds: 0.1) == nil)
         let isWaiting = !socket.isEmpty
         #expect(isWaiting)
         oracle.release("store")
-        let end = try turn(&socket, &poller) { try listener.answer(.pong(0)) && false }
+        let end = try socket.turn(&poller) { try listener.answer(.pong(0)) && false }
         let (isSent, received) = (socket.isEmpty, socket.receivedBytes)
         #expect(end == nil && isSent && received > 0)
     }
@@ -83,15 +48,15 @@ struct PeerSocketTests {
         var poller = Poller()
         var socket = socket([.name("slow"), .address("tcp://127.0.0.1:1")], port: listener.port, resolver)
         try socket.connect(&poller)
-        #expect(try turn(&socket, &poller, seconds: 0.05) == nil)
+        #expect(try socket.turn(&poller, seconds: 0.05) == nil)
         // The machine has lost its patience.
         try socket.connect(&poller)
-        #expect(try turn(&socket, &poller) == .broken, "nobody is at port 1")
+        #expect(try socket.turn(&poller) == .broken, "nobody is at port 1")
         oracle.release("slow")
-        #expect(try turn(&socket, &poller, seconds: 0.1) == nil)
+        #expect(try socket.turn(&poller, seconds: 0.1) == nil)
         try socket.connect(&poller)
         try socket.send(pong.parts)
-        _ = try turn(&socket, &poller) { try listener.answer(.pong(0)) && false }
+        _ = try socket.turn(&poller) { try listener.answer(.pong(0)) && false }
         let received = socket.receivedBytes
         #expect(received > 0)
         #expect(oracle.asked == ["slow"])
@@ -101,7 +66,7 @@ struct PeerSocketTests {
         var poller = Poller()
         var socket = socket([.name("a..b")])
         try socket.connect(&poller)
-        guard case .impossible(let reason)? = try turn(&socket, &poller) else { return #expect(Bool(false), "it is told") }
+        guard case .impossible(let reason)? = try socket.turn(&poller) else { return #expect(Bool(false), "it is told") }
         #expect(reason.hasPrefix("the name a..b cannot be looked up: "))
     }
 
@@ -114,7 +79,7 @@ struct PeerSocketTests {
             try socket.connect(&poller)
             try socket.send(pong.parts)
             let before = socket.receivedBytes
-            _ = try turn(&socket, &poller) { try listener.answer(frame) && false }
+            _ = try socket.turn(&poller) { try listener.answer(frame) && false }
             let after = socket.receivedBytes
             #expect(after > before)
         }

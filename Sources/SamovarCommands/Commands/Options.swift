@@ -62,8 +62,11 @@ extension ProcessSettings {
 
     /// How a peer reaches its store.
     func access<Types: ProgramTypes>(for types: Types.Type) throws -> StoreAccess {
-        if let endpoint { return try StoreAccess(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".", keyFile: key) }
-        return .of(dataFolder: try dataFolder(for: types))
+        guard let endpoint else { return .of(dataFolder: try dataFolder(for: types)) }
+        let access = try StoreAccess(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".", keyFile: key)
+        // A mistake shows before anything is started.
+        try access.requireKey()
+        return access
     }
 
     func logger(_ label: String) -> Logger {

@@ -20,14 +20,23 @@ struct NameDesk: ~Copyable {
     /// Has a name looked up for this attempt.
     mutating func ask(_ name: String, _ poller: inout Poller) throws(ZeroMQError) {
         wanted = name
-        let mailbox = if let mailbox { mailbox } else { try Mailbox<Resolver.Answer>() }
-        if self.mailbox == nil { slot = poller.add(mailbox.wakeup) }
-        self.mailbox = mailbox
+        let mailbox = try open(&poller)
         if answers[name] != nil {
             mailbox.wakeup.signal()
         } else if asked.insert(name).inserted {
             resolver.ask(name) { mailbox.post($0) }
         }
+    }
+
+    /// Ends the next wait of the poller at once.
+    mutating func wake(_ poller: inout Poller) throws(ZeroMQError) { try open(&poller).wakeup.signal() }
+
+    private mutating func open(_ poller: inout Poller) throws(ZeroMQError) -> Mailbox<Resolver.Answer> {
+        if let mailbox { return mailbox }
+        let mailbox = try Mailbox<Resolver.Answer>()
+        slot = poller.add(mailbox.wakeup)
+        self.mailbox = mailbox
+        return mailbox
     }
 
     /// The attempt is over.

@@ -12,9 +12,17 @@ struct PeerSocket: ~Copyable {
     private let kind: Socket.Kind
     private let options: SocketOptions
     private let topic: [UInt8]?
+    private let keyFile: String?
     private let address: @Sendable (ConnectionPlan.Place) -> String
     private var plan: ConnectionPlan
     private var names: NameDesk
+    /// As it was read for this attempt.
+    private var key: KeyFile?
+    private var place = ""
+    /// Why the attempt has failed before there was a socket.
+    private var failure: Disconnection?
+    /// How many attempts in a row have ended before the connection stood, without a word.
+    private var unanswered = 0
     private var socket: Socket?
     private var monitor: ConnectionMonitor?
     private var slot: Poller.Slot?
@@ -24,6 +32,8 @@ struct PeerSocket: ~Copyable {
     private(set) var receivedBytes = 0
 
     private static let messagesPerTurn = 256
+    /// A store that ends at such a moment does so once; one that has another key does so each time.
+    private static let maximumUnanswered = 5
 
     /// A subscriber of the views of an instance.
     init(_ context: Context, views instance: Instance, of store: StoreAccess) {
@@ -34,7 +44,9 @@ struct PeerSocket: ~Copyable {
         _ context: Context, _ kind: Socket.Kind = .dealer, options: SocketOptions, to store: StoreAccess, at door: Door,
         topic: [UInt8]? = nil, resolver: Resolver = .shared
     ) {
-        self.init(context, kind, options, store.plan(for: door), topic, resolver) { store.address(of: $0, for: door) }
+        self.init(context, kind, options, store.plan(for: door), keyFile: store.keyFile(for: door), topic, resolver) {
+            store.address(of: $0, for: door)
+        }
     }
 
     /// One that connects to nobody's store, and always to this address.
@@ -43,9 +55,10 @@ struct PeerSocket: ~Copyable {
     }
 
     init(
-        _ context: Context, _ kind: Socket.Kind, _ options: SocketOptions, _ plan: ConnectionPlan, _ topic: [UInt8]?,
-        _ resolver: Resolver, address: @escaping @Sendable (ConnectionPlan.Place) -> String
+        _ context: Context, _ kind: Socket.Kind, _ options: SocketOptions, _ plan: ConnectionPlan, keyFile: String? = nil,
+        _ topic: [UInt8]?, _ resolver: Resolver, address: @escaping @Sendable (ConnectionPlan.Place) -> String
     ) {
+        self.keyFile = keyFile
         self.context = context
         self.kind = kind
         self.options = options
@@ -64,7 +77,14 @@ struct PeerSocket: ~Copyable {
     /// nobody waits.
     mutating func connect(_ poller: inout Poller) throws {
         disconnect(&poller)
-        try take(plan.next(), &poller)
+        do throws(KeyFileError) {
+            key = try keyFile.map { path throws(KeyFileError) in try KeyFile.ofPeer(path) }
+        } catch {
+            // Whoever renews it may just be about to.
+            failure = .impossible("\(error)")
+            return try names.wake(&poller)
+        }
+        try take(plan.next(keys: key?.servers.count ?? 1), &poller)
     }
 
     private mutating func take(_ step: ConnectionPlan.Step, _ poller: inout Poller) throws {
@@ -75,10 +95,15 @@ struct PeerSocket: ~Copyable {
     }
 
     private mutating func open(_ place: ConnectionPlan.Place, _ poller: inout Poller) throws {
+        self.place = address(place)
+        var options = options
+        if self.place.hasPrefix("tcp://"), let key = key.take() {
+            options.security = .curveClient(key.pair, server: key.servers[place.key])
+        }
         var socket = try Socket(context, kind, options: options)
         if let topic { try socket.subscribe(topic) }
         let monitor = try ConnectionMonitor(socket, in: context)
-        try socket.connect(SocketFolder.checked(address(place)))
+        try socket.connect(SocketFolder.checked(self.place))
         slot = poller.add(socket)
         monitorSlot = poller.add(monitor)
         self.socket = consume socket
@@ -87,6 +112,7 @@ struct PeerSocket: ~Copyable {
 
     mutating func disconnect(_ poller: inout Poller) {
         names.forget()
+        (key, failure) = (nil, nil)
         if let slot = slot.take() { poller.remove(slot) }
         if let slot = monitorSlot.take() { poller.remove(slot) }
         monitor = nil
@@ -95,7 +121,10 @@ struct PeerSocket: ~Copyable {
     }
 
     /// Goes on with what has been looked up.
+    ///
+    /// - Returns: why there is no socket and will be none, if that is so.
     private mutating func resolve(_ poller: inout Poller) throws -> Disconnection? {
+        if let failure = failure.take() { return failure }
         while let answer = names.take(poller) {
             guard let step = plan.resolved(answer.addresses) else { return .impossible(answer.failure) }
             try take(step, &poller)
@@ -136,15 +165,19 @@ struct PeerSocket: ~Copyable {
         if let failure = try resolve(&poller) { return failure }
         try sendWaiting()
         guard let slot, let monitorSlot else { return nil }
-        let isBroken = poller.isReadable(monitorSlot) ? try monitor?.connectionBroke() ?? false : false
-        guard isBroken || poller.isReadable(slot) else { return nil }
+        let end = poller.isReadable(monitorSlot) ? try monitor?.connectionEnd() : nil
+        guard end != nil || poller.isReadable(slot) else { return nil }
         for _ in 0..<Self.messagesPerTurn {
             guard let message = try socket?.receive() else { break }
             guard !message.isTruncated else { continue }
             receivedBytes += message.frames.reduce(0) { $0 + $1.count }
+            unanswered = 0
             try body(message.frames)
         }
-        return isBroken ? .broken : nil
+        guard let end else { return nil }
+        unanswered = end == .unanswered ? unanswered + 1 : 0
+        let file = place.hasPrefix("tcp://") ? keyFile : nil
+        return Disconnection(end, at: place, keyFile: file, isUsual: unanswered >= Self.maximumUnanswered)
     }
 
     /// Likewise as envelopes. What is none is dropped: noise from what claims to be a store is silence, and silence ends the connection; a

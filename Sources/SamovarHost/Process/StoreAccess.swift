@@ -77,6 +77,24 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
         ConnectionPlan(endpoints.map { $0.target(of: door, hasKey: keyFile != nil) })
     }
 
+    /// The key file, if a place of that plan needs it.
+    func keyFile(for door: Door) -> String? {
+        let isNeeded = endpoints.contains { endpoint in
+            switch endpoint.target(of: door, hasKey: keyFile != nil) {
+            case .address(let address): address.hasPrefix("tcp://")
+            case .name: true
+            }
+        }
+        return isNeeded ? keyFile : nil
+    }
+
+    /// Reads the key file, as each attempt will.
+    ///
+    /// - Throws: `KeyFileError` if it is of no use.
+    package func requireKey() throws(KeyFileError) {
+        if let file = keyFile(for: .front) { _ = try KeyFile.ofPeer(file) }
+    }
+
     /// A place of that plan, as ZeroMQ spells it.
     func address(of place: ConnectionPlan.Place, for door: Door) -> String {
         switch endpoints[place.endpoint].target(of: door, hasKey: keyFile != nil) {

@@ -94,11 +94,11 @@ struct KeysReloadCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
 
     func run() async throws {
         let settings = try options.settings()
-        _ = try await AdminClient(at: settings.endpoint(for: Types.self)).ask("reloadKeys")
+        _ = try await AdminClient(at: settings.access(for: Types.self)).ask("reloadKeys")
         printError("the store has read its keys")
     }
 }
