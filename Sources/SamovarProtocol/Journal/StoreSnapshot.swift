@@ -40,11 +40,12 @@ extension StoreState {
         }
         let known = sessions.sessions.sorted { $0.key < $1.key }
         writer.writeList(known) { entry, writer in
-            writer.writeArrayHeader(entry.value.owner == nil ? 3 : 4)
+            let owner = sessions.owners[entry.key]
+            writer.writeArrayHeader(owner == nil ? 3 : 4)
             writer.write(entry.key)
             writer.write(entry.value.last)
             writer.writeList(Array(entry.value.outcomes)) { $0.write(to: &$1) }
-            if let owner = entry.value.owner { writer.write("\(owner)") }
+            if let owner { writer.write("\(owner)") }
         }
         writer.writeList(joined.sorted()) { id, writer in
             writer.writeArrayHeader(workerKeys[id] == nil ? 2 : 3)

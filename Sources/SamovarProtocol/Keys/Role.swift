@@ -23,9 +23,14 @@ public enum Door: String, Hashable, Sendable, CaseIterable {
     /// Who has business there.
     public var roles: Set<Role> {
         switch self {
-        case .front, .view: [.viewer, .client, .operator]
-        case .work: [.worker]
-        case .admin: [.operator]
+        case .front, .view: Self.readers
+        case .work: Self.workers
+        case .admin: Self.operators
         }
     }
+
+    // Made once: they are asked for with each frame.
+    private static let readers: Set<Role> = [.viewer, .client, .operator]
+    private static let workers: Set<Role> = [.worker]
+    private static let operators: Set<Role> = [.operator]
 }

@@ -81,14 +81,16 @@ struct Access {
     }
 
     /// Why a peer may not do what is for some roles only; nil if it may.
-    func objection(to identity: Identity, _ roles: Set<Role>, _ what: String, now: Timestamp) -> PeerError? {
+    func objection(
+        to identity: Identity, _ roles: @autoclosure () -> Set<Role>, _ what: @autoclosure () -> String, now: Timestamp
+    ) -> PeerError? {
         guard case .key(let fingerprint) = identity else { return nil }
         guard let key = keys[fingerprint] else {
             return PeerError(.keyRefused, "the store does not know this key, or not any more")
         }
         guard key.isValid(now: now) else { return PeerError(.keyRefused, "the key \(key.name) has expired") }
-        guard key.roles.isDisjoint(with: roles) else { return nil }
-        return PeerError(.forbidden, "\(what) is not for the key \(key.name), which is for a \(key.rolesText)")
+        guard key.roles.isDisjoint(with: roles()) else { return nil }
+        return PeerError(.forbidden, "\(what()) is not for the key \(key.name), which is for a \(key.rolesText)")
     }
 
     /// What was refused later, for a reason that only the frame's content shows.
@@ -154,12 +156,14 @@ struct Access {
 }
 
 extension FrameKind {
+    private static let clients: Set<Role> = [.client]
+
     /// Who may send one there. What is not for peers to send at a listener, the parts of the machine refuse as misuse, whoever it is.
     func roles(at listener: Listener) -> Set<Role> {
         switch listener {
         case .front:
             switch self {
-            case .send, .settle, .outputsRequest: [.client]
+            case .send, .settle, .outputsRequest: Self.clients
             default: Door.front.roles
             }
         case .work: Door.work.roles

@@ -105,7 +105,9 @@ struct ClientSessions {
 
     /// Sessions that are in the journal; their clients have not come back yet.
     mutating func restore(_ table: SessionTable, now: Timestamp) {
-        for (id, session) in table.sessions { insert(ClientSession(id, owner: session.owner, received: session.last, heard: now)) }
+        for (id, session) in table.sessions {
+            insert(ClientSession(id, owner: table.owners[id], received: session.last, heard: now))
+        }
     }
 
     /// A client says HELLO. What waited of it is dropped: it sends again what has no outcome.

@@ -7,8 +7,6 @@ import SamovarCore
 /// until the client confirms them, and never more than a window, because a client cannot be further ahead.
 struct SessionTable: Equatable, Sendable {
     struct Session: Equatable, Sendable {
-        /// The key that opened it, by its name; nil if none was needed.
-        var owner: KeyName?
         /// The number of the newest input that has a turn.
         var last = 0
         /// Outcomes of the newest inputs, ending with `last`.
@@ -26,6 +24,8 @@ struct SessionTable: Equatable, Sendable {
     }
 
     private(set) var sessions: [SessionID: Session] = [:]
+    /// The keys that opened those that needed one, by their names.
+    private(set) var owners: [SessionID: KeyName] = [:]
     /// Those that were silent for too long.
     private(set) var expired = EndedSessions()
     /// Those that their clients have ended.
@@ -39,8 +39,8 @@ struct SessionTable: Equatable, Sendable {
     /// The number of the newest input that has a turn, also of a session that has ended with it.
     func last(of id: SessionID) -> Int { sessions[id]?.last ?? closed[id]?.last ?? 0 }
 
-    /// What the journal alone determines of those that go on: whose they are, and how far they have come.
-    var places: [SessionID: Session] { sessions.mapValues { Session(owner: $0.owner, last: $0.last) } }
+    /// What the journal alone determines of those that go on: how far they have come.
+    var places: [SessionID: Int] { sessions.mapValues(\.last) }
 
     /// It is in the journal and goes on, so that its end has to be there, too.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
@@ -49,10 +49,11 @@ struct SessionTable: Equatable, Sendable {
     ///   input when it has the outcomes of those before.
     mutating func answer(_ id: SessionID, _ outcome: Outcome, by sender: Sender?, endsSession: Bool = false) {
         if endsSession {
-            sessions[id] = nil
+            remove(id)
             closed.append(id, at: outcome.turn, last: outcome.sequence)
         } else {
-            sessions[id, default: Session(owner: sender?.name)].answer(outcome, keeping: window)
+            if let sender, sessions[id] == nil { owners[id] = sender.name }
+            sessions[id, default: Session()].answer(outcome, keeping: window)
         }
     }
 
@@ -74,12 +75,17 @@ struct SessionTable: Equatable, Sendable {
     ///   remembered nothing, in their snapshots neither; a replay of such a record does as they did.
     mutating func close(_ id: SessionID, sequence: Int, at turn: Int) {
         if sequence > last(of: id) { closed.append(id, at: turn) }
-        sessions[id] = nil
+        remove(id)
     }
 
     mutating func expire(_ id: SessionID, at turn: Int) {
-        sessions[id] = nil
+        remove(id)
         expired.append(id, at: turn)
+    }
+
+    private mutating func remove(_ id: SessionID) {
+        sessions[id] = nil
+        owners[id] = nil
     }
 
     /// How a session that is not known has ended, if it was known once. To welcome it at 1 could apply its inputs a second time.
@@ -106,6 +112,7 @@ struct SessionTable: Equatable, Sendable {
     }
 
     mutating func restore(_ id: SessionID, owner: KeyName?, last: Int, outcomes: [Outcome]) {
-        sessions[id] = Session(owner: owner, last: last, outcomes: Deque(outcomes))
+        sessions[id] = Session(last: last, outcomes: Deque(outcomes))
+        owners[id] = owner
     }
 }

@@ -157,7 +157,7 @@ extension StoreState {
         compare("effects", ledger == other.ledger || ledger.asFormerly == other.ledger.asFormerly)
         compare("subscriptions", subscriptions == other.subscriptions)
         compare("outputs", outputs == other.outputs)
-        compare("sessions", sessions.places == other.sessions.places)
+        compare("sessions", sessions.places == other.sessions.places && sessions.owners == other.sessions.owners)
         compare("expired sessions", sessions.expired == other.sessions.expired)
         compare("closed sessions", sessions.closed == other.sessions.closed)
         compare("workers", joined == other.joined && workerKeys == other.workerKeys)
