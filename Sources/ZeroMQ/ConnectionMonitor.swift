@@ -7,12 +7,14 @@ import CZeroMQ
 public struct ConnectionMonitor: ~Copyable {
     private let monitored: SocketHandle
     let events: SocketHandle
+    /// Whether both sides have agreed to talk, as far as the calls below have heard.
+    public private(set) var wasConnected = false
 
     /// - Throws: ``ZeroMQError`` if libzmq cannot watch the socket.
     public init(_ socket: borrowing Socket, in context: Context) throws(ZeroMQError) {
         let pointer = socket.handle.pointer
         let endpoint = "inproc://monitor-\(String(UInt(bitPattern: pointer), radix: 16))-\(UInt64.random(in: .min ... .max))"
-        let mask = ConnectionEnd.events.reduce(0, |)
+        let mask = ConnectionEnd.events.reduce(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, |)
         try checked("monitor") { zmq_socket_monitor(pointer, endpoint, mask) }
         let reader = try SocketHandle(context, .pair)
         do throws(ZeroMQError) {
@@ -40,7 +42,12 @@ public struct ConnectionMonitor: ~Copyable {
         var frame = ReceivedFrame()
         while try frame.receive(from: events.pointer) {
             // Behind the reason comes that it is lost, which says no more.
-            if frame.hasMore, end == nil || end == .lost { end = ConnectionEnd(frame.bytes) ?? end }
+            guard frame.hasMore, let event = ConnectionEnd.event(frame.bytes) else { continue }
+            if event.kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED {
+                wasConnected = true
+            } else if end == nil || end == .lost {
+                end = ConnectionEnd(event.kind, event.value)
+            }
         }
         return end
     }
@@ -62,17 +69,22 @@ public enum ConnectionEnd: Hashable, Sendable {
         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
     ]
 
-    /// - Parameter event: 16 bits for what happened, and 32 for a number, which for a refusal is that of ZAP.
-    init?(_ event: [UInt8]) {
-        guard event.count == 6 else { return nil }
-        let (kind, value) = event.withUnsafeBytes {
-            ($0.loadUnaligned(as: UInt16.self), $0.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
+    /// 16 bits for what happened, and 32 for a number.
+    static func event(_ bytes: [UInt8]) -> (kind: Int32, value: UInt32)? {
+        guard bytes.count == 6 else { return nil }
+        return bytes.withUnsafeBytes {
+            (Int32($0.loadUnaligned(as: UInt16.self)), $0.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
         }
-        switch Int32(kind) {
-        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: self = value == 300 ? .unanswered : .refused
-        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: self = .unanswered
-        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: self = .misunderstood
-        default: self = .lost
-        }
+    }
+
+    /// - Parameter value: for a refusal, the number of ZAP.
+    init(_ event: Int32, _ value: UInt32) {
+        self =
+            switch event {
+            case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: value == 300 ? .unanswered : .refused
+            case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: .unanswered
+            case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: .misunderstood
+            default: .lost
+            }
     }
 }

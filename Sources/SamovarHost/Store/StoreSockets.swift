@@ -1,89 +1,118 @@
-import Foundation
 import SamovarCore
 import SamovarProtocol
 import ZeroMQ
 
-/// The four bound sockets of a store. Made and used on the loop's thread.
+/// The bound sockets of a store: those in its folder, and beside them those at its ports if it has any. Made and used on the loop's thread.
 struct StoreSockets: ~Copyable {
-    private var front: Socket
-    private var work: Socket
-    private var admin: Socket
-    /// Nil after there were too many topics, until its address is free again.
-    private var view: Socket?
-    private let frontSlot: Poller.Slot
-    private let workSlot: Poller.Slot
-    private let adminSlot: Poller.Slot
-    private let endpoint: Endpoint
+    private let local: DoorSockets
+    private let remote: DoorSockets?
+    private let gate: KeyGate
     private let context: Context
-    private var listeners = DescriptorPolicy.Listeners.open
+    /// The public half of the key at the ports; nil without keys.
+    private var server: CurvePublicKey?
     private var hasPublished = false
     /// To whom GOODBYE was said, as far as they may still be there.
     private var goodbyes: [(Envelope, Route)] = []
-    private var viewClosed = ContinuousClock.now
+    /// Messages of senders that have no name. There are none unless libzmq lets somebody in without asking.
+    private(set) var unnamed = 0
+    private var refusalsOfTrial = 0
 
-    /// Messages taken from one socket before the others are looked at again.
-    private static let messagesPerTurn = 256
+    /// Topics heard before the store goes on.
+    private static let reportsPerTurn = 256
 
-    init(_ context: Context, at endpoint: Endpoint, poller: inout Poller) throws {
+    /// - Parameters:
+    ///   - keys: of whoever comes over TCP; nil takes everybody there, and operators in the folder alone.
+    ///   - report: hears, on another thread, of those that were not let in: a line for a log.
+    init(
+        _ context: Context, at endpoint: Endpoint, keys: StoreKeys? = nil, poller: inout Poller,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
         try SocketFolder.make(endpoint.folder)
-        let front = try Self.bound(context, .router, .front, endpoint.front)
-        let work = try Self.bound(context, .router, .work, endpoint.work)
-        let admin = try Self.bound(context, .router, .admin, endpoint.admin)
-        let view = try Self.bound(context, .extendedPublisher, .view, endpoint.view)
-        frontSlot = poller.add(front)
-        workSlot = poller.add(work)
-        adminSlot = poller.add(admin)
-        self.front = front
-        self.work = work
-        self.admin = admin
-        self.view = consume view
-        self.endpoint = endpoint
+        let gate = KeyGate(keys?.table ?? .none, report: report)
+        let local = try DoorSockets(context, at: .files(of: endpoint), secret: nil, poller: &poller) { _ throws(ZeroMQError) in
+            try gate.local(context)
+        }
+        var remote: DoorSockets?
+        if let ports = DoorAddresses.ports(of: endpoint, hasKeys: keys != nil) {
+            let secret = keys?.server.secretKey
+            remote = try DoorSockets(context, at: ports, secret: secret, poller: &poller) { door throws(ZeroMQError) in
+                try secret == nil ? gate.open(context) : gate.door(door, context)
+            }
+        }
+        self.local = local
+        self.remote = remote
+        self.gate = gate
         self.context = context
+        server = keys?.server.publicKey
     }
+
+    // MARK: Keys
+
+    /// Has strangers and a key of its own try the doors that need keys.
+    ///
+    /// - Throws: `StoreError` if one of them lets the wrong ones in.
+    mutating func tryDoors() throws {
+        guard let server, let remote else { return }
+        let before = remote.refusals
+        try DoorTrial.run(context, at: remote.doors, of: server, gate)
+        refusalsOfTrial += remote.refusals - before
+    }
+
+    /// Takes other keys. If the store's own is another one, all connections over the network end, and ``reopen(_:)`` takes new ones.
+    ///
+    /// - Returns: whether it is.
+    mutating func take(_ keys: StoreKeys, _ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
+        gate.replace(keys.table)
+        guard let former = server, former != keys.server.publicKey else { return false }
+        server = keys.server.publicKey
+        try closeRemoteViews(&topics)
+        try remote?.close(for: keys.server.secretKey)
+        return true
+    }
+
+    /// Ends the connections of all who hear views over the network: some may not any more, and libzmq ends none alone.
+    mutating func closeRemoteViews(_ topics: inout ViewTopics) throws(ZeroMQError) {
+        for topic in remote?.topics ?? [] where !local.topics.contains(topic) { _ = topics.received([0] + topic) }
+        try remote?.closeView()
+    }
+
+    /// How many were not let in, without those of the trial.
+    var refusals: Int { local.refusals + (remote?.refusals ?? 0) - refusalsOfTrial }
+
+    // MARK: Connections
 
     /// Takes connections at these listeners only. libzmq ends those that came in at an address that is given up.
     mutating func open(_ listeners: DescriptorPolicy.Listeners) throws(ZeroMQError) {
-        defer { self.listeners = listeners }
-        if listeners == .open, self.listeners != .open {
-            try front.bind(endpoint.front)
-            try view?.bind(endpoint.view)
-        } else if listeners != .open, self.listeners == .open {
-            try front.unbind(endpoint.front)
-            try view?.unbind(endpoint.view)
-        }
-        if listeners != .closed, self.listeners == .closed { try work.bind(endpoint.work) }
-        if listeners == .closed, self.listeners != .closed { try work.unbind(endpoint.work) }
+        try local.open(listeners)
+        try remote?.open(listeners)
     }
 
-    private static func bound(
-        _ context: Context, _ kind: Socket.Kind, _ options: SocketOptions, _ address: String
-    ) throws(ZeroMQError) -> Socket {
-        var socket = try Socket(context, kind, options: options)
-        try socket.bind(address)
-        return socket
+    /// Some sockets are closed: what is sent there goes nowhere, and ``reopen(_:)`` has to be called every now and then.
+    var isIncomplete: Bool { local.isIncomplete || remote?.isIncomplete ?? false }
+
+    /// Opens what is closed, as far as its address is free.
+    mutating func reopen(_ poller: inout Poller) throws(ZeroMQError) {
+        try local.reopen(&poller)
+        try remote?.reopen(&poller)
     }
 
-    /// Hands over what has arrived, if the last wait found something: to ask a socket that has nothing costs two calls of the system,
-    /// and an input that is alone has the store go round four times. True if there may be more.
+    // MARK: Messages
+
+    /// Hands over what has arrived, if the last wait found something, with who has sent it. True if there may be more.
     mutating func receive(
-        _ poller: borrowing Poller, _ body: (Route, [[UInt8]], _ isTruncated: Bool) -> Void
+        _ poller: borrowing Poller, _ body: (Route, Identity, [[UInt8]], _ isTruncated: Bool) -> Void
     ) throws(ZeroMQError) -> Bool {
-        var hasMore = false
-        if poller.isReadable(workSlot), try Self.receive(from: &work, .work, body) { hasMore = true }
-        if poller.isReadable(adminSlot), try Self.receive(from: &admin, .admin, body) { hasMore = true }
-        if poller.isReadable(frontSlot), try Self.receive(from: &front, .front, body) { hasMore = true }
-        return hasMore
-    }
-
-    private static func receive(
-        from socket: inout Socket, _ listener: Listener, _ body: (Route, [[UInt8]], Bool) -> Void
-    ) throws(ZeroMQError) -> Bool {
-        for _ in 0..<messagesPerTurn {
-            guard let message = try socket.receive() else { return false }
+        var unnamed = 0
+        func hand(_ isRemote: Bool, _ listener: Listener, _ message: MultipartMessage, _ identity: Identity?) {
+            guard let identity else { return unnamed += 1 }
             let frames = message.frames
-            body(Route(listener: listener, id: frames[0]), Array(frames.dropFirst()), message.isTruncated)
+            let route = Route(listener: listener, id: frames[0], isRemote: isRemote)
+            body(route, identity, Array(frames.dropFirst()), message.isTruncated)
         }
-        return true
+        defer { self.unnamed += unnamed }
+        var hasMore = try local.receive(poller) { hand(false, $0, $1, $2) }
+        if try remote?.receive(poller, { hand(true, $0, $1, $2) }) ?? false { hasMore = true }
+        return hasMore
     }
 
     /// A peer that is gone or too slow loses the frame; its own resending or the next view repairs that.
@@ -94,11 +123,8 @@ struct StoreSockets: ~Copyable {
 
     private mutating func deliver(_ envelope: Envelope, to route: Route) throws(ZeroMQError) -> SendResult {
         let frames = [route.id] + envelope.parts
-        return switch route.listener {
-        case .front: try front.send(frames)
-        case .work: try work.send(frames)
-        case .admin: try admin.send(frames)
-        }
+        guard route.isRemote else { return try local.send(frames, at: route.listener) }
+        return try remote?.send(frames, at: route.listener) ?? .unreachable
     }
 
     /// Says GOODBYE again to those who were told it and are still there; there is no other way to see whether they are.
@@ -114,53 +140,61 @@ struct StoreSockets: ~Copyable {
     }
 
     mutating func publish(_ envelope: Envelope, of instance: Instance) throws(ZeroMQError) {
-        _ = try view?.send([viewTopic(of: instance)] + envelope.parts)
+        let frames = [viewTopic(of: instance)] + envelope.parts
+        try local.publish(frames)
+        try remote?.publish(frames)
         hasPublished = true
     }
 
     // MARK: Topics
 
-    /// Hears what subscribers ask for, as often as something is published, and closes the view socket if that is too much.
+    /// Hears what subscribers ask for, as often as something is published, and closes a view socket if that is too much.
     ///
-    /// - Returns: whether it was closed.
+    /// - Returns: whether one was closed.
     mutating func count(_ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
         guard hasPublished else { return false }
         hasPublished = false
-        for _ in 0..<Self.messagesPerTurn {
-            guard let report = try view?.receive() else { return false }
-            guard topics.received(report.frames[0]) else { continue }
-            if listeners == .open { try view?.unbind(endpoint.view) }
-            view = nil
-            viewClosed = .now
-            return true
+        for _ in 0..<Self.reportsPerTurn {
+            guard let report = try local.hearTopic() else { break }
+            if try isTooMuch(report, remote?.topics ?? [], &topics) { return true }
+        }
+        for _ in 0..<Self.reportsPerTurn {
+            guard let report = try remote?.hearTopic() else { break }
+            if try isTooMuch(report, local.topics, &topics) { return true }
         }
         return false
     }
 
-    /// Views go nowhere; `openView` has to be called every now and then.
-    var isViewClosed: Bool { view == nil }
+    /// - Parameter others: what is wanted at the other view socket.
+    private mutating func isTooMuch(
+        _ report: [UInt8], _ others: Set<[UInt8]>, _ topics: inout ViewTopics
+    ) throws(ZeroMQError) -> Bool {
+        if report.first == 0, others.contains(Array(report.dropFirst())) { return false }
+        guard topics.received(report) else { return false }
+        // The count has begun anew. Where more was asked for, all lose their connection; what the others want stays.
+        if let remote, remote.topics.count > local.topics.count {
+            try remote.closeView()
+        } else {
+            try local.closeView()
+        }
+        for topic in local.topics.union(remote?.topics ?? []) { _ = topics.received([1] + topic) }
+        return true
+    }
+}
 
-    /// libzmq closes an address on a thread of its own, and removes the file of an `ipc` one, whosever it is. So nothing is bound before.
-    private static let maximumClosing = Duration.seconds(5)
+// MARK: - For whoever knows no keys
 
-    private var isViewFileThere: Bool {
-        guard case .local(let folder) = endpoint else { return false }
-        return access("\(folder)/view", F_OK) == 0
+extension StoreSockets {
+    mutating func receive(
+        _ poller: borrowing Poller, _ body: (Route, [[UInt8]], _ isTruncated: Bool) -> Void
+    ) throws(ZeroMQError) -> Bool {
+        try receive(poller) { route, _, frames, isTruncated in body(route, frames, isTruncated) }
     }
 
-    /// Opens the view socket again once its address is free.
+    var isViewClosed: Bool { local.isViewClosed || remote?.isViewClosed ?? false }
+
     mutating func openView() throws(ZeroMQError) {
-        let mayWait = .now - viewClosed < Self.maximumClosing
-        guard view == nil, !(listeners == .open && isViewFileThere && mayWait) else { return }
-        var socket = try Socket(context, .extendedPublisher, options: .view)
-        if listeners == .open {
-            do throws(ZeroMQError) {
-                try socket.bind(endpoint.view)
-            } catch {
-                guard error.code == .addressInUse, mayWait else { throw error }
-                return
-            }
-        }
-        view = consume socket
+        try local.reopenView()
+        try remote?.reopenView()
     }
 }

@@ -1,0 +1,175 @@
+import SamovarProtocol
+import ZeroMQ
+
+/// The sockets of a store's doors, all of them files or all of them ports. Made and used on the loop's thread.
+final class DoorSockets {
+    private var front: BoundSocket
+    private var work: BoundSocket
+    /// Nil for ports without keys: operators come over `ipc` then.
+    private var admin: BoundSocket?
+    private var view: BoundSocket
+    /// The topics that subscribers have asked for here.
+    private(set) var topics: Set<[UInt8]> = []
+    private let authenticators: [Door: Authenticator]
+    private let addresses: DoorAddresses
+
+    /// - Parameters:
+    ///   - addresses: of the doors that there are; all but the one for operators must be.
+    ///   - secret: the key of the store; nil for sockets without keys.
+    init(
+        _ context: Context, at addresses: DoorAddresses, secret: CurveSecretKey?, poller: inout Poller,
+        authenticator: (Door) throws(ZeroMQError) -> Authenticator
+    ) throws(ZeroMQError) {
+        var authenticators: [Door: Authenticator] = [:]
+        func bound(_ door: Door, _ kind: Socket.Kind, _ options: SocketOptions, at address: String) throws(ZeroMQError)
+            -> BoundSocket
+        {
+            let authenticator = try authenticator(door)
+            authenticators[door] = authenticator
+            var options = options
+            options.security = Self.security(secret, authenticator)
+            return try BoundSocket(context, kind, options, at: address)
+        }
+        var front = try bound(.front, .router, .front, at: addresses.front)
+        var work = try bound(.work, .router, .work, at: addresses.work)
+        let view = try bound(.view, .extendedPublisher, .view, at: addresses.view)
+        front.register(&poller)
+        work.register(&poller)
+        var admin: BoundSocket?
+        if let address = addresses.admin {
+            admin = try bound(.admin, .router, .admin, at: address)
+            admin?.register(&poller)
+        }
+        self.front = front
+        self.work = work
+        self.admin = admin
+        self.view = view
+        self.authenticators = authenticators
+        self.addresses = addresses
+    }
+
+    private static func security(_ secret: CurveSecretKey?, _ authenticator: Authenticator) -> SocketOptions.Security {
+        secret.map { .curveServer($0, authenticator) } ?? .authenticated(authenticator)
+    }
+
+    /// How many were not let in.
+    var refusals: Int { authenticators.values.reduce(0) { $0 + $1.counts.refused } }
+
+    // MARK: Connections
+
+    /// Takes connections at these listeners only.
+    func open(_ listeners: DescriptorPolicy.Listeners) throws(ZeroMQError) {
+        try front.listen(listeners == .open)
+        try view.listen(listeners == .open)
+        try work.listen(listeners != .closed)
+    }
+
+    /// Ends all connections, and has another key from then on.
+    func close(for secret: CurveSecretKey) throws(ZeroMQError) {
+        for (door, authenticator) in authenticators {
+            let security = Self.security(secret, authenticator)
+            switch door {
+            case .front: front.secure(security)
+            case .work: work.secure(security)
+            case .view: view.secure(security)
+            case .admin: admin?.secure(security)
+            }
+        }
+        try front.close()
+        try work.close()
+        try admin?.close()
+        try closeView()
+    }
+
+    /// Ends the connections of subscribers.
+    func closeView() throws(ZeroMQError) {
+        topics = []
+        try view.close()
+    }
+
+    /// Some sockets are closed, and ``reopen(_:)`` has to be called every now and then.
+    var isIncomplete: Bool { front.isClosed || work.isClosed || view.isClosed || isAdminClosed }
+
+    private var isAdminClosed: Bool {
+        switch admin {
+        case .some(let admin): admin.isClosed
+        case .none: false
+        }
+    }
+
+    var isViewClosed: Bool { view.isClosed }
+
+    /// Opens what is closed, as far as its address is free.
+    func reopen(_ poller: inout Poller) throws(ZeroMQError) {
+        if try front.reopen() { front.register(&poller) }
+        if try work.reopen() { work.register(&poller) }
+        if try admin?.reopen() ?? false { admin?.register(&poller) }
+        try reopenView()
+    }
+
+    func reopenView() throws(ZeroMQError) { _ = try view.reopen() }
+
+    /// Where they are, by the doors that there are.
+    var doors: [(door: Door, address: String)] {
+        var doors = [(Door.front, addresses.front), (.work, addresses.work), (.view, addresses.view)]
+        if let address = addresses.admin { doors.append((.admin, address)) }
+        return doors
+    }
+
+    // MARK: Messages
+
+    /// - Returns: whether there may be more.
+    func receive(
+        _ poller: borrowing Poller, _ body: (Listener, MultipartMessage, Identity?) -> Void
+    ) throws(ZeroMQError) -> Bool {
+        var hasMore = false
+        if try work.receive(poller, { body(.work, $0, $1) }) { hasMore = true }
+        if try admin?.receive(poller, { body(.admin, $0, $1) }) ?? false { hasMore = true }
+        if try front.receive(poller, { body(.front, $0, $1) }) { hasMore = true }
+        return hasMore
+    }
+
+    func send(_ frames: [[UInt8]], at listener: Listener) throws(ZeroMQError) -> SendResult {
+        switch listener {
+        case .front: try front.send(frames)
+        case .work: try work.send(frames)
+        case .admin: try admin?.send(frames) ?? .unreachable
+        }
+    }
+
+    func publish(_ frames: [[UInt8]]) throws(ZeroMQError) { _ = try view.send(frames) }
+
+    /// What a subscriber asks for: 1 and a topic, or 0 and one that nobody wants any more.
+    func hearTopic() throws(ZeroMQError) -> [UInt8]? {
+        guard let report = try view.receive()?.frames[0] else { return nil }
+        let topic = Array(report.dropFirst())
+        switch report.first {
+        case 1: topics.insert(topic)
+        case 0: topics.remove(topic)
+        default: break
+        }
+        return report
+    }
+}
+
+/// Where doors of one kind are, as ZeroMQ spells it.
+struct DoorAddresses {
+    let front: String
+    let work: String
+    let view: String
+    /// Nil if operators do not come in there.
+    let admin: String?
+
+    /// For the user of the store.
+    static func files(of endpoint: Endpoint) -> DoorAddresses {
+        func file(_ door: Door) -> String { "ipc://\(endpoint.folder)/\(door.rawValue)" }
+        return DoorAddresses(front: file(.front), work: file(.work), view: file(.view), admin: file(.admin))
+    }
+
+    /// For the network; nil for a store without ports.
+    static func ports(of endpoint: Endpoint, hasKeys: Bool) -> DoorAddresses? {
+        guard case .tcp(let host, let port, _) = endpoint else { return nil }
+        func address(_ offset: Int) -> String { "tcp://\(host):\(port + offset)" }
+        return DoorAddresses(front: address(0), work: address(1), view: address(2), admin: hasKeys ? address(3) : nil)
+    }
+}
