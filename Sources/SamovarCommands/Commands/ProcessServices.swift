@@ -6,7 +6,11 @@ import Synchronization
 import UnixSignals
 
 /// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
-func runProcess(_ service: some Service, lifeline: Lifeline?, logger: Logger) async throws {
+///
+/// - Parameter onHangup: what SIGHUP means; nil for the end of the process.
+func runProcess(
+    _ service: some Service, lifeline: Lifeline?, onHangup: (@Sendable () -> Void)? = nil, logger: Logger
+) async throws {
     lifeline?.watch(logger: logger)
     printLineByLine()
     var quiet = logger
@@ -14,7 +18,7 @@ func runProcess(_ service: some Service, lifeline: Lifeline?, logger: Logger) as
     let group = ServiceGroup(
         configuration: ServiceGroupConfiguration(
             services: [
-                .init(service: ImpatientExit()),
+                .init(service: ImpatientExit()), .init(service: HangupService(act: onHangup)),
                 .init(
                     service: service, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup),
@@ -38,6 +42,18 @@ private struct ImpatientExit: Service {
     private static let count = Atomic<Int>(0)
 
     private static func isSecond() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue > 1 }
+}
+
+/// Acts at each SIGHUP, as long as the process serves.
+private struct HangupService: Service {
+    let act: (@Sendable () -> Void)?
+
+    func run() async throws {
+        guard let act else { return try await gracefulShutdown() }
+        await cancelWhenGracefulShutdown {
+            for await _ in await UnixSignalsSequence(trapping: .sighup) { act() }
+        }
+    }
 }
 
 /// The lifeline is standard input: while the supervisor lives, it is open. Its end, however the supervisor died, means drain, and

@@ -18,6 +18,9 @@ struct SeedOptions: ParsableArguments {
     @Option(name: .long, help: "Remove all but so many of the newest turns from the journal, behind verified snapshots.")
     var retain: String?
 
+    @Option(name: .long, help: "The folder with the keys of the store and of those who may come over TCP; see `keys`.")
+    var keys: String?
+
     @Flag(
         name: .customLong("insecure-tcp"),
         help: "Listen on TCP, on loopback, although there are no keys: every user of this machine gets in.")
@@ -27,6 +30,7 @@ struct SeedOptions: ParsableArguments {
     var flags: [String: String] {
         var flags: [String: String] = [:]
         flags["retain"] = retain
+        flags["keys"] = keys
         if insecureTcp { flags["insecureTcp"] = "true" }
         return flags
     }
@@ -91,6 +95,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
             acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp, retain: settings.retain,
             settings: settings.store)
+        configuration.keysFolder = settings.keys
         configuration.goodbye = settings.goodbye
         configuration.backlogObserver = App.backlogObserver
         let store = try Store<App.Program>(configuration, logger: logger, engine: App.engine)
@@ -103,7 +108,9 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             // The next supervisor waits 5 s for the data folder.
             store.drain(within: .seconds(2))
         }
-        try await runProcess(store, lifeline: lifeline ? news : nil, logger: logger)
+        // Without keys it ends as ever when its terminal hangs up.
+        let readKeys = settings.keys == nil ? nil : { @Sendable in store.readKeys() }
+        try await runProcess(store, lifeline: lifeline ? news : nil, onHangup: readKeys, logger: logger)
     }
 }
 

@@ -30,6 +30,7 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
             dataFolder: folder, endpoint: try settings.endpoint(for: AppTypes<App>.self), build: executableBuild,
             acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp,
             settings: settings.store)
+        configuration.keysFolder = settings.keys
         do {
             try show(try await check(configuration, wait: .zero), of: folder)
         } catch let error as StoreError where error.code == .busy {

@@ -58,6 +58,9 @@ public struct Store<P: Program>: Service {
         loop.workerDied(id, evidence)
     }
 
+    /// Has it read its keys again, which a log line tells of; what cannot be read changes nothing.
+    public func readKeys() { loop.readKeys() }
+
     /// Stops in order, as a graceful shutdown does, but waits no longer than this for running jobs.
     public func drain(within limit: Duration) {
         loop.drain(within: limit)

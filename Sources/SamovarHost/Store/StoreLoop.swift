@@ -17,10 +17,11 @@ final class StoreLoop: Sendable {
         case maintenance(MaintenanceThread.Event)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
+        case readKeys
     }
 
-    private let configuration: StoreConfiguration
-    private let logger: Logger
+    let configuration: StoreConfiguration
+    let logger: Logger
     private let mailbox: Mailbox<Event>
 
     init(_ configuration: StoreConfiguration, logger: Logger) throws {
@@ -33,13 +34,16 @@ final class StoreLoop: Sendable {
 
     func workerDied(_ id: WorkerID, _ evidence: String) { mailbox.post(.workerDied(id, evidence)) }
 
+    func readKeys() { mailbox.post(.readKeys) }
+
     // MARK: Start
 
     /// Runs the store on this thread until it has stopped.
     func run(_ schema: Schema, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine) throws {
         let endpoint = configuration.endpoint
         try configuration.requireSafeEndpoint()
-        if endpoint.isInsecure {
+        let keys = try configuration.keys()
+        if endpoint.isInsecure, keys == nil {
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
         let opened = try OpenedJournal(configuration.dataFolder, access: .readWrite, isFresh: configuration.isFresh) {
@@ -48,7 +52,7 @@ final class StoreLoop: Sendable {
         try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
         try opened.requireSeed(seed)
         do {
-            let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, seed: seed, engine: engine) }
+            let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, keys, seed: seed, engine: engine) }
             // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
             if isQuiet { opened.folder.close() }
             try end.get()
@@ -59,7 +63,8 @@ final class StoreLoop: Sendable {
 
     /// - Returns: how it ended, and whether nothing works on the data folder any more.
     private func run(
-        _ opened: OpenedJournal, seed: [UInt8]?, engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine
+        _ opened: OpenedJournal, _ keys: StoreKeys?, seed: [UInt8]?,
+        engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine
     ) throws -> (isQuiet: Bool, end: Result<Void, any Error>) {
         let clock = HostClock()
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
@@ -74,7 +79,8 @@ final class StoreLoop: Sendable {
             try opened.recover(accepting: &accepted) {
                 StoreMachine(
                     settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                    timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker,
+                    timeline: opened.timeline, secret: opened.secret, build: configuration.build, keys: keys?.table ?? .none,
+                    marker: marker,
                     durability: "\(opened.journal.durability)")
             } note: {
                 logger.warning("\($0)")
@@ -92,7 +98,8 @@ final class StoreLoop: Sendable {
         let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
-        var sockets = try Self.bind(context, configuration.endpoint, &poller)
+        var sockets = try bind(context, keys, &poller)
+        try sockets.tryDoors()
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
         let retain = machine.maintenanceIsOff == nil ? configuration.retain : nil
@@ -123,11 +130,11 @@ final class StoreLoop: Sendable {
         return (isQuiet, end)
     }
 
-    private static func bind(_ context: Context, _ endpoint: Endpoint, _ poller: inout Poller) throws -> StoreSockets {
+    private func bind(_ context: Context, _ keys: StoreKeys?, _ poller: inout Poller) throws -> StoreSockets {
         do {
-            return try StoreSockets(context, at: endpoint, poller: &poller)
+            return try StoreSockets(context, at: configuration.endpoint, keys: keys, poller: &poller) { [logger] in logger.warning("\($0)") }
         } catch let error as ZeroMQError {
-            throw StoreError(.configuration, "cannot listen at \(endpoint): \(error)")
+            throw StoreError(.configuration, "cannot listen at \(configuration.endpoint): \(error)")
         }
     }
 
@@ -141,25 +148,25 @@ final class StoreLoop: Sendable {
         while true {
             let isBusy = mayHaveMore || machine.hasWork
             var timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
-            if sockets.isViewClosed {
-                try sockets.openView()
+            if sockets.isIncomplete {
+                try sockets.reopen(&poller)
                 timeout = min(timeout ?? 20, 20)
             }
             try poller.wait(timeoutMilliseconds: timeout)
             if let listeners = descriptors.look(clock) { try shed(listeners, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             if poller.isReadable(wakeup) {
-                try takeNews(&machine, now)
+                try takeNews(&machine, &sockets, now)
                 // The journal shall not rest, and what waited for it shall not wait for a whole round.
                 for action in machine.takeActions() {
-                    guard try perform(action, journal, maintenance, &sockets) else { return }
+                    guard try perform(action, journal, maintenance, &sockets, &machine.viewTopics) else { return }
                 }
             }
-            mayHaveMore = try sockets.receive(poller) { route, frames, isTruncated in
+            mayHaveMore = try sockets.receive(poller) { route, identity, frames, isTruncated in
                 if isTruncated {
-                    machine.receivedNoise("more than two frames", from: route, now: now)
+                    machine.receivedNoise("more than two frames", from: route, by: identity, now: now)
                 } else {
-                    machine.received(frames, from: route, now: now)
+                    machine.received(frames, from: route, by: identity, now: now)
                     CrashPoint.pass(.storeAfterReceive)
                 }
             }
@@ -173,7 +180,7 @@ final class StoreLoop: Sendable {
             }
             machine.flush(now: now)
             for action in machine.takeActions() {
-                guard try perform(action, journal, maintenance, &sockets) else { return }
+                guard try perform(action, journal, maintenance, &sockets, &machine.viewTopics) else { return }
             }
             if try sockets.count(&machine.viewTopics) {
                 logger.warning(
@@ -192,10 +199,11 @@ final class StoreLoop: Sendable {
         }
     }
 
-    private func takeNews(_ machine: inout StoreMachine, _ now: Timestamp) throws {
+    private func takeNews(_ machine: inout StoreMachine, _ sockets: inout StoreSockets, _ now: Timestamp) throws {
         for event in mailbox.takeAll() {
             switch event {
             case .drain(let limit): machine.drain(within: limit, now: now)
+            case .readKeys: try readKeys(&machine, &sockets, now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
             case .journal(.committed(let turn)):
                 machine.committed(through: turn, now: now)
@@ -237,7 +245,8 @@ final class StoreLoop: Sendable {
 
     /// False at the end.
     private func perform(
-        _ action: StoreAction, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ sockets: inout StoreSockets
+        _ action: StoreAction, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ sockets: inout StoreSockets,
+        _ topics: inout ViewTopics
     ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
@@ -253,7 +262,8 @@ final class StoreLoop: Sendable {
         case .export(let turn, let folder, let withSnapshot):
             maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
-        case .reopenViews, .readKeys: break
+        case .reopenViews: try sockets.closeRemoteViews(&topics)
+        case .readKeys: readKeys()
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

@@ -19,6 +19,9 @@ public struct StoreConfiguration: Sendable {
     public var isFresh: Bool
     /// Turns at which this build may order something else than the journal says; see docs/journal.md.
     public var acceptedDivergences: Set<Int>
+    /// The folder with the keys of the store and of those who come over the network; see `docs/security.md`. Nil for none: then only this
+    /// machine gets in.
+    public var keysFolder: String?
     /// Listen on TCP although there are no keys: every user of the machine can then send, work and watch.
     public var allowsInsecureTCP: Bool
     /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
@@ -52,7 +55,7 @@ public struct StoreConfiguration: Sendable {
     /// - Throws: `StoreError` for an endpoint where a store does not listen, or that is open to everybody without consent to that.
     func requireSafeEndpoint() throws(StoreError) {
         do {
-            try endpoint.requireListening(hasKeys: false, allowsInsecure: allowsInsecureTCP)
+            try endpoint.requireListening(hasKeys: keysFolder != nil, allowsInsecure: allowsInsecureTCP)
         } catch {
             throw StoreError(.configuration, "\(error)")
         }

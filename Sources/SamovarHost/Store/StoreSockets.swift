@@ -181,20 +181,3 @@ struct StoreSockets: ~Copyable {
         return true
     }
 }
-
-// MARK: - For whoever knows no keys
-
-extension StoreSockets {
-    mutating func receive(
-        _ poller: borrowing Poller, _ body: (Route, [[UInt8]], _ isTruncated: Bool) -> Void
-    ) throws(ZeroMQError) -> Bool {
-        try receive(poller) { route, _, frames, isTruncated in body(route, frames, isTruncated) }
-    }
-
-    var isViewClosed: Bool { local.isViewClosed || remote?.isViewClosed ?? false }
-
-    mutating func openView() throws(ZeroMQError) {
-        try local.reopenView()
-        try remote?.reopenView()
-    }
-}

@@ -47,6 +47,7 @@ public struct StartCheck: Sendable {
     ) async throws -> StartCheck {
         try await onThread("samovar-check") {
             try configuration.requireSafeEndpoint()
+            _ = try configuration.keys()
             let opened = try OpenedJournal(configuration.dataFolder, wait: wait)
             defer { opened.folder.close() }
             try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
