@@ -2,16 +2,25 @@ import ChaosSupport
 import Foundation
 import ProcessSupport
 
-/// A TCP proxy for the three ports of a store that knows nothing of messages: it passes bytes on in pieces of a few, and now and
-/// then stops in the midst of one. In the mode `storm` it also resets a connection every 100 ms, and in the mode `hole` it accepts
-/// and never answers; both until SIGTERM.
+/// A TCP proxy for the three ports of a store that knows nothing of messages. Until SIGTERM it is a bad network:
+///
+/// | mode | |
+/// |---|---|
+/// | `split` | bytes go on in pieces of a few, and now and then it stops in the midst of one; for ever |
+/// | `storm` | the same, and a connection is reset every 100 ms |
+/// | `hole` | it accepts and never answers |
+/// | `late` | everything takes `--delay` microseconds each way; for ever |
+/// | `half` | for 4 s at a time it passes nothing on in one direction, and closes nothing |
+/// | `flap` | for 0.3 s in each second all connections are cut, and none can be made |
 struct SpliceRole {
     private let listen: Int
     private let to: Int
     private let mode: String
     private let seed: UInt64
+    private let delay: Duration
 
     init(_ arguments: RoleArguments) throws {
+        delay = .microseconds(try arguments.number("delay", default: 0))
         listen = try arguments.number("listen")
         to = try arguments.number("to")
         mode = try arguments.text("mode")
@@ -29,12 +38,14 @@ struct SpliceRole {
 
     /// On the only thread that matters in this process.
     private func pass(_ healed: EndSignal) throws {
-        var splice = Splice(seed: seed)
+        var splice = Splice(seed: seed, isSplitting: mode == "split" || mode == "storm", delay: delay)
         for offset in 0..<3 { try splice.listen(at: listen + offset, to: to + offset) }
         say("passing")
         while true {
             splice.turn(isHole: mode == "hole" && !healed.came)
             if mode == "storm", !healed.came { splice.storm() }
+            if mode == "half" { splice.half(healed.came) }
+            if mode == "flap" { splice.flap(healed.came) }
         }
     }
 }
@@ -50,9 +61,24 @@ private struct Splice {
         let from: Int32
         let to: Int32
         var bytes: [UInt8] = []
+        /// What has a way before it, and when it arrives.
+        var late: [(due: ContinuousClock.Instant, bytes: ArraySlice<UInt8>)] = []
+        var lateBytes = 0
         var notBefore = ContinuousClock.now
         /// The other direction shares the descriptors.
         let number: Int
+        let isToStore: Bool
+
+        mutating func arrive() {
+            let now = ContinuousClock.now
+            let count = late.prefix { $0.due <= now }.count
+            guard count > 0 else { return }
+            for piece in late.prefix(count) {
+                bytes += piece.bytes
+                lateBytes -= piece.bytes.count
+            }
+            late.removeFirst(count)
+        }
     }
 
     private struct Failure: Error, CustomStringConvertible {
@@ -67,10 +93,22 @@ private struct Splice {
     private var connections = 0
     private var resets = 0
     private var nextReset = ContinuousClock.now
+    private let isSplitting: Bool
+    private let delay: Duration
     /// What waits on its way; then the sender waits.
-    private static let limit = 64 << 10
+    private let limit: Int
+    private let began = ContinuousClock.now
+    /// The direction in which nothing passes.
+    private var stopsToStore: Bool?
+    private var isDown = false
+    private var spells = 0
 
-    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+    init(seed: UInt64, isSplitting: Bool, delay: Duration) {
+        random = SeededRandom(seed: seed)
+        self.isSplitting = isSplitting
+        self.delay = delay
+        limit = delay > .zero ? 8 << 20 : 64 << 10
+    }
 
     mutating func listen(at port: Int, to target: Int) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -98,6 +136,38 @@ private struct Splice {
         say("reset \(resets)")
     }
 
+    /// Stops one direction, then the other, with pauses between.
+    mutating func half(_ isOver: Bool) {
+        let second = Int((ContinuousClock.now - began) / .seconds(1)) % 14
+        let stops: Bool? = isOver ? nil : (3..<7).contains(second) ? true : (10..<14).contains(second) ? false : nil
+        guard stops != stopsToStore else { return }
+        stopsToStore = stops
+        tell(stops != nil)
+    }
+
+    /// Cuts everything for a while.
+    mutating func flap(_ isOver: Bool) {
+        let isDown = !isOver && Int((ContinuousClock.now - began) / .milliseconds(1)) % 1_000 >= 700
+        guard isDown != self.isDown else { return }
+        self.isDown = isDown
+        tell(isDown)
+        guard isDown else { return }
+        for number in Set(pipes.map(\.number)) { cut(number) }
+    }
+
+    private mutating func tell(_ isSpell: Bool) {
+        guard isSpell else { return }
+        spells += 1
+        say("spell \(spells)")
+    }
+
+    private mutating func cut(_ number: Int) {
+        guard let pipe = pipes.first(where: { $0.number == number }) else { return }
+        close(pipe.from)
+        close(pipe.to)
+        pipes.removeAll { $0.number == number }
+    }
+
     mutating func turn(isHole: Bool) {
         if !isHole, !swallowed.isEmpty {
             for descriptor in swallowed { close(descriptor) }
@@ -109,25 +179,26 @@ private struct Splice {
         for index in pipes.indices {
             if !fill(index) || !drain(index) { broken.insert(pipes[index].number) }
         }
-        for number in broken {
-            guard let pipe = pipes.first(where: { $0.number == number }) else { continue }
-            close(pipe.from)
-            close(pipe.to)
-        }
-        pipes.removeAll { broken.contains($0.number) }
+        for number in broken { cut(number) }
     }
 
     private func wait() {
-        var items = (listeners.map(\.descriptor) + pipes.filter { $0.bytes.count < Self.limit }.map(\.from))
+        var items = (listeners.map(\.descriptor) + pipes.filter { takes($0) }.map(\.from))
             .map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        poll(&items, nfds_t(items.count), pipes.contains { !$0.bytes.isEmpty } ? 1 : 20)
+        poll(&items, nfds_t(items.count), pipes.contains { !$0.bytes.isEmpty || !$0.late.isEmpty } ? 1 : 20)
     }
+
+    private func takes(_ pipe: Pipe) -> Bool { pipe.isToStore != stopsToStore && pipe.bytes.count + pipe.lateBytes < limit }
 
     private mutating func acceptAll(_ listener: Listener, isHole: Bool) {
         while true {
             let accepted = accept(listener.descriptor, nil, nil)
             guard accepted >= 0 else { return }
             _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+            if isDown {
+                close(accepted)
+                continue
+            }
             if isHole {
                 swallowed.append(accepted)
                 continue
@@ -140,22 +211,28 @@ private struct Splice {
             }
             _ = fcntl(target, F_SETFL, O_NONBLOCK)
             connections += 1
-            pipes.append(Pipe(from: accepted, to: target, number: connections))
-            pipes.append(Pipe(from: target, to: accepted, number: connections))
+            pipes.append(Pipe(from: accepted, to: target, number: connections, isToStore: true))
+            pipes.append(Pipe(from: target, to: accepted, number: connections, isToStore: false))
         }
     }
 
     /// False if the connection has ended.
     private mutating func fill(_ index: Int) -> Bool {
-        guard pipes[index].bytes.count < Self.limit else { return true }
-        var buffer = [UInt8](repeating: 0, count: 4_096)
+        guard takes(pipes[index]) else { return true }
+        var buffer = [UInt8](repeating: 0, count: isSplitting ? 4_096 : 65_536)
         let count = recv(pipes[index].from, &buffer, buffer.count, 0)
-        if count > 0 { pipes[index].bytes += buffer[..<count] }
+        if count > 0, delay > .zero {
+            pipes[index].late.append((.now + delay, buffer[..<count]))
+            pipes[index].lateBytes += count
+        } else if count > 0 {
+            pipes[index].bytes += buffer[..<count]
+        }
         return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
     }
 
-    /// A few pieces, and now and then a pause.
+    /// All that can be sent; or a few pieces, and now and then a pause.
     private mutating func drain(_ index: Int) -> Bool {
+        guard isSplitting else { return pass(index) }
         var pieces = 64
         while pieces > 0, !pipes[index].bytes.isEmpty, pipes[index].notBefore <= .now {
             pieces -= 1
@@ -168,6 +245,18 @@ private struct Splice {
                 pipes[index].notBefore = .now + .milliseconds(Int.random(in: 1...300, using: &random))
             }
         }
+        return true
+    }
+}
+
+extension Splice {
+    private mutating func pass(_ index: Int) -> Bool {
+        guard pipes[index].isToStore != stopsToStore else { return true }
+        pipes[index].arrive()
+        guard !pipes[index].bytes.isEmpty else { return true }
+        let count = send(pipes[index].to, pipes[index].bytes, pipes[index].bytes.count, Int32(MSG_NOSIGNAL))
+        if count < 0 { return errno == EAGAIN || errno == EINTR }
+        pipes[index].bytes.removeFirst(count)
         return true
     }
 }

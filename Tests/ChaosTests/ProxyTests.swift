@@ -93,6 +93,68 @@ struct ProxyTests {
         try await judge(cluster, "seed \(seed)")
     }
 
+    /// Through a proxy in some mode, until it has said something.
+    private func torment(_ mode: String, until word: String) async throws {
+        let (port, detour) = try (Ports.free(), Ports.free())
+        let shape = shape(detour: "tcp://127.0.0.1:\(detour)", endpoint: "tcp://127.0.0.1:\(port)")
+        let splice = try splice(mode, at: detour, to: port)
+        try await eventually("the proxy listens") { splice.output.contains("passing") }
+        let cluster = try await Cluster(shape, in: scratch)
+        try await eventually(word, within: .seconds(120)) { splice.output.contains(word) }
+        if ChaosSettings.isLong { try await Task.sleep(for: .seconds(60)) }
+        splice.send(SIGTERM)
+        let (answers, views) = (cluster.answers, cluster.views(of: "s0"))
+        try await eventually("they work again") { cluster.answers > answers + 20 && cluster.views(of: "s0") > views }
+        try await judge(cluster, "seed \(seed)")
+    }
+
+    private func splice(_ mode: String, at detour: Int, to port: Int, delay: Int = 0) throws -> Child {
+        try Child(
+            Executable.chaos,
+            [
+                "splice", "--listen", "\(detour)", "--to", "\(port)", "--mode", mode, "--seed", "\(seed)", "--delay", "\(delay)",
+            ], in: scratch)
+    }
+
+    @Test func `Connections on which one direction is dead and nobody says so are given up, and nothing is lost`() async throws {
+        try await torment("half", until: "spell 3\n")
+    }
+
+    @Test func `A network that is away for a third of each second loses nothing`() async throws {
+        try await torment("flap", until: "spell 12\n")
+    }
+
+    @Test func `Peers of a store that moves from place to place find it by themselves`() async throws {
+        let ports = try (0..<3).map { _ in try Ports.free() }
+        let places = "tcp://127.0.0.1:\(ports[1]),tcp://127.0.0.1:\(ports[2])"
+        let shape = shape(detour: places, endpoint: "tcp://127.0.0.1:\(ports[0])")
+        var place = try splice("late", at: ports[1], to: ports[0])
+        try await eventually("it is at the first place") { place.output.contains("passing") }
+        let cluster = try await Cluster(shape, in: scratch)
+        try await eventually("the first views are seen") { cluster.views(of: "s0") > 2 }
+        for port in [ports[2], ports[1], ports[2]] {
+            place.send(SIGKILL)
+            try await place.wait()
+            place = try splice("late", at: port, to: ports[0])
+            let (answers, views) = (cluster.answers, cluster.views(of: "s0"))
+            try await eventually("they have found it at \(port)") {
+                cluster.answers > answers + 20 && cluster.views(of: "s0") > views
+            }
+        }
+        try await judge(cluster, "seed \(seed)")
+    }
+
+    @Test func `Peers that are 100 ms away lose nothing`() async throws {
+        let (port, detour) = try (Ports.free(), Ports.free())
+        var shape = shape(detour: "tcp://127.0.0.1:\(detour)", endpoint: "tcp://127.0.0.1:\(port)")
+        shape.lines = 20
+        let splice = try splice("late", at: detour, to: port, delay: 50_000)
+        try await eventually("the proxy listens") { splice.output.contains("passing") }
+        let cluster = try await Cluster(shape, in: scratch)
+        try await cluster.work()
+        try await judge(cluster, "seed \(seed)")
+    }
+
     @Test func `Peers that say HELLO and fall silent are forgotten, and hinder nobody`() async throws {
         var shape = Cluster.Shape()
         (shape.workers, shape.clients, shape.subscribers, shape.lanes) = (1, 1, 1, 2)
