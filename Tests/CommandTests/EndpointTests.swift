@@ -46,4 +46,113 @@ import Testing
         #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
         try await second.stop()
     }
+
+    // MARK: Beyond the folder
+
+    private func port() -> Int { Int.random(in: 5_000..<7_500) * 4 }
+
+    @Test func `A store with ports is in its folder, too, and the workers of up come in there`() async throws {
+        let scratch = try Scratch()
+        let endpoint = "tcp://127.0.0.1:\(port())"
+        let store = try await CounterStore(workers: 1, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
+        let worker = try #require(ProcessTable.all(naming: store.data).first { $0.command == "worker" })
+        let words = try String(contentsOfFile: "/proc/\(worker.id)/cmdline", encoding: .utf8)
+        #expect(words.contains("ipc://") && !words.contains("tcp://"), "\(words)")
+        for place in [["--data", store.data], ["--endpoint", endpoint]] {
+            let sent = try Child(Executable.counter, ["send", "incrementAsync", "--wait", "settled"] + place, in: scratch)
+            #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        }
+        try await store.stop()
+    }
+
+    @Test func `A peer finds its store at whichever of several endpoints it is, and operators do, too`() async throws {
+        let scratch = try Scratch()
+        let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", "ipc://" + scratch.folder("b")])
+        let places = "tcp://127.0.0.1:\(port()),ipc://\(scratch.folder("a")),ipc://\(scratch.folder("b"))"
+        for command in [["send", "increment"], ["view"], ["monitor", "--once"], ["status"], ["effects"], ["queues"], ["outputs"]] {
+            let child = try Child(Executable.counter, command + ["--endpoint", places], in: scratch)
+            #expect(try await child.wait() == .exited(0), "\(command): \(child.errors)")
+        }
+        try await store.stop()
+    }
+
+    @Test func `A list that nobody is at is told as a whole`() async throws {
+        let scratch = try Scratch()
+        let places = "tcp://127.0.0.1:\(port()),ipc://\(scratch.folder("a"))"
+        let child = try Child(Executable.counter, ["view", "--timeout", "500ms", "--endpoint", places], in: scratch)
+        #expect(try await child.wait() == .exited(69))
+        #expect(child.errors.contains("no store answers at \(places)/front, for 500 ms now"), "\(child.errors)")
+    }
+
+    // MARK: Keys
+
+    private func key(in scratch: Scratch) async throws -> String {
+        let folder = scratch.folder("keys")
+        let file = scratch.folder("shop.key")
+        let made = try Child(
+            Executable.counter, ["keys", "new", "shop", "--role", "client", "--keys", folder, "--out", file], in: scratch)
+        #expect(try await made.wait() == .exited(0), "\(made.errors)")
+        return file
+    }
+
+    @Test(arguments: [["view"], ["send", "increment"], ["monitor", "--once"], ["status"], ["queues"]])
+    func `Whoever is asked for a key, or has one of another store, is told at once, with 77`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let key = try await key(in: scratch)
+        let endpoint = "tcp://127.0.0.1:\(port())"
+        let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
+        let begun = ContinuousClock.now
+        let child = try Child(Executable.counter, command + ["--endpoint", endpoint, "--key", key], in: scratch)
+        let end = try await child.wait()
+        guard command != ["status"], command != ["queues"] else {
+            // Nobody is at the port of operators, which takes keys.
+            #expect(end == .exited(69), "\(child.errors)")
+            return try await store.stop()
+        }
+        #expect(end == .exited(77), "\(child.errors)")
+        #expect(child.errors.contains("is no store, or has none of the keys that \(key) names"), "\(child.errors)")
+        #expect(child.errors.split(separator: "\n").count == 1, "\(child.errors)")
+        #expect(.now - begun < .seconds(3), "no timeout was waited for")
+        try await store.stop()
+    }
+
+    @Test func `A worker goes on trying where its key is not taken, and says so once`() async throws {
+        let scratch = try Scratch()
+        let key = try await key(in: scratch)
+        let endpoint = "tcp://127.0.0.1:\(port())"
+        let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
+        let worker = try Child(Executable.counter, ["worker", "--endpoint", endpoint, "--key", key], in: scratch)
+        let text = "the store does not let this worker in, which is tried again: "
+        try await eventually("it is told") { worker.errors.contains(text) }
+        try await Task.sleep(for: .seconds(3))
+        #expect(worker.errors.split(separator: text).count == 2, "\(worker.errors)")
+        #expect(worker.end == nil)
+        worker.send(SIGTERM)
+        #expect(try await worker.wait() == .exited(0))
+        try await store.stop()
+    }
+
+    @Test(arguments: [
+        (["--endpoint", "tcp://store.example"], "is beyond loopback, where anybody could answer: connect there with a key, --key FILE"),
+        (["--endpoint", "tcp://127.0.0.1:40000"], "has no port between 1 and 32764"),
+        (["--endpoint", "tcp://*"], "stands for all addresses of a machine"),
+        (["--endpoint", "tcp://store.example", "--key", "none.key"], "none.key cannot be opened"),
+    ])
+    func `A mistake in endpoint or key is told before anything is tried`(_ arguments: [String], _ text: String) async throws {
+        let scratch = try Scratch()
+        for command in [["view"], ["worker"], ["status"]] {
+            let child = try Child(Executable.counter, command + arguments, in: scratch)
+            #expect(try await child.wait() == .exited(78), "\(child.errors)")
+            #expect(child.errors.contains(text), "\(child.errors)")
+        }
+    }
+
+    @Test func `A store beyond loopback without keys is refused, whatever is allowed`() async throws {
+        let scratch = try Scratch()
+        let store = try Child(
+            Executable.counter,
+            ["store", "--data", scratch.folder("data"), "--insecure-tcp", "--endpoint", "tcp://0.0.0.0:7700"], in: scratch)
+        #expect(try await store.wait() == .exited(78))
+        #expect(store.errors.contains("a store listens there only with keys; make them with `keys`"), "\(store.errors)")
+    }
 }

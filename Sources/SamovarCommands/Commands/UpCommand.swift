@@ -47,7 +47,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
         let supervisor = Supervisor(try plan(settings, folder: folder, endpoint: endpoint, logger: logger), logger: logger)
-        let store = try StoreAccess([endpoint])
+        // A store with ports is there in its folder, too, where its own need no key.
+        let store = StoreAccess(folderOf: endpoint)
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
         let dead = try await withThrowingTaskGroup(of: [String]?.self) { group in
             group.addTask {
@@ -122,15 +123,14 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             throw CommandFailure(.configuration, "--workers \(workers) is not between 0 and 1024")
         }
         var common = ["--lifeline", "--data", folder, "--log-level", "\(logger.logLevel)"]
-        if let endpoint = settings.endpoint { common += ["--endpoint", endpoint] }
         if let config = options.config { common += ["--config", config] }
-        var store = ["store"] + common
+        var store = ["store"] + common + ["--endpoint", "\(endpoint)"]
         // What the file holds now: a store that is started again must not find another seed in it.
         if let seed = try seed.seedText() { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         if seed.insecureTcp { store += ["--insecure-tcp"] }
         if let retain = seed.retain { store += ["--retain", retain] }
-        var worker = ["worker"] + common
+        var worker = ["worker"] + common + ["--endpoint", "\(StoreAccess(folderOf: endpoint))"]
         if let slots { worker += ["--slots", "\(slots)"] }
         // Seen here, too, so that a mistake shows before anything is started.
         if !can.isEmpty { worker += ["--can"] + (try settings.capabilities(can)).sorted() }

@@ -16,6 +16,7 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
     let store = try place ?? settings.access(for: types)
     let client = try StoreClient(at: store, schema: Types.schema, outbox: outbox, logger: settings.logger("client"))
     let patience = patience ?? .forStore
+    if outbox == nil { client.willWait() }
     return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {
             try await client.run()

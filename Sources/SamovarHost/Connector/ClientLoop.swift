@@ -181,7 +181,9 @@ struct ClientLoop: ~Copyable {
                 client.tell(difficulty: nil)
                 client.connectedContinuation.yield(.success(timeline))
             case .keyRefused(let reason):
-                client.logger.warning("the store does not let this client in, which is tried again: \(reason)")
+                // Who waits for the connection is told by that.
+                let level: Logger.Level = client.isAwaited ? .debug : .warning
+                client.logger.log(level: level, "the store does not let this client in, which is tried again: \(reason)")
                 client.tell(difficulty: reason)
                 client.connectedContinuation.yield(.failure(PeerError(.keyRefused, reason)))
             case .answered(let outcome):

@@ -106,7 +106,12 @@ public final class StoreClient: Service {
     /// What became of the inputs that the outbox held when it was opened, in order; then it ends.
     public let restored: AsyncStream<Result>
     let restoredContinuation: AsyncStream<Result>.Continuation
-    private let told = Mutex<(obstacle: String?, difficulty: String?)>((nil, nil))
+    private struct Told {
+        var obstacle: String?
+        var difficulty: String?
+        var isAwaited = false
+    }
+    private let told = Mutex(Told())
     private let pageCount = Atomic<UInt64>(0)
     private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
     let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
@@ -159,6 +164,12 @@ public final class StoreClient: Service {
     func tell(obstacle: String?) { told.withLock { $0.obstacle = obstacle } }
     func tell(difficulty: String?) { told.withLock { $0.difficulty = difficulty } }
 
+    /// Somebody waits for the connection, or is about to.
+    var isAwaited: Bool { told.withLock(\.isAwaited) }
+
+    /// `waitUntilConnected` will be called, and tells why there is no connection; so the log need not.
+    package func willWait() { told.withLock { $0.isAwaited = true } }
+
     /// Ends the session and `run`.
     public func close() {
         post(.close)
@@ -168,6 +179,7 @@ public final class StoreClient: Service {
     ///
     /// - Throws: `PeerError` if the store refuses this client; for its key (`keyRefused`) it goes on trying all the same.
     public func waitUntilConnected() async throws {
+        defer { told.withLock { $0.isAwaited = false } }
         for await result in connected {
             _ = try result.get()
             return
