@@ -38,7 +38,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings(seed.flags)
         let folder = try settings.dataFolder(for: AppTypes<App>.self)
         let endpoint = try settings.endpoint(for: AppTypes<App>.self)
-        try endpoint.requireListening(hasKeys: false, allowsInsecure: settings.insecureTcp)
+        try endpoint.requireListening(hasKeys: settings.keys != nil, allowsInsecure: settings.insecureTcp)
         try endpoint.prepareFolder()
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
@@ -129,6 +129,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let seed = try seed.seedText() { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         if seed.insecureTcp { store += ["--insecure-tcp"] }
+        if let keys = seed.keys { store += ["--keys", keys] }
         if let retain = seed.retain { store += ["--retain", retain] }
         var worker = ["worker"] + common + ["--endpoint", "\(StoreAccess(folderOf: endpoint))"]
         if let slots { worker += ["--slots", "\(slots)"] }

@@ -300,7 +300,7 @@ public struct RecordBatch: Sendable {
     public var isEmpty: Bool { last < first }
     public var turns: Int { last - first + 1 }
     public var bytes: [UInt8] { writer.bytes }
-    public var byteCount: Int { writer.bytes.count }
+    public var byteCount: Int { writer.count }
 
     public mutating func append(_ record: Record) {
         precondition(record.turn == last + 1, "turn \(record.turn) does not follow \(last)")
