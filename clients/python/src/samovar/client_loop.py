@@ -1,0 +1,336 @@
+"""The loop of a client: one connection for inputs and requests, one subscription for views, two machines that decide."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import zmq
+
+from .endpoints import Listener
+from .errors import ClientClosed, PeerRefused, Unsettled
+from .outbox_file import OutboxFile
+from .protocol import actions as act
+from .protocol.client import TIMELINE_CHANGED, ClientMachine, SubmitError
+from .protocol.received import Malformed, parse
+from .protocol.requests import Page, PageRequest
+from .protocol.subscriber import SubscriberMachine
+from .receipts import Receipt, Rejected, Unknown, View, receipt_of
+from .transport import CLIENT_BYTES, LINGER, Bell, Link, PeerSocket, Route, Routes
+
+log = logging.getLogger("samovar.client")
+
+#: What somebody wants of the loop; it gets the time.
+Command: TypeAlias = Callable[[float], None]
+
+
+class OtherTimeline(Exception):
+    """The place of a page is of another timeline than the store's."""
+
+
+class ClientLoop:
+    """Alone touches the machines and the sockets. Others post commands, and wait for futures or at a `Watch`."""
+
+    def __init__(self, machine: ClientMachine, routes: Routes, instance: str, outbox: OutboxFile | None) -> None:
+        self.machine = machine
+        #: Set when the store has answered for the first time.
+        self.is_connected = asyncio.Event()
+        #: What became of inputs of an earlier process, with their numbers; None behind the last one.
+        self.restored: asyncio.Queue[tuple[int, bytes, Receipt] | None] = asyncio.Queue()
+        #: What has ended the loop, other than a wish.
+        self.error: Exception | None = None
+        self._has_ended = False
+        self._is_closing = False
+        self._instance = instance
+        self._outbox = outbox
+        self._restoring = {} if outbox is None else {input.sequence: input.input for input in outbox.outbox.inputs}
+        if not self._restoring:
+            self.restored.put_nowait(None)
+        self._random = random.SystemRandom()
+        self._bell = Bell()
+        self._front = Link(routes, Listener.FRONT, self._bell, CLIENT_BYTES)
+        self._feed = PeerSocket(self._bell, zmq.SUB, CLIENT_BYTES, topic=b"view/" + instance.encode() + b"\0")
+        self._feed_route: Route | None = None
+        self._subscriber: SubscriberMachine | None = None
+        self._commands: deque[Command] = deque()
+        self._sends: dict[int, asyncio.Future[tuple[int, Receipt]]] = {}
+        self._settles: dict[int, list[asyncio.Future[list[str]]]] = {}
+        self._views: list[tuple[int, asyncio.Future[View]]] = []
+        self._pages: dict[PageRequest, list[asyncio.Future[tuple[Page, bytes]]]] = {}
+        self._watches: set[Watch] = set()
+        self._newest: View | None = None
+
+    # From outside
+
+    def post(self, command: Command) -> None:
+        """Raises what has ended the loop."""
+        if self._has_ended or self._is_closing:
+            raise self.closed()
+        self._commands.append(command)
+        self._bell.ring()
+
+    def post_if_open(self, command: Command) -> None:
+        if not self._has_ended:
+            self._commands.append(command)
+            self._bell.ring()
+
+    def close(self) -> None:
+        """Ends the session, and the loop."""
+        self._is_closing = True
+        self._bell.ring()
+
+    def closed(self) -> Exception:
+        return self.error or ClientClosed("this client has ended")
+
+    # Commands
+
+    def submit(self, input: bytes, ends_session: bool, future: asyncio.Future[tuple[int, Receipt]]) -> None:
+        try:
+            self._sends[self.machine.submit(input, ends_session)] = future
+        except SubmitError as error:
+            _resolve(future, (0, Rejected(str(error))))
+
+    def settle(self, turn: int, future: asyncio.Future[list[str]], now: float) -> None:
+        self._settles.setdefault(turn, []).append(future)
+        self._ask(lambda: self.machine.settle(turn, now), future, now)
+
+    def view(self, at_least: int, future: asyncio.Future[View], now: float) -> None:
+        self._views.append((at_least, future))
+        self._ask(lambda: self.machine.request_view(at_least, now), future, now)
+
+    def page(self, request: PageRequest, future: asyncio.Future[tuple[Page, bytes]], now: float) -> None:
+        self._pages.setdefault(request, []).append(future)
+        self._ask(lambda: self.machine.request_page(request, now), future, now)
+
+    def forget_page(self, request: PageRequest, future: asyncio.Future[tuple[Page, bytes]]) -> None:
+        waiters = self._pages.get(request, [])
+        if future in waiters:
+            waiters.remove(future)
+        if not waiters and self._pages.pop(request, None) is not None:
+            self.machine.forget_page(request)
+
+    def watch(self, watch: Watch) -> None:
+        self._watches.add(watch)
+        if self._newest is not None:
+            watch.show(self._newest)
+
+    def unwatch(self, watch: Watch) -> None:
+        self._watches.discard(watch)
+
+    def _ask(self, ask: Callable[[], list[act.ClientAction]], future: asyncio.Future[Any], now: float) -> None:
+        try:
+            self._perform(ask(), now)
+        except SubmitError as error:
+            _fail(future, self.error or ClientClosed(str(error)))
+
+    # The loop
+
+    async def run(self) -> None:
+        """Until `close`, a refusal, or an error, which is kept."""
+        loop = asyncio.get_running_loop()
+        try:
+            while self.machine.is_open:
+                await self._bell.rest([self._front.socket, self._feed], self._deadline())
+                await self._round(loop.time())
+            # A GOODBYE of this moment still has to leave.
+            self._front.socket.close(LINGER)
+        except Exception as error:
+            self.error = error
+        finally:
+            self._end(loop.time())
+
+    def _deadline(self) -> float | None:
+        times = [self.machine.deadline, None if self._subscriber is None else self._subscriber.deadline]
+        return min((time for time in times if time is not None), default=None)
+
+    async def _round(self, now: float) -> None:
+        while self._commands:
+            self._commands.popleft()(now)
+        messages, end = self._front.socket.receive()
+        actions: list[act.ClientAction] = []
+        for parts in messages:
+            try:
+                actions += self.machine.received(parse(parts), now)
+            except Malformed as error:
+                log.debug("dropped a message: %s", error)
+        if end is not None:
+            actions += self.machine.disconnected(now, end)
+        actions += self.machine.ticked(now)
+        # Whatever anybody is told or sent next may rely on what is in the outbox.
+        if self._outbox is not None and (entries := self.machine.take_entries()):
+            await asyncio.to_thread(self._outbox.add, entries)
+        self.machine.saved()
+        actions += self.machine.close(now) if self._is_closing else self.machine.flush(now)
+        self._perform(actions, now)
+        self._follow(now)
+
+    def _perform(self, actions: Iterable[act.ClientAction], now: float) -> None:
+        for action in actions:
+            match action:
+                case act.Connect(place):
+                    self._connect(place, now)
+                case act.Disconnect():
+                    self._front.socket.close()
+                case act.Send(frame, timeline):
+                    self._front.socket.send(frame.parts(timeline))
+                case act.Connected():
+                    self._connected(now)
+                case act.Answered(outcome):
+                    self._complete(outcome.sequence, receipt_of(outcome))
+                case act.Unknown(sequence, reason):
+                    self._complete(sequence, Unknown(reason))
+                case act.IsSettled(turn, dead):
+                    for settled in self._settles.pop(turn, []):
+                        _resolve(settled, dead)
+                case act.Unsettled(turn, reason):
+                    for settled in self._settles.pop(turn, []):
+                        _fail(settled, Unsettled(f"nobody can tell whether the effects of turn {turn} have ended: {reason}"))
+                case act.IsWaiting(turn, reason):
+                    log.debug("waiting for %s: %s", "a view" if turn is None else f"turn {turn}", reason)
+                case act.Viewed(turn, value):
+                    self._viewed(View(turn, value, self.machine.timeline), now)
+                case act.Paged(request, page):
+                    for paged in self._pages.pop(request, []):
+                        _resolve(paged, (page, self.machine.timeline))
+                case act.Pageless(request, reason) if reason == TIMELINE_CHANGED:
+                    for paged in self._pages.pop(request, []):
+                        _fail(paged, OtherTimeline())
+                case act.Pageless() | act.Stop():
+                    pass  # The machine is closed now, and with it the loop ends.
+                case act.Refused(error):
+                    self.error = PeerRefused(error.code, error.text)
+                case act.Note(text):
+                    log.info("%s", text)
+
+    def _connect(self, place: int, now: float) -> None:
+        places = self._front.connect(place)
+        if places is None:
+            self._perform(self.machine.disconnected(now, "the key file cannot be read"), now)
+        else:
+            self.machine.connection.places = places
+
+    def _connected(self, now: float) -> None:
+        log.info("connected to %s", self._front.route and self._front.route.endpoint)
+        self.is_connected.set()
+        if self._subscriber is not None and self._feed_route != self._front.route:
+            self._carry_out(self._subscriber.disconnected(now, "the store is elsewhere"), now)
+
+    def _complete(self, sequence: int, receipt: Receipt) -> None:
+        if (future := self._sends.pop(sequence, None)) is not None:
+            _resolve(future, (sequence, receipt))
+        elif (input := self._restoring.pop(sequence, None)) is not None:
+            self.restored.put_nowait((sequence, input, receipt))
+            if not self._restoring:
+                self.restored.put_nowait(None)
+
+    # Views
+
+    def _viewed(self, view: View, now: float) -> None:
+        for at_least, future in self._views:
+            if view.turn >= at_least:
+                _resolve(future, view)
+        self._views = [(at_least, future) for at_least, future in self._views if not future.done()]
+        if self._subscriber is not None:
+            self._carry_out(self._subscriber.answered(view.turn, view.value, view.timeline), now)
+
+    def _follow(self, now: float) -> None:
+        """Keeps the SUB socket, as long as somebody watches."""
+        if not self._watches:
+            self._feed.close()
+            self._subscriber = self._newest = None
+            return
+        if self._subscriber is None:
+            self._subscriber = SubscriberMachine(self._random, self._instance)
+        messages, end = self._feed.receive()
+        actions: list[act.SubscriberAction] = []
+        for parts in messages:
+            try:
+                # A published message begins with its topic.
+                actions += self._subscriber.received(parse(parts[1:]), now)
+            except Malformed as error:
+                log.debug("dropped a publication: %s", error)
+        if end is not None:
+            actions += self._subscriber.disconnected(now, end)
+        self._carry_out(actions + self._subscriber.ticked(now), now)
+
+    def _carry_out(self, actions: Iterable[act.SubscriberAction], now: float) -> None:
+        for action in actions:
+            match action:
+                case act.Reconnect():
+                    # Where the store is, the front connection finds out.
+                    self._feed_route = self._front.route
+                    if self._feed_route is not None:
+                        self._feed.connect(self._feed_route, Listener.VIEW)
+                case act.Stale():
+                    # Nothing comes through it any more, and a store that ends waits until it is closed.
+                    self._feed.close()
+                case act.Show(turn, value, timeline):
+                    self._newest = View(turn, value, timeline)
+                    for watch in self._watches:
+                        watch.show(self._newest)
+                case act.RequestView(at_least, timeline):
+                    try:
+                        self._perform(self.machine.request_view(at_least, now, timeline), now)
+                    except SubmitError as error:
+                        log.debug("no view is asked for: %s", error)
+                case act.Note(text):
+                    log.info("%s", text)
+
+    def _end(self, now: float) -> None:
+        """Nobody waits for ever: whoever still waits is told that nobody can tell any more."""
+        self._has_ended = True
+        self._front.socket.close()
+        self._feed.close()
+        if self._outbox is not None:
+            self._outbox.close()
+        self._perform([action for action in self.machine.close(now) if not isinstance(action, act.Send)], now)
+        # The machine takes nothing any more, and says so.
+        while self._commands:
+            self._commands.popleft()(now)
+        waiting: list[asyncio.Future[Any]] = [future for _, future in self._views]
+        waiting += [future for futures in self._pages.values() for future in futures]
+        for future in waiting:
+            _fail(future, self.closed())
+        self.restored.put_nowait(None)
+        for watch in self._watches:
+            watch.end()
+
+
+class Watch:
+    """What one reader of views has not seen: the newest."""
+
+    def __init__(self) -> None:
+        self._view: View | None = None
+        self._has_ended = False
+        self._changed = asyncio.Event()
+
+    def show(self, view: View) -> None:
+        self._view = view
+        self._changed.set()
+
+    def end(self) -> None:
+        self._has_ended = True
+        self._changed.set()
+
+    async def next(self) -> View | None:
+        """The newest view that was not seen; None at the end."""
+        await self._changed.wait()
+        view, self._view = self._view, None
+        if not self._has_ended:
+            self._changed.clear()
+        return view
+
+
+def _resolve(future: asyncio.Future[Any], value: Any) -> None:
+    # Whoever waited may have been cancelled.
+    if not future.done():
+        future.set_result(value)
+
+
+def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)

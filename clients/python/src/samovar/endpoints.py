@@ -1,0 +1,119 @@
+"""Where a store is reached: docs/protocol.md, section 1."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from . import folders
+from .errors import EndpointError
+
+DEFAULT_PORT = 7410
+#: Ports from here on are those from which connections begin, so that a peer could meet itself there.
+_PORT_LIMIT = 32_768
+#: Lets tests take any port.
+_ANY_PORT = "SAMOVAR_ANY_PORT"
+
+
+class Listener(IntEnum):
+    """The four sockets of a store; the value is what is added to its port."""
+
+    FRONT = 0
+    WORK = 1
+    VIEW = 2
+    ADMIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A folder of `ipc` sockets, or a host and the first of four TCP ports."""
+
+    folder: str | None = None
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Endpoint:
+        """Reads `ipc:///FOLDER` or `tcp://HOST:PORT`. Raises `EndpointError`."""
+        if text.startswith("ipc://"):
+            folder = text.removeprefix("ipc://")
+            if not folder.startswith("/"):
+                raise EndpointError(f"{text} is no endpoint: ipc:// needs an absolute folder")
+            return cls(folder=folder.rstrip("/") or "/")
+        if not text.startswith("tcp://"):
+            raise EndpointError(f"{text} is no endpoint: write ipc:///FOLDER or tcp://HOST:PORT")
+        host, port = _split(text.removeprefix("tcp://"))
+        if not host:
+            raise EndpointError(f"{text} has no host")
+        limit = 65_536 if os.environ.get(_ANY_PORT) else _PORT_LIMIT
+        if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= limit - len(Listener)):
+            raise EndpointError(f"{text} has no port between 1 and {limit - len(Listener)}")
+        return cls(host="127.0.0.1" if host == "localhost" else host, port=int(port))
+
+    @classmethod
+    def of_data_folder(cls, path: str | os.PathLike[str]) -> Endpoint:
+        """The endpoint of the store that uses this data folder, with nothing configured."""
+        digest = 0xCBF29CE484222325
+        for byte in os.fsencode(os.path.realpath(path)):
+            digest = (digest ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+        return cls(folder=f"{_runtime_folder()}/{digest:016x}")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its sockets are files, so that who may open them may speak."""
+        return self.folder is not None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is TCP of this machine alone. Names are not looked up."""
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
+
+    def address(self, listener: Listener) -> str:
+        """What ZeroMQ connects to."""
+        if self.folder is not None:
+            return f"ipc://{self.folder}/{listener.name.lower()}"
+        return f"tcp://{self.host}:{self.port + listener}"
+
+    def __str__(self) -> str:
+        return f"ipc://{self.folder}" if self.folder is not None else f"tcp://{self.host}:{self.port}"
+
+
+#: One place or several, as text (with commas between them) or parsed.
+Endpoints: TypeAlias = str | Endpoint | Iterable[str | Endpoint]
+
+
+def parse_all(endpoints: Endpoints) -> tuple[Endpoint, ...]:
+    """All endpoints, in order. Raises `EndpointError`."""
+    if isinstance(endpoints, str):
+        endpoints = endpoints.split(",")
+    elif isinstance(endpoints, Endpoint):
+        endpoints = [endpoints]
+    parsed = tuple(Endpoint.parse(one.strip()) if isinstance(one, str) else one for one in endpoints)
+    if not parsed:
+        raise EndpointError("no endpoint is given")
+    return parsed
+
+
+def _split(authority: str) -> tuple[str, str]:
+    """Host and port; the colons of an IPv6 address in brackets are its own."""
+    host, colon, port = authority.rpartition(":")
+    if not colon or authority.endswith("]"):
+        return authority, str(DEFAULT_PORT)
+    return host, port
+
+
+def _runtime_folder() -> str:
+    if folder := os.environ.get("SAMOVAR_RUNTIME_DIR"):
+        return folder
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    # After `su`, it may be the folder of another user.
+    if folder.startswith("/") and folders.is_trusted(folder):
+        return f"{folder}/samovar"
+    return f"/tmp/samovar-{os.getuid()}"

@@ -1,0 +1,102 @@
+"""An operator: asks a running store about itself, and tells it what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+from typing import Any
+
+from .endpoints import Endpoints, Listener
+from .errors import EndpointError, ErrorCode, NoStore, PeerRefused, RequestRefused
+from .protocol.frame import Frame, Kind
+from .protocol.received import Error, Malformed, Reply, parse
+from .transport import CLIENT_BYTES, Bell, Link, Routes
+
+log = logging.getLogger("samovar.operator")
+
+#: After so long without an answer, a request is sent again.
+_AGAIN = 2.0
+_PAUSE = 0.05
+#: What is done once.
+_CHANGES = {"requeue", "drop", "pause", "resume", "rule"}
+
+
+class Operator:
+    """Requests to the admin listener of a store: `await Operator(endpoint="ipc:///FOLDER").ask("status")`.
+
+    It is the socket of the store's user; with a key of an operator, a port of its own beside the others.
+    """
+
+    def __init__(self, *, endpoint: Endpoints, key: str | os.PathLike[str] | None = None) -> None:
+        """Raises `EndpointError` for TCP without a key, where no operator is heard."""
+        self._routes = Routes(endpoint, key)
+        if key is None and not all(route.endpoint.is_local for route in self._routes.read()):
+            raise EndpointError("operators are heard at ipc, and on TCP with a key alone: name the store's folder, or a key file")
+
+    async def ask(self, verb: str, arguments: dict[str, Any] | None = None, *, patience: float = 3.0) -> Any:
+        """The store's answer to a request: docs/protocol.md, section 3, has the verbs and their arguments.
+
+        It is asked again every two seconds under one number, so that the store does nothing twice and gives the same answer.
+        Only a store that was started again meanwhile does not know the number.
+
+        - `patience`: how many seconds to wait for a store that is away or restarting.
+
+        Raises `RequestRefused` with the store's reason, `NoStore`, `PeerRefused` for a key that may not ask, and what a key
+        file or an endpoint does.
+        """
+        number = random.SystemRandom().randrange(1, 1 << 63)
+        request = Frame(Kind.REQUEST, 0, ([number, verb, arguments],))
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        self._routes.check(Listener.ADMIN)
+        attempt = 0
+        while (now := loop.time()) < deadline:
+            reply = await self._attempt(request, number, attempt, min(now + _AGAIN, deadline))
+            if reply is None:
+                attempt += 1
+                await asyncio.sleep(_PAUSE)
+            elif reply.refusal is None:
+                return reply.value
+            else:
+                doubt = "asked again, for the first time was not answered: that may have done it"
+                raise RequestRefused(f"{reply.refusal} ({doubt})" if attempt and verb in _CHANGES else reply.refusal)
+        raise NoStore(f"no store has answered within {patience:g} s")
+
+    async def status(self) -> dict[str, Any]:
+        """How the store is doing: a dictionary for people, which may grow."""
+        status: dict[str, Any] = await self.ask("status")
+        return status
+
+    async def _attempt(self, request: Frame, number: int, place: int, deadline: float) -> Reply | None:
+        """Asks once, on a socket of its own."""
+        bell = Bell()
+        link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
+        try:
+            if link.connect(place) is None:
+                return None
+            link.socket.send(request.parts())
+            while asyncio.get_running_loop().time() < deadline:
+                await bell.rest([link.socket], deadline)
+                messages, end = link.socket.receive()
+                for parts in messages:
+                    match _content(parts):
+                        case Reply(id) as reply if id == number:
+                            return reply
+                        case Error(ErrorCode.FORBIDDEN | ErrorCode.MISUSE as code, text):
+                            raise PeerRefused(code, text)
+                if end is not None:
+                    log.debug("asking again: %s", end)
+                    return None
+            return None
+        finally:
+            link.socket.close()
+
+
+def _content(parts: list[bytes]) -> object:
+    try:
+        return parse(parts).content
+    except Malformed as error:
+        log.debug("dropped a message: %s", error)
+        return None

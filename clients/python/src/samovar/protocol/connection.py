@@ -1,0 +1,328 @@
+"""One peer's connection to the store, as the machines of client and worker share it.
+
+A connection is one socket and one HELLO. Whatever goes wrong, the answer is the same: throw the socket away, wait a little, open
+a new one and say HELLO, which tells the store all it must know.
+
+|  | greeting | welcomed | lost | closed |
+|---|---|---|---|---|
+| ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
+| disconnected | lost | lost | – | – |
+| WELCOME | welcomed | note | – | – |
+| ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
+| ERROR retryLater | lost for its wait | lost for its wait | – | – |
+| ERROR keyRefused | lost for the longest pause | the same | – | – |
+| ERROR unknownPeer | – | greet, greeting | – | – |
+| ERROR resync | – | deliver | – | – |
+| GOODBYE | lost | lost | – | – |
+| PING | – | answer PONG | – | – |
+| another frame | – | deliver | – | – |
+
+It begins as one that was lost. A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and is no sign of
+life.
+
+A store may be reached at several places (an endpoint, and one of the keys that it may have): each is tried once before there is a
+pause.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..errors import ErrorCode
+from ..places import name_of
+from .actions import Note, Refused
+from .frame import NO_TIMELINE, Frame, Kind, Proof, Schema, hello
+from .received import Content, Envelope, Error, Goodbye, Ping, Welcome
+
+#: The longest wait that a store may ask for.
+LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """The times by which a peer decides that it is connected, that it is not, and when to try again; in seconds."""
+
+    longest_pause: float
+    first_pause: float = 0.02
+    #: How long the first HELLO waits for WELCOME. Each further round waits twice as long, up to `silence`.
+    greeting: float = 1.0
+    ping_after: float = 1.0
+    #: Silence after which the store is taken for dead, until WELCOME names another.
+    silence: float = 6.0
+
+
+WORKER = ConnectionSettings(longest_pause=1.0)
+CLIENT = ConnectionSettings(longest_pause=10.0)
+
+
+# What the connection asks of its owner, beside `Note` and `Refused`.
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Open a new socket and say HELLO."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greet:
+    """Say HELLO on the same socket."""
+
+
+@dataclass(frozen=True, slots=True)
+class SayPing:
+    """Say that we are alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Welcomed:
+    """The store knows us; `left` is the timeline that is no more, if there was one."""
+
+    welcome: Welcome
+    left: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Close the socket; the reason is told once, and not for every attempt."""
+
+    reason: str | None
+
+
+Event: TypeAlias = None | Open | Greet | SayPing | Note | Welcomed | Answer | Deliver | Lost | Refused
+
+
+@dataclass(slots=True)
+class _Greeting:
+    until: float
+
+
+@dataclass(slots=True)
+class _Welcomed:
+    heard: float
+    sent: float
+
+
+@dataclass(slots=True)
+class _Lost:
+    until: float
+
+
+@dataclass(slots=True)
+class _Closed:
+    pass
+
+
+@dataclass
+class Connection:
+    """The state of one connection; each event returns what is to be done, or None.
+
+    `timeline`, `epoch`, `witness` and `proof` may be those of an earlier process with the same identity; the epoch is a number
+    beyond all that it may have used.
+    """
+
+    settings: ConnectionSettings
+    random: random.Random
+    timeline: bytes = NO_TIMELINE
+    epoch: int = 0
+    witness: int = 0
+    proof: Proof | None = None
+    #: How many places there are to try; the host says so with each attempt.
+    places: int = 1
+    #: The place of this attempt, or of the next.
+    place: int = 0
+    silence: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.silence = self.settings.silence
+        self._patience = self.settings.greeting
+        self._backoff = Backoff(self.settings.first_pause, self.settings.longest_pause)
+        self._state: _Greeting | _Welcomed | _Lost | _Closed = _Lost(float("-inf"))
+        self._tried = 0
+
+    @property
+    def is_welcomed(self) -> bool:
+        return isinstance(self._state, _Welcomed)
+
+    @property
+    def deadline(self) -> float | None:
+        """When `ticked` has something to do; None for never."""
+        match self._state:
+            case _Greeting(until) | _Lost(until):
+                return until
+            case _Welcomed(heard, sent):
+                return min(heard + self.silence, sent + self.settings.ping_after)
+        return None
+
+    def ticked(self, now: float) -> Event:
+        match self._state:
+            case _Greeting(until) if now >= until:
+                waited = self._patience
+                if self._tried >= self.places:
+                    self._patience = min(self._patience * 2, self.silence)
+                return self._lose(f"no WELCOME within {waited:g} s", now)
+            case _Welcomed(heard, _) if now >= heard + self.silence:
+                return self._lose(f"silent for {self.silence:g} s", now)
+            case _Welcomed(_, sent) if now >= sent + self.settings.ping_after:
+                return SayPing()
+            case _Lost(until) if now >= until:
+                self._tried += 1
+                self._greet(now)
+                return Open()
+        return None
+
+    def disconnected(self, now: float, reason: str = "the connection broke") -> Event:
+        """The transport knows that the connection is gone."""
+        return self.start_over(reason, now)
+
+    def start_over(self, reason: str, now: float) -> Event:
+        """The store broke a rule that only a new HELLO can mend."""
+        return self._lose(reason, now) if isinstance(self._state, _Greeting | _Welcomed) else None
+
+    def has_told(self, turn: int) -> None:
+        """The store has told of a turn, in its timeline."""
+        self.witness = max(self.witness, turn)
+
+    def hello(self, role: str, who: bytes | list[object], schema: Schema | None, has_ended: bool = False) -> Frame:
+        """The HELLO of the owner."""
+        witness = self.witness if self.proof is None else self.proof
+        return hello(schema, witness, role, who, self.epoch, has_ended)
+
+    def sent(self, now: float) -> None:
+        """The owner sent a frame."""
+        if isinstance(self._state, _Welcomed):
+            self._state.sent = now
+
+    def close(self) -> None:
+        """The owner needs this connection no more."""
+        self._state = _Closed()
+
+    def received(self, envelope: Envelope, now: float) -> Event:
+        match self._state:
+            case _Greeting():
+                return self._received_greeting(envelope, now)
+            case _Welcomed():
+                return self._received_welcomed(self._state, envelope, now)
+        return None  # It came through a socket that is closed by now.
+
+    def _received_greeting(self, envelope: Envelope, now: float) -> Event:
+        match envelope.content:
+            case Welcome() as welcome:
+                return self._accept(welcome, envelope, now)
+            case Error() as error:
+                return self._failed(error, now)
+            case Goodbye():
+                return self._lose("the store closes", now)
+        return None  # It answers what was said before this HELLO.
+
+    def _received_welcomed(self, state: _Welcomed, envelope: Envelope, now: float) -> Event:
+        if isinstance(envelope.content, Error):
+            state.heard = now
+            return self._failed(envelope.content, now)
+        if envelope.timeline != self.timeline:
+            return Note(f"dropped a {type(envelope.content).__name__} of another timeline")
+        state.heard = now
+        match envelope.content:
+            case Ping(number):
+                return Answer(Frame(Kind.PONG, number))
+            case Goodbye():
+                return self._lose("the store closes", now)
+            case Welcome():
+                return Note("dropped a WELCOME that was not asked for")
+        self._keep(envelope.proof)
+        return Deliver(envelope.content)
+
+    def _accept(self, welcome: Welcome, envelope: Envelope, now: float) -> Event:
+        left = None if self.timeline in (NO_TIMELINE, envelope.timeline) else self.timeline
+        self.timeline = envelope.timeline
+        if left is not None:
+            self.witness, self.proof = 0, None
+        self.witness = max(self.witness, welcome.head)
+        self._keep(envelope.proof)
+        # A silence shorter than two PINGs would take a living store for dead.
+        self.silence = max(welcome.silence, self.settings.ping_after * 2)
+        self._patience = self.settings.greeting
+        self._backoff.reset()
+        self._tried = 0
+        self._state = _Welcomed(heard=now, sent=now)
+        return Welcomed(welcome, left)
+
+    def _failed(self, error: Error, now: float) -> Event:
+        match error.code:
+            case ErrorCode.RETRY_LATER:
+                return self._lose(error.text, now, wait=min(max(error.wait, 0.0), LONGEST_WAIT))
+            case ErrorCode.KEY_REFUSED:
+                return self._lose(f"the store refuses the key: {error.text}", now, wait=self.settings.longest_pause)
+            case ErrorCode.UNKNOWN_PEER:
+                if not self.is_welcomed:
+                    return None
+                self._greet(now)
+                return Greet()
+            case ErrorCode.RESYNC:
+                return Deliver(error) if self.is_welcomed else None
+        self.close()
+        return Refused(error)
+
+    def _greet(self, now: float) -> None:
+        self.epoch += 1
+        self._state = _Greeting(until=now + self._patience)
+
+    def _keep(self, proof: Proof | None) -> None:
+        if proof is not None and (self.proof is None or proof.turn >= self.proof.turn):
+            self.proof = proof
+
+    def _lose(self, reason: str, now: float, wait: float | None = None) -> Lost:
+        """Tells the reason if it is the first loss since the last WELCOME."""
+        was_greeting = isinstance(self._state, _Greeting)
+        if was_greeting:
+            self.place += 1
+        if was_greeting and wait is None and self._tried < self.places:
+            self._state = _Lost(until=now)
+            return Lost(None)
+        is_first = self._backoff.is_fresh
+        self._tried = 0
+        self._state = _Lost(until=now + (wait or 0.0) + self._backoff.next(self.random))
+        return Lost(reason if is_first else None)
+
+
+class Backoff:
+    """The pauses between attempts: each is drawn from zero up to a ceiling (“full jitter”), so that a thousand peers that lost
+    the store together do not come back together.
+
+    The ceiling rises by half of the first one at a time, up to ten of the first, and doubles beyond.
+    """
+
+    GENTLE_RISE = 10
+
+    def __init__(self, first: float, longest: float) -> None:
+        self._first = min(first, longest)
+        self._longest = longest
+        self.reset()
+
+    def reset(self) -> None:
+        self._ceiling = self._first
+        #: No attempt has failed since the last success.
+        self.is_fresh = True
+
+    def next(self, random: random.Random) -> float:
+        pause = random.uniform(0, self._ceiling)
+        is_gentle = self._ceiling < self._first * self.GENTLE_RISE
+        self._ceiling = min(self._ceiling + self._first / 2 if is_gentle else self._ceiling * 2, self._longest)
+        self.is_fresh = False
+        return pause
+
+
+def timeline_changed(timeline: bytes, left: bytes) -> str:
+    """What is noted when the store has another journal."""
+    return f"the timeline is {name_of(timeline)} and no more {name_of(left)}"
