@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import zmq
 
 from .endpoints import Listener
-from .errors import ClientClosed, PeerRefused, Unsettled
+from .errors import ClientClosed, KeyFileError, PeerRefused, Unsettled
 from .outbox_file import OutboxFile
 from .protocol import actions as act
 from .protocol.client import TIMELINE_CHANGED, ClientMachine, SubmitError
@@ -203,15 +203,15 @@ class ClientLoop:
                     pass  # The machine is closed now, and with it the loop ends.
                 case act.Refused(error):
                     self.error = PeerRefused(error.code, error.text)
-                case act.Note(text):
-                    log.info("%s", text)
+                case act.Note() as note:
+                    log.log(note.level, "%s", note.text)
 
     def _connect(self, place: int, now: float) -> None:
-        places = self._front.connect(place)
-        if places is None:
-            self._perform(self.machine.disconnected(now, "the key file cannot be read"), now)
-        else:
-            self.machine.connection.places = places
+        try:
+            self.machine.connection.places = self._front.connect(place)
+        # It may be there again at the next attempt.
+        except KeyFileError as error:
+            self._perform(self.machine.disconnected(now, str(error)), now)
 
     def _connected(self, now: float) -> None:
         log.info("connected to %s", self._front.route and self._front.route.endpoint)
@@ -277,8 +277,8 @@ class ClientLoop:
                         self._perform(self.machine.request_view(at_least, now, timeline), now)
                     except SubmitError as error:
                         log.debug("no view is asked for: %s", error)
-                case act.Note(text):
-                    log.info("%s", text)
+                case act.Note() as note:
+                    log.log(note.level, "%s", note.text)
 
     def _end(self, now: float) -> None:
         """Nobody waits for ever: whoever still waits is told that nobody can tell any more."""

@@ -111,7 +111,7 @@ def _protected_text(path: str | os.PathLike[str]) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise KeyFileError(f"cannot be opened: {error.strerror}") from None
-    with open(descriptor, "rb") as file:
+    try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise KeyFileError("is no regular file")
@@ -119,7 +119,9 @@ def _protected_text(path: str | os.PathLike[str]) -> str:
             raise KeyFileError("belongs to another user")
         if facts.st_mode & 0o077:
             raise KeyFileError(f"is open to others (mode {stat.S_IMODE(facts.st_mode):04o}): protect it with chmod 600")
-        data = file.read(_BYTES + 1)
+        data = os.read(descriptor, _BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > _BYTES:
         raise KeyFileError("is too large for a key file")
     try:

@@ -74,8 +74,7 @@ class Operator:
         bell = Bell()
         link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
         try:
-            if link.connect(place) is None:
-                return None
+            link.connect(place)
             link.socket.send(request.parts())
             while asyncio.get_running_loop().time() < deadline:
                 await bell.rest([link.socket], deadline)

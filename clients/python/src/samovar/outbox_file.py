@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from collections.abc import Sequence
 
 from .errors import OutboxError
@@ -19,12 +20,13 @@ class OutboxFile:
     """`FILE.lock` is locked while a process uses it, and stays: two processes with one session would take each other's answers.
 
     The file is written anew, as small as it can be, when it is opened and when it has grown; a crash leaves the old or the new
-    one. Raises `OutboxError`. All of it blocks.
+    one. Raises `OutboxError`. All of it blocks. It may be closed while another thread adds something, which is written then.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._descriptor = -1
+        self._mutex = threading.Lock()
         self._lock = self._take_lock()
         try:
             self.outbox = self._read()
@@ -34,15 +36,18 @@ class OutboxFile:
             raise
 
     def close(self) -> None:
-        for descriptor in (self._descriptor, self._lock):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._descriptor = self._lock = -1
+        with self._mutex:
+            for descriptor in (self._descriptor, self._lock):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self._descriptor = self._lock = -1
 
     def add(self, entries: Sequence[Entry]) -> None:
         """Adds entries; they are on disk when this returns."""
-        if not entries:
-            return
+        with self._mutex:
+            self._add(entries)
+
+    def _add(self, entries: Sequence[Entry]) -> None:
         data = b"".join(map(encode, entries))
         for entry in entries:
             self.outbox.add(entry)

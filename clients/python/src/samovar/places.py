@@ -24,9 +24,10 @@ class OutputPlace(NamedTuple):
     def parse(cls, text: str) -> OutputPlace:
         """Reads what `str` gave. Raises ValueError."""
         *timeline, turn, ordinal = text.split("/")
-        if len(timeline) > 1 or int(turn) < 0 or int(ordinal) < 0:
+        of = bytes.fromhex(timeline[0].replace("-", "")) if timeline else None
+        if len(timeline) > 1 or int(turn) < 0 or int(ordinal) < 0 or (of is not None and len(of) != 16):
             raise ValueError(f"not the place of an output: {text}")
-        return cls(int(turn), int(ordinal), bytes.fromhex(timeline[0].replace("-", "")) if timeline else None)
+        return cls(int(turn), int(ordinal), of)
 
 
 def name_of(timeline: bytes) -> str:

@@ -20,7 +20,7 @@ from zmq.utils.monitor import parse_monitor_message
 
 from . import folders
 from .endpoints import Endpoint, Endpoints, Listener, parse_all
-from .errors import EndpointError, KeyFileError
+from .errors import EndpointError
 from .keys import PeerKey, read_key
 
 log = logging.getLogger("samovar")
@@ -53,7 +53,7 @@ _OPTIONS = {
 _ENDS: dict[int, str] = {
     zmq.EVENT_DISCONNECTED: "the connection broke",
     zmq.EVENT_CLOSED: "nobody listens there",
-    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: the store may have another key than the key file says",
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: the store wants a key, or has another than the key file says",
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed: that is no store, or one without keys",
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the store does not take this key",
 }
@@ -160,7 +160,21 @@ class PeerSocket:
         self.close()
         address = route.address(listener)
         socket: zmq.Socket[bytes] = zmq.Context.instance().socket(self._kind)
-        self._socket = socket
+        try:
+            self._configure(socket, route)
+            monitor = socket.get_monitor_socket(_EVENTS, f"inproc://samovar-monitor-{uuid.uuid4()}")
+            monitor.linger = 0
+            self._socket, self._monitor = socket, monitor
+            loop = asyncio.get_running_loop()
+            for one in (socket, monitor):
+                loop.add_reader(one.fileno(), self._bell.ring)
+            socket.connect(address)
+        except zmq.ZMQError as error:
+            self.close()
+            socket.close(0)
+            raise EndpointError(f"cannot connect to {address}: {error.strerror}") from None
+
+    def _configure(self, socket: zmq.Socket[bytes], route: Route) -> None:
         for option, value in _OPTIONS.items():
             socket.setsockopt(option, value)
         socket.setsockopt(zmq.MAXMSGSIZE, self._largest)
@@ -172,17 +186,6 @@ class PeerSocket:
             socket.setsockopt(zmq.CURVE_SERVERKEY, z85.encode(route.server))
             socket.setsockopt(zmq.CURVE_PUBLICKEY, z85.encode(route.key.public))
             socket.setsockopt(zmq.CURVE_SECRETKEY, z85.encode(route.key.secret))
-        monitor = socket.get_monitor_socket(_EVENTS, f"inproc://samovar-monitor-{uuid.uuid4()}")
-        monitor.linger = 0
-        self._monitor = monitor
-        loop = asyncio.get_running_loop()
-        for one in (socket, monitor):
-            loop.add_reader(one.fileno(), self._bell.ring)
-        try:
-            socket.connect(address)
-        except zmq.ZMQError as error:
-            self.close()
-            raise EndpointError(f"cannot connect to {address}: {error.strerror}") from None
 
     def close(self, linger: int = 0) -> None:
         """What is not sent is dropped, if it does not leave within so many milliseconds."""
@@ -258,18 +261,10 @@ class Link:
         #: The way of the newest attempt.
         self.route: Route | None = None
 
-    def connect(self, place: int) -> int | None:
-        """Opens a socket to one of the places, in turn. Returns how many there are; None if the key file cannot be read at
-        present.
-
-        Raises `EndpointError`.
-        """
-        try:
-            routes = self._routes.read()
-        except KeyFileError as error:
-            log.warning("no attempt to connect: %s", error)
-            self.socket.close()
-            return None
+    def connect(self, place: int) -> int:
+        """Opens a socket to one of the places, in turn. Returns how many there are. Raises `KeyFileError`, `EndpointError`."""
+        self.socket.close()
+        routes = self._routes.read()
         self.route = routes[place % len(routes)]
         log.debug("connecting to %s", self.route.endpoint)
         self.socket.connect(self.route, self._listener)

@@ -9,12 +9,12 @@ import random
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from .endpoints import Endpoints, Listener
-from .errors import PeerRefused, Permanent, SamovarError, Unhandled
+from .errors import KeyFileError, PeerRefused, Permanent, SamovarError, Unhandled
 from .job import Job
 from .packing import Unreadable, unpack
 from .protocol import actions as act
@@ -117,7 +117,7 @@ class Worker:
         machine = WorkerMachine(offer, self._schema, random.SystemRandom(), self._read_ahead)
         self._running = _WorkerLoop(machine, self._routes, self._handlers)
         try:
-            with _draining(self.drain) if signals else _nothing():
+            with _draining(self.drain) if signals else nullcontext():
                 await self._running.run()
         finally:
             self._running = None
@@ -202,17 +202,17 @@ class _WorkerLoop:
                     log.info("connected to %s", self._link.route and self._link.route.endpoint)
                 case act.Refused(error):
                     self._error = PeerRefused(error.code, error.text)
-                case act.Note(text):
-                    log.info("%s", text)
+                case act.Note() as note:
+                    log.log(note.level, "%s", note.text)
                 case act.Stop():
                     pass  # The machine has stopped, and with it the loop ends.
 
     def _connect(self, place: int, now: float) -> None:
-        places = self._link.connect(place)
-        if places is None:
-            self._perform(self._machine.disconnected(now, "the key file cannot be read"), now)
-        else:
-            self._machine.connection.places = places
+        try:
+            self._machine.connection.places = self._link.connect(place)
+        # It may be there again at the next attempt.
+        except KeyFileError as error:
+            self._perform(self._machine.disconnected(now, str(error)), now)
 
     # Jobs
 
@@ -295,8 +295,3 @@ def _draining(drain: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         forget()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,9 +48,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """For the log."""
+    """For the log; a warning is about what a person can mend."""
 
     text: str
+    is_warning: bool = False
+
+    @property
+    def level(self) -> int:
+        return logging.WARNING if self.is_warning else logging.INFO
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ class Pageless:
     reason: str
 
 
-ClientAction: TypeAlias = Action | Connected | Answered | Unknown | IsSettled | IsWaiting | Unsettled | Viewed | Paged | Pageless
+ClientAction: TypeAlias = Action | Answered | Unknown | IsSettled | IsWaiting | Unsettled | Viewed | Paged | Pageless
 
 
 # Worker

@@ -375,7 +375,7 @@ class ClientMachine:
                 self._requests.pause()
                 actions.append(act.Disconnect())
                 if reason is not None:
-                    actions.append(act.Note(f"lost the store: {reason}"))
+                    actions.append(act.Note(f"lost the store: {reason}", is_warning=True))
             case act.Refused(error):
                 self._refused(error, actions)
 

@@ -118,6 +118,8 @@ class WorkerMachine:
     @property
     def deadline(self) -> float | None:
         """When `ticked` is to be called at the latest; None for never."""
+        if self.state == State.STOPPED:
+            return None
         times = [self.connection.deadline, self._held.earliest_timeout]
         if self._repetition is not None:
             times.append(self._repetition[0])
@@ -318,7 +320,7 @@ class WorkerMachine:
                 self._repetition = None
                 actions.append(act.Disconnect())
                 if reason is not None:
-                    actions.append(act.Note(f"lost the store: {reason}"))
+                    actions.append(act.Note(f"lost the store: {reason}", is_warning=True))
             case act.Refused(error):
                 self._refused(error, actions)
 

@@ -1,0 +1,125 @@
+"""Peers with keys, at a store of a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import unittest
+from pathlib import Path
+
+import zmq
+from fake_store import FakeStore
+from support import DEADLINE, eventually
+
+from samovar import Applied, Client, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, Worker
+from samovar.protocol.frame import Frame, Kind
+
+
+class CurveTests(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="samovar-python-")
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "peer.key"
+        self.public, self.secret = zmq.curve_keypair()
+        self.store = await self.enterAsyncContext(FakeStore())
+        self.store.allowed = {self.public}
+        self.write(self.store.public)
+
+    def write(self, *servers: bytes) -> None:
+        lines = ["samovar-key: 1", "name: peer", f"public: {self.public.decode()}", f"secret: {self.secret.decode()}"]
+        draft = self.path.with_suffix(".new")
+        draft.touch(0o600)
+        draft.write_text("\n".join([*lines, *(f"server: {server.decode()}" for server in servers)]))
+        draft.rename(self.path)
+
+    def client(self, endpoint: str | None = None) -> Client:
+        return Client("Counter", endpoint=endpoint or self.store.endpoint, key=self.path)
+
+    async def test_a_client_with_a_key_sends_and_sees(self) -> None:
+        async with asyncio.timeout(DEADLINE), self.client() as client:
+            self.assertIsInstance(await client.send("increment"), Applied)
+            async for view in client.views():
+                if view.turn > 12:
+                    break
+
+    async def test_a_worker_with_a_key_works(self) -> None:
+        worker = Worker("Counter", endpoint=self.store.endpoint, key=self.path)
+
+        @worker.handler()
+        async def handle(effect: object, job: object) -> object:
+            return "done"
+
+        async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
+            group.create_task(worker.run(signals=False))
+            await eventually("a result", lambda: self.store.results)
+            worker.drain()
+        self.assertEqual(self.store.results[0][:5], [4, 0, [1, 1], 7, 0])
+
+    async def test_an_operator_with_a_key_asks_at_the_fourth_port(self) -> None:
+        operator = Operator(endpoint=self.store.endpoint, key=self.path)
+        self.assertEqual(await operator.ask("status", patience=DEADLINE), {"asked": "status"})
+
+    async def test_a_key_that_the_store_does_not_take_is_tried_again(self) -> None:
+        self.store.allowed = set()
+        with self.assertLogs("samovar", "INFO") as logs:
+            async with asyncio.timeout(DEADLINE), self.client() as client:
+                await eventually("the key is turned away twice", lambda: len(self.store.denied) > 1)
+                self.assertFalse(client.is_connected)
+                self.store.allowed = {self.public}
+                await client.connected()
+        self.assertIn("does not take this key", logs.output[0])
+        self.assertNotIn(self.secret.decode(), "".join(logs.output))
+
+    async def test_a_key_file_is_read_again_at_each_attempt(self) -> None:
+        self.write(zmq.curve_keypair()[0])
+        async with asyncio.timeout(DEADLINE), self.client() as client:
+            await asyncio.sleep(0.3)
+            self.assertFalse(client.is_connected)
+            self.path.unlink()
+            await asyncio.sleep(0.3)
+            self.write(self.store.public)
+            await client.connected()
+
+    async def test_each_endpoint_and_server_key_is_tried_before_any_pause(self) -> None:
+        self.write(zmq.curve_keypair()[0], self.store.public)
+        with self.assertLogs("samovar", "DEBUG") as logs:
+            async with asyncio.timeout(DEADLINE), self.client(f"tcp://127.0.0.1:1,{self.store.endpoint}") as client:
+                await client.connected()
+        self.assertEqual(len([line for line in logs.output if "connecting to" in line]), 4)
+        self.assertFalse([line for line in logs.output if "lost the store" in line])
+
+    async def test_what_is_forbidden_is_told_and_final(self) -> None:
+        self.store.welcome = Frame(Kind.ERROR, 0, ([ErrorCode.FORBIDDEN, "not a client", 0, 0],))
+        with self.assertRaisesRegex(PeerRefused, "not a client"):
+            async with asyncio.timeout(DEADLINE), self.client() as client:
+                await client.connected()
+
+    async def test_a_key_that_is_refused_comes_again(self) -> None:
+        good, self.store.welcome = self.store.welcome, Frame(Kind.ERROR, 0, ([ErrorCode.KEY_REFUSED, "expired", 0, 0],))
+        worker = Worker("Counter", endpoint=self.store.endpoint, key=self.path)
+        worker.handler()(lambda effect, job: asyncio.sleep(0))
+        async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
+            group.create_task(worker.run(signals=False))
+            await eventually("it is refused", lambda: self.store.greetings == 1)
+            self.store.welcome = good
+            await eventually("it comes again", lambda: self.store.greetings == 2)
+            worker.drain()
+
+    async def test_a_peer_without_a_key_gets_nowhere(self) -> None:
+        with self.assertRaises(NoStore):
+            await Operator(endpoint=self.store.endpoint, key=self.path).ask("status", patience=0)
+        async with self.client() as client:
+            await client.connected()
+        async with Client("Counter", endpoint=self.store.endpoint) as client:
+            await asyncio.sleep(0.3)
+            self.assertFalse(client.is_connected)
+
+    async def test_a_key_file_that_is_no_good_is_told_at_once(self) -> None:
+        self.path.chmod(0o644)
+        with self.assertRaisesRegex(KeyFileError, "chmod 600"):
+            async with self.client():
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,110 @@
+"""Endpoints, folders of sockets, and places of outputs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from samovar import Endpoint, EndpointError, OutputPlace, folders
+from samovar.endpoints import Listener, parse_all
+from samovar.transport import Routes
+
+
+class EndpointTests(unittest.TestCase):
+    def test_an_endpoint_stands_for_its_listeners(self) -> None:
+        local = Endpoint.parse("ipc:///run/s")
+        self.assertEqual(
+            [local.address(one) for one in Listener], [f"ipc:///run/s/{n}" for n in ("front", "work", "view", "admin")]
+        )
+        remote = Endpoint.parse("tcp://store.example:7000")
+        self.assertEqual([remote.address(one) for one in Listener], [f"tcp://store.example:700{n}" for n in range(4)])
+        self.assertEqual([str(local), str(remote)], ["ipc:///run/s", "tcp://store.example:7000"])
+
+    def test_a_port_has_a_default(self) -> None:
+        self.assertEqual(str(Endpoint.parse("tcp://a")), "tcp://a:7410")
+        self.assertEqual(str(Endpoint.parse("tcp://[::1]")), "tcp://[::1]:7410")
+        self.assertEqual(str(Endpoint.parse("tcp://[::1]:7000")), "tcp://[::1]:7000")
+
+    def test_what_is_none_is_told(self) -> None:
+        wrong = ["tcp://", "tcp://:7000", "tcp://a:x", "tcp://a:0", "tcp://a:32765", "tcp://a:-1"]
+        for text in ("", "a", "ipc://a", "inproc://a", *wrong):
+            with self.subTest(text), self.assertRaises(EndpointError):
+                Endpoint.parse(text)
+
+    def test_there_may_be_several(self) -> None:
+        self.assertEqual([str(one) for one in parse_all("tcp://a:1, tcp://b:2")], ["tcp://a:1", "tcp://b:2"])
+        self.assertEqual([str(one) for one in parse_all(["tcp://a:1", Endpoint.parse("ipc:///b")])], ["tcp://a:1", "ipc:///b"])
+        with self.assertRaises(EndpointError):
+            parse_all([])
+
+    def test_tcp_beyond_this_machine_needs_a_key(self) -> None:
+        for near in ("tcp://localhost:7000", "tcp://127.0.0.2:7000", "tcp://[::1]:7000", "ipc:///a"):
+            Routes(near, None)
+        for far in ("tcp://10.0.0.1:7000", "tcp://example.org:7000", "tcp://0.0.0.0:7000"):
+            with self.subTest(far), self.assertRaisesRegex(EndpointError, "key file"):
+                Routes(far, None)
+
+    def test_the_endpoint_of_a_data_folder_is_that_of_the_store(self) -> None:
+        with mock.patch.dict(os.environ, {"SAMOVAR_RUNTIME_DIR": "/run/x"}):
+            self.assertEqual(Endpoint.of_data_folder("/").folder, "/run/x/af63a24c860189fe")
+            self.assertEqual(Endpoint.of_data_folder("/a/b").folder, Endpoint.of_data_folder("/a/./c/../b").folder)
+
+
+class FolderTests(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="samovar-python-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(os.path.realpath(folder.name))
+
+    def test_a_folder_of_ones_own_is_trusted_and_one_that_is_missing_is_none(self) -> None:
+        self.assertTrue(folders.check(str(self.folder)))
+        self.assertFalse(folders.check(f"{self.folder}/missing"))
+
+    def test_a_folder_where_others_write_is_not(self) -> None:
+        shared = self.folder / "shared"
+        shared.mkdir()
+        shared.chmod(0o777)
+        (shared / "mine").mkdir(0o700)
+        for path in (shared, shared / "mine"):
+            with self.assertRaisesRegex(EndpointError, "shared"):
+                folders.check(str(path))
+        with self.assertRaises(EndpointError):
+            folders.check("/tmp")
+
+    def test_a_link_is_followed_where_others_cannot_make_one(self) -> None:
+        (self.folder / "own").mkdir(0o700)
+        (self.folder / "link").symlink_to("own")
+        self.assertTrue(folders.check(f"{self.folder}/link"))
+        (self.folder / "loop").symlink_to("loop")
+        with self.assertRaisesRegex(EndpointError, "too many"):
+            folders.check(f"{self.folder}/loop")
+        shared = self.folder / "sticky"
+        shared.mkdir()
+        shared.chmod(0o1777)
+        (shared / "link").symlink_to(self.folder / "own")
+        with self.assertRaisesRegex(EndpointError, "symbolic link"):
+            folders.check(f"{shared}/link")
+
+    def test_a_file_is_no_folder(self) -> None:
+        (self.folder / "file").write_text("")
+        with self.assertRaisesRegex(EndpointError, "no folder"):
+            folders.check(f"{self.folder}/file")
+
+
+class OutputPlaceTests(unittest.TestCase):
+    def test_a_place_is_read_as_it_was_written(self) -> None:
+        timeline = bytes.fromhex("00112233445566778899aabbccddeeff")
+        place = OutputPlace(42, 1, timeline)
+        self.assertEqual(str(place), "00112233-4455-6677-8899-aabbccddeeff/42/1")
+        self.assertEqual(OutputPlace.parse(str(place)), place)
+        self.assertEqual(OutputPlace.parse("42/1"), OutputPlace(42, 1))
+        for text in ("", "1", "a/b", "-1/0", "00/1/2", "x/1/2", "1/2/3/4"):
+            with self.subTest(text), self.assertRaises(ValueError):
+                OutputPlace.parse(text)
+
+
+if __name__ == "__main__":
+    unittest.main()

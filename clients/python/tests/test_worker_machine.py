@@ -1,0 +1,338 @@
+"""Transcripts of a worker: one test per row of the table of `WorkerMachine`."""
+
+from __future__ import annotations
+
+import random
+import unittest
+from typing import Any
+
+from samovar import ErrorCode
+from samovar.protocol import actions as act
+from samovar.protocol import received as rx
+from samovar.protocol.answers import Done, Failed, Returned
+from samovar.protocol.connection import ConnectionSettings
+from samovar.protocol.frame import NO_TIMELINE, Claim, Frame, Kind, Lease, Offer, Schema, hello
+from samovar.protocol.jobs import StreamWindow, TaskCount, Verdict
+from samovar.protocol.worker import STANDARD, State, WorkerMachine, WorkerSettings
+
+HOME, AWAY = b"h" * 16, b"a" * 16
+ME = b"m" * 16
+COUNTER = Schema("Counter", 1)
+STILL = ConnectionSettings(first_pause=0, longest_pause=0)
+DONE = Done((b"\x01",))
+
+
+def machine(slots: int = 1, read_ahead: int = 1, settings: WorkerSettings = STANDARD) -> WorkerMachine:
+    offer = Offer(ME, slots, (("default", None),))
+    return WorkerMachine(offer, COUNTER, random.Random(1), read_ahead, settings, STILL)
+
+
+def welcomed(slots: int = 1, read_ahead: int = 1, settings: WorkerSettings = STANDARD) -> WorkerMachine:
+    """A machine that is welcomed and has told its credit."""
+    worker = machine(slots, read_ahead, settings)
+    worker.ticked(0)
+    worker.received(welcome(), 0)
+    worker.flush(0)
+    return worker
+
+
+def welcome(timeline: bytes = HOME) -> rx.Envelope:
+    return rx.Envelope(timeline, rx.Welcome(COUNTER, 1, 0, 9, 6.0))
+
+
+def lease(number: int) -> Lease:
+    return (1, number)
+
+
+def claim(number: int) -> Claim:
+    return Claim(number, 0, lease(number), number)
+
+
+def task(number: int, timeout: float | None = None, resume: rx.StreamPlace | None = None) -> rx.Task:
+    return rx.Task(claim(number), 1, "main", "default", timeout, resume, b"\xc0")
+
+
+def tasks(*numbers: int, number: int, timeout: float | None = None) -> rx.Envelope:
+    return envelope(rx.Tasks([task(one, timeout) for one in numbers], number))
+
+
+def envelope(content: Any) -> rx.Envelope:
+    return rx.Envelope(HOME, content)
+
+
+def sent(frame: Frame, timeline: bytes = HOME) -> act.Send:
+    return act.Send(frame, timeline)
+
+
+def greets(epoch: int, *claims: int, witness: int = 9, timeline: bytes = HOME, slots: int = 1) -> list[Any]:
+    values = Offer(ME, slots, (("default", None),)).values([claim(number) for number in claims])
+    return [act.Connect(0), sent(hello(COUNTER, witness, "worker", values, epoch), timeline)]
+
+
+def results(credit: int, *answers: tuple[int, Any]) -> act.Send:
+    return sent(Frame(Kind.RESULT, credit, ([[*claim(number), *answer.values()] for number, answer in answers],)))
+
+
+def done(credit: int, *numbers: int) -> act.Send:
+    return results(credit, *((number, DONE) for number in numbers))
+
+
+class GreetingTests(unittest.TestCase):
+    def test_it_connects_and_says_hello(self) -> None:
+        self.assertEqual(machine().ticked(0), greets(1, witness=0, timeline=NO_TIMELINE))
+
+    def test_after_welcome_it_gives_credit(self) -> None:
+        worker = machine(slots=2, read_ahead=3)
+        worker.ticked(0)
+        self.assertEqual(worker.received(welcome(), 0), [act.Connected(9, HOME)])
+        self.assertEqual(worker.flush(0), [sent(Frame(Kind.CREDIT, 5))])
+        self.assertEqual(worker.flush(0), [])
+
+    def test_a_ping_carries_the_credit(self) -> None:
+        self.assertEqual(welcomed().ticked(1), [sent(Frame(Kind.PING, 2))])
+
+
+class TaskTests(unittest.TestCase):
+    def test_a_task_starts_if_a_slot_is_free_and_else_waits(self) -> None:
+        worker = welcomed()
+        self.assertEqual(worker.received(tasks(1, 2, number=2), 0), [act.Start(task(1), HOME)])
+        self.assertEqual(worker.jobs, 2)
+        self.assertEqual(worker.finished(lease(1), DONE, 0), [act.Start(task(2), HOME)])
+
+    def test_a_task_that_it_holds_is_ignored_and_costs_no_credit(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        self.assertEqual(worker.received(tasks(1, number=2), 0), [])
+        self.assertEqual(worker.flush(0), [sent(Frame(Kind.CREDIT, 3))])
+
+    def test_a_task_that_was_answered_is_ignored(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.finished(lease(1), DONE, 0)
+        self.assertEqual(worker.received(tasks(1, number=2), 0), [])
+
+    def test_a_task_that_came_twice_is_dropped(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        self.assertEqual(worker.received(tasks(1, number=1), 0), [act.Note(Verdict.REPEATED.value)])
+
+    def test_tasks_that_are_missing_begin_a_new_connection(self) -> None:
+        worker = welcomed()
+        self.assertEqual(worker.received(tasks(2, number=2), 0)[0], act.Disconnect())
+        self.assertEqual(worker.ticked(0), greets(2))
+
+    def test_more_tasks_than_the_credit_begin_a_new_connection(self) -> None:
+        self.assertEqual(welcomed().received(tasks(1, 2, 3, number=3), 0)[0], act.Disconnect())
+
+    def test_a_pong_that_counts_tasks_which_do_not_come_for_3_s_begins_a_new_connection(self) -> None:
+        worker = welcomed()
+        for second in (0, 1, 2):
+            self.assertEqual(worker.received(envelope(rx.Pong(1)), second), [])
+        self.assertEqual(worker.received(envelope(rx.Pong(1)), 3)[0], act.Disconnect())
+
+    def test_a_pong_is_forgotten_when_its_tasks_come(self) -> None:
+        count = TaskCount()
+        self.assertFalse(count.is_incomplete(1, 0, 3))
+        self.assertEqual(count.take(1, 1, 2), Verdict.TAKEN)
+        self.assertFalse(count.is_incomplete(2, 9, 3))
+        self.assertFalse(count.is_incomplete(2, 11, 3))
+        self.assertTrue(count.is_incomplete(2, 12, 3))
+
+
+class AnswerTests(unittest.TestCase):
+    def test_answers_leave_together_and_carry_the_credit(self) -> None:
+        worker = welcomed(slots=2, read_ahead=0)
+        worker.received(tasks(1, 2, number=2), 0)
+        worker.finished(lease(1), DONE, 0)
+        worker.finished(lease(2), DONE, 0)
+        self.assertEqual(worker.flush(0), [done(4, 1, 2)])
+        self.assertEqual(worker.flush(0), [])
+
+    def test_an_answer_is_sent_again_after_welcome_until_it_is_acknowledged(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.finished(lease(1), DONE, 0)
+        worker.flush(0)
+        worker.disconnected(0)
+        self.assertEqual(worker.ticked(0), greets(2, 1))
+        worker.received(welcome(), 0)
+        self.assertEqual(worker.flush(0), [done(2, 1)])
+        worker.received(envelope(rx.Acknowledge([lease(1)])), 0)
+        worker.disconnected(0)
+        self.assertEqual(worker.ticked(0), greets(3))
+
+    def test_an_answer_is_sent_again_after_the_silence(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.finished(lease(1), DONE, 0)
+        worker.flush(0)
+        for second in range(1, 6):
+            worker.received(envelope(rx.Pong(1)), second)
+            worker.ticked(second)
+        worker.ticked(6.0)
+        self.assertEqual(worker.flush(6.0), [done(3, 1)])
+
+    def test_an_answer_that_is_too_large_fails_for_good(self) -> None:
+        worker = welcomed(settings=WorkerSettings(answer_bytes=3))
+        worker.received(tasks(1, number=1), 0)
+        worker.finished(lease(1), Done((b"1234",)), 0)
+        failed = Failed("unhandled", "an answer of 4 bytes; 3 at most", permanent=True)
+        self.assertEqual(worker.flush(0), [results(3, (1, failed))])
+
+    def test_answers_that_are_not_acknowledged_stop_the_credit(self) -> None:
+        worker = welcomed(settings=WorkerSettings(unacknowledged=1))
+        worker.received(tasks(1, number=1), 0)
+        worker.finished(lease(1), DONE, 0)
+        self.assertEqual(worker.flush(0), [done(1, 1)])
+
+    def test_a_frame_of_answers_has_a_size(self) -> None:
+        worker = welcomed(slots=2, settings=WorkerSettings(frame_bytes=100))
+        worker.received(tasks(1, 2, number=2), 0)
+        worker.finished(lease(1), DONE, 0)
+        worker.finished(lease(2), DONE, 0)
+        self.assertEqual(worker.flush(0), [done(5, 1), done(5, 2)])
+
+    def test_cancel_stops_what_runs_and_forgets_the_rest(self) -> None:
+        worker = welcomed(slots=2, read_ahead=1)
+        worker.received(tasks(1, 2, 3, number=3), 0)
+        worker.finished(lease(1), DONE, 0)
+        cancel = envelope(rx.Cancel([lease(1), lease(2), lease(3)]))
+        self.assertEqual(worker.received(cancel, 0), [act.Stopping(lease(2)), act.Stopping(lease(3))])
+        worker.finished(lease(2), DONE, 0)
+        self.assertEqual(worker.flush(0), [sent(Frame(Kind.CREDIT, 5))])
+
+    def test_a_job_that_was_told_to_stop_keeps_its_slot_until_it_has_ended(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, 2, number=2), 0)
+        self.assertEqual(worker.received(envelope(rx.Cancel([lease(1)])), 0), [act.Stopping(lease(1))])
+        self.assertEqual(worker.finished(lease(1), DONE, 0), [act.Start(task(2), HOME)])
+
+    def test_a_job_out_of_time_is_stopped_and_answered_at_once(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1, timeout=0.5), 0)
+        self.assertEqual(worker.deadline, 0.5)
+        self.assertEqual(worker.ticked(0.5), [act.Stopping(lease(1))])
+        timed_out = Failed("timedOut", "the attempt ran out of time")
+        self.assertEqual(worker.flush(0.5), [results(2, (1, timed_out))])
+        self.assertEqual(worker.finished(lease(1), DONE, 1), [])
+        self.assertEqual(worker.flush(1), [sent(Frame(Kind.CREDIT, 3))])
+
+    def test_another_timeline_drops_all_jobs_and_answers(self) -> None:
+        worker = welcomed(slots=2)
+        worker.received(tasks(1, 2, 3, number=3), 0)
+        worker.finished(lease(1), DONE, 0)
+        worker.disconnected(0)
+        worker.ticked(0)
+        actions = worker.received(welcome(AWAY), 0)
+        self.assertEqual(
+            [action for action in actions if not isinstance(action, act.Note)],
+            [act.Connected(9, AWAY), act.Stopping(lease(2)), act.Stopping(lease(3))],
+        )
+        self.assertEqual(worker.flush(0), [sent(Frame(Kind.CREDIT, 1), AWAY)])
+
+    def test_a_refusal_cancels_all_jobs_and_stops(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        error = rx.Error(ErrorCode.SCHEMA, "another")
+        self.assertEqual(worker.received(envelope(error), 0), [act.Stopping(lease(1)), act.Disconnect(), act.Refused(error)])
+        self.assertEqual(worker.state, State.STOPPED)
+
+
+class StreamTests(unittest.TestCase):
+    def streaming(self) -> WorkerMachine:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.streamed(lease(1), 1, b"a", None)
+        worker.streamed(lease(1), 2, b"b", b"c")
+        return worker
+
+    def row(self, index: int, message: bytes, checkpoint: bytes | None) -> list[Any]:
+        return [*claim(1), 3, [index, message, checkpoint]]
+
+    def test_streamed_messages_leave_at_once_in_order(self) -> None:
+        frame = Frame(Kind.RESULT, 2, ([self.row(1, b"a", None), self.row(2, b"b", b"c")],))
+        self.assertEqual(self.streaming().flush(0), [sent(frame)])
+
+    def test_what_is_not_acknowledged_is_sent_again_before_the_answer(self) -> None:
+        worker = self.streaming()
+        worker.flush(0)
+        mark = rx.Mark(lease(1), 1)
+        self.assertEqual(worker.received(envelope(rx.Streamed([mark])), 0), [act.Acknowledged(mark)])
+        worker.finished(lease(1), DONE, 0)
+        worker.disconnected(0)
+        worker.ticked(0)
+        worker.received(welcome(), 0)
+        frame = Frame(Kind.RESULT, 2, ([self.row(2, b"b", b"c"), [*claim(1), *DONE.values()]],))
+        self.assertEqual(worker.flush(0), [sent(frame)])
+
+    def test_a_job_that_was_told_to_stop_streams_nothing(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.received(envelope(rx.Cancel([lease(1)])), 0)
+        worker.streamed(lease(1), 1, b"a", None)
+        self.assertEqual(worker.flush(0), [])
+
+    def test_a_window_has_64_messages_or_4_mib_and_goes_on_after_earlier_attempts(self) -> None:
+        window = StreamWindow(5)
+        self.assertEqual([window.next(10) for _ in range(65)], [*range(6, 70), None])
+        window.acknowledged(6)
+        self.assertEqual(window.next(10), 70)
+        window.acknowledged(70)
+        self.assertEqual([window.next(3 << 20), window.next(2 << 20)], [71, None])
+
+    def test_progress_is_sent_now_and_then_clamped_and_cut(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.progressed(lease(1), 0.1, None)
+        worker.progressed(lease(1), 7, "half")
+        sends = [sent(Frame(Kind.PROGRESS, 0, ([[1, 0, lease(1), 1.0, "half"]],)))]
+        self.assertEqual(worker.flush(0), sends)
+        worker.progressed(lease(1), float("nan"), None)
+        self.assertEqual(worker.flush(0.2), [])
+        self.assertEqual(worker.deadline, 0.25)
+        self.assertEqual(worker.flush(0.25), [sent(Frame(Kind.PROGRESS, 0, ([[1, 0, lease(1), None, None]],)))])
+
+
+class LeavingTests(unittest.TestCase):
+    def test_drain_gives_waiting_tasks_and_those_with_a_checkpoint_back(self) -> None:
+        worker = welcomed(slots=2)
+        worker.received(tasks(1, 2, 3, number=3), 0)
+        worker.streamed(lease(1), 1, b"a", b"c")
+        worker.flush(0)
+        self.assertEqual(worker.drain(0), [sent(Frame(Kind.DRAIN)), act.Stopping(lease(1))])
+        self.assertEqual(worker.flush(0), [results(3, (3, Returned()), (1, Returned()))])
+        self.assertEqual(worker.drain(0), [])
+
+    def test_a_task_that_comes_to_a_draining_worker_is_returned(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.drain(0)
+        self.assertEqual(worker.received(tasks(2, number=2), 0), [])
+        self.assertEqual(worker.flush(0), [results(2, (2, Returned()))])
+
+    def test_with_nothing_left_it_says_goodbye_and_stops(self) -> None:
+        self.assertEqual(welcomed().drain(0), [sent(Frame(Kind.DRAIN)), sent(Frame(Kind.GOODBYE)), act.Stop()])
+
+    def test_a_job_that_runs_may_finish_and_its_acknowledgement_is_waited_for(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.drain(0)
+        self.assertEqual(worker.finished(lease(1), DONE, 1), [])
+        self.assertEqual(worker.flush(1), [done(2, 1)])
+        self.assertEqual(worker.received(envelope(rx.Acknowledge([lease(1)])), 1), [sent(Frame(Kind.GOODBYE)), act.Stop()])
+
+    def test_after_5_s_what_runs_is_returned_and_a_second_later_it_leaves(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.drain(0)
+        for second in range(1, 5):
+            worker.received(envelope(rx.Pong(1)), second)
+            worker.ticked(second)
+        self.assertIn(act.Stopping(lease(1)), worker.ticked(5))
+        self.assertEqual(worker.flush(5), [results(2, (1, Returned()))])
+        self.assertEqual(worker.ticked(6)[-2:], [sent(Frame(Kind.GOODBYE)), act.Stop()])
+        self.assertIsNone(worker.deadline)
+
+
+if __name__ == "__main__":
+    unittest.main()
