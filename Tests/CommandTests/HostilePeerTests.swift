@@ -122,14 +122,16 @@ import ZeroMQ
         #expect(try await store.run("view").output.contains(#""async":"1""#))
     }
 
-    /// A worker in Python, after `docs/protocol.md` alone.
-    @Test(.enabled("python3 with pyzmq and msgpack is missing; `make test` installs them") { await pythonHasZeroMQ() })
+    /// A worker of `clients/python`, which knows `docs/protocol.md` alone.
+    @Test(.enabled("python3.11 with pyzmq and msgpack is missing; `make test` installs them") { await pythonHasZeroMQ() })
     func `A worker in python serves the counter`() async throws {
         let store = try await CounterStore(workers: 0)
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Examples/python/counter_worker.py").path
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let script = root.appendingPathComponent("Examples/python/counter_worker.py").path
         let worker = try Child(
-            "/usr/bin/env", ["python3", script, "ipc://\(try store.sockets)/work", "--delay", "0.1"], in: store.scratch)
+            "/usr/bin/env", ["python3", script, "ipc://\(try store.sockets)", "--delay", "0.1"], in: store.scratch,
+            variables: ["PYTHONPATH": root.appendingPathComponent("clients/python/src").path])
         let sent = try await store.run("send", "incrementAsync", "--wait", "settled")
         #expect(sent.end == .exited(0), "\(sent.errors) \(worker.errors)")
         #expect(try await store.run("view").output.contains(#""async":"1""#))

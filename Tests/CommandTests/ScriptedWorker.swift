@@ -111,5 +111,5 @@ func writeRaw(_ bytes: [UInt8], to path: String) throws {
 
 func pythonHasZeroMQ() async -> Bool {
     // Where there is no Python, it cannot be started.
-    (try? await Child.run("python3", ["-c", "import zmq, msgpack"]))?.end == .exited(0)
+    (try? await Child.run("python3", ["-c", "import zmq, msgpack, sys; sys.exit(sys.version_info < (3, 11))"]))?.end == .exited(0)
 }
