@@ -48,9 +48,9 @@ async def eventually(what: str, condition: Callable[[], Any]) -> Any:
 class Store:
     """A store process of a program, in a folder of its own. It may be killed and started again."""
 
-    def __init__(self, name: str = "counter", *arguments: str) -> None:
+    def __init__(self, name: str = "counter", *arguments: str, endpoint: str | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="samovar-python-"))
-        self.endpoint = f"ipc://{self.folder}/s"
+        self.endpoint = endpoint or f"ipc://{self.folder}/s"
         self._command = [str(program(name)), "store", "--data", f"{self.folder}/data", "--endpoint", self.endpoint, *arguments]
         self._log = (self.folder / "log").open("wb")
         self._process: subprocess.Popen[bytes] | None = None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import subprocess
 import sys
 import textwrap
 import unittest
 from collections import deque
+from typing import Any
 from unittest import mock
 
-from support import DEADLINE, ROOT, StoreTests, eventually, needs, program
+from support import DEADLINE, ROOT, Store, StoreTests, eventually, needs, program
 
 from samovar import (
     Applied,
@@ -20,6 +22,7 @@ from samovar import (
     Endpoint,
     EndpointError,
     ErrorCode,
+    Job,
     NoStore,
     Operator,
     OutputGap,
@@ -29,6 +32,7 @@ from samovar import (
     Rejected,
     RequestRefused,
     Unknown,
+    Worker,
 )
 
 
@@ -129,6 +133,30 @@ class ClientTests(StoreTests):
                     async for view in client.views():
                         self.assertEqual(view.value["sync"], "0")
                         break
+
+
+@needs("counter")
+class LoopbackTests(unittest.IsolatedAsyncioTestCase):
+    async def test_tcp_of_this_machine_needs_no_key(self) -> None:
+        # One of these ports may be taken: the store ends then.
+        port = random.randrange(20_000, 32_000, 4)
+        store = Store("counter", "--insecure-tcp", endpoint=f"tcp://127.0.0.1:{port}")
+        self.addCleanup(store.remove)
+        worker = Worker("Counter", endpoint=store.endpoint)
+        worker.handler()(answer)
+        async with asyncio.timeout(DEADLINE), Client("Counter", endpoint=store.endpoint) as client, asyncio.TaskGroup() as group:
+            group.create_task(worker.run(signals=False))
+            receipt = await client.send("incrementAsync")
+            assert isinstance(receipt, Applied)
+            await client.settled(receipt.turn)
+            async for view in client.views():
+                self.assertEqual(view.value["async"], "1")
+                break
+            worker.drain()
+
+
+async def answer(effect: Any, job: Job) -> Any:
+    return {"finished": {"count": effect["addOne"]["to"] + 1}}
 
 
 @needs("counter")
