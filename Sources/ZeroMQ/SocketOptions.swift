@@ -28,6 +28,8 @@ public struct SocketOptions: Sendable {
     public var linger: Int32 = 0
     /// How long a peer may take for the ZMTP handshake, in milliseconds.
     public var handshakeTimeout: Int32 = 5000
+    /// Whether a ``Socket/Kind/extendedPublisher`` tells of each subscription, not only of topics that are new to it.
+    public var passesEverySubscription = false
     /// Who gets a connection.
     public var security = Security.none
     /// Whether it has one connection that never comes back by itself, as the connecting side needs it.
@@ -132,6 +134,9 @@ extension SocketOptions {
         if kind == .router {
             try set("ZMQ_ROUTER_MANDATORY", ZMQ_ROUTER_MANDATORY, 1, isReadable: false)
             try set("ZMQ_ROUTER_HANDOVER", ZMQ_ROUTER_HANDOVER, 0, isReadable: false)
+        }
+        if kind == .extendedPublisher, passesEverySubscription {
+            try set("ZMQ_XPUB_VERBOSE", ZMQ_XPUB_VERBOSE, 1, isReadable: false)
         }
         try security.apply(to: socket)
     }
