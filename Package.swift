@@ -58,6 +58,7 @@ let package = Package(
         .executable(name: "twice", targets: ["TwiceExample"]),
         .executable(name: "quotes", targets: ["QuotesExample"]),
         .executable(name: "webhooks", targets: ["WebhooksExample"]),
+        .executable(name: "conform", targets: ["ConformExample"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -123,11 +124,20 @@ let package = Package(
             dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "SamovarHost", "SamovarCommands"],
             swiftSettings: settings),
         .executableTarget(
-            name: "SamovarCLI", dependencies: ["SamovarCommands", "SimulateCommand", argumentParser], swiftSettings: settings),
+            name: "SamovarCLI", dependencies: ["SamovarCommands", "SimulateCommand", "ConformCommand", argumentParser],
+            swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
         .target(
             name: "SamovarSimulator", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal", deque, heap],
+            swiftSettings: settings),
+        // A store that is hostile and faulty, for peers in any language. It knows docs/protocol.md, and neither our frames nor our machines.
+        .target(name: "SamovarConformance", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
+        .target(
+            name: "ConformCommand",
+            dependencies: [
+                "SamovarConformance", "SamovarCommands", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ", argumentParser,
+            ],
             swiftSettings: settings),
         .target(name: "SimulateCommand", dependencies: ["SamovarSimulator", argumentParser], swiftSettings: settings),
         .executableTarget(name: "SimulatorCLI", dependencies: ["SimulateCommand", argumentParser], swiftSettings: settings),
@@ -152,6 +162,9 @@ let package = Package(
         .executableTarget(
             name: "WebhooksExample", dependencies: samovar, path: "Examples/Webhooks", exclude: ["trial.py"],
             swiftSettings: settings),
+
+        .executableTarget(
+            name: "ConformExample", dependencies: samovar, path: "Examples/Conform", swiftSettings: settings),
 
         .executableTarget(
             name: "JournalBenchmark",
@@ -244,6 +257,16 @@ let package = Package(
         .testTarget(
             name: "ForeignPeerTests",
             dependencies: ["ProcessSupport", "ContractProgram", "CounterExample", "ZeroMQ", "MessagePack"],
+            swiftSettings: settings),
+        // What plays a store to peers: in virtual time with our machines, and with real processes.
+        .testTarget(
+            name: "SamovarConformanceTests",
+            dependencies: [
+                "SamovarConformance", "SamovarProtocol", "SamovarCommands", "SamovarCore", "MessagePack", "ProcessSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ConformTests", dependencies: ["ProcessSupport", "ConformExample", "SamovarCLI", "MessagePack"],
             swiftSettings: settings),
         .testTarget(
             name: "CommandTests",
