@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConformCommand
 import SamovarCommands
 import SimulateCommand
 
@@ -19,6 +20,6 @@ struct SamovarCommand: AsyncParsableCommand {
                 Programs built on Samovar have these commands, too, and more. Example:
                   samovar monitor --data .samovar/counter
                 """,
-            subcommands: SamovarTool.subcommands + [SimulateCommand.self])
+            subcommands: SamovarTool.subcommands + [SimulateCommand.self, ConformCommand.self])
     }
 }

@@ -1,0 +1,99 @@
+import Foundation
+import MessagePack
+import SamovarCommands
+import SamovarConformance
+import SamovarCore
+import ZeroMQ
+
+/// Plays one scenario to a process of its own: the sockets of a store in a folder, the clock, and what the machine of the scenario says.
+struct Play: ~Copyable {
+    private let folder: SocketFolder
+    private let process: PeerProcess
+    private var machine: ScenarioMachine
+    private var listeners: Listeners
+    private var poller: Poller
+    private let start: ContinuousClock.Instant
+    private var end: (code: Int32, at: ContinuousClock.Instant)?
+
+    /// What the peer has sent last may still be under way when its process is gone.
+    private static let lastWords = Duration.milliseconds(100)
+    /// How often a full pipe is tried again.
+    private static let retry = Duration.milliseconds(10)
+
+    init(_ scenario: Scenario, as role: Subject, _ command: [String], slack: Duration) throws {
+        let folder = try SocketFolder()
+        var poller = Poller()
+        let listeners = try Listeners(in: folder.path, &poller)
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
+        variables["SAMOVAR_ENDPOINT"] = "ipc://\(folder.path)"
+        let process = try PeerProcess(command, variables: variables, in: folder.path)
+        _ = poller.add(process.wakeup)
+        self.folder = folder
+        self.process = process
+        self.listeners = listeners
+        self.poller = poller
+        start = .now
+        machine = ScenarioMachine(scenario, as: role, slack: slack, now: Timestamp(microseconds: 0))
+    }
+
+    private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - start).microseconds) }
+
+    /// The verdict, and what the peer has said on standard error.
+    mutating func run() throws -> (Verdict, errors: String) {
+        defer { process.end() }
+        while true {
+            for action in machine.takeActions() { try perform(action) }
+            let hasMore = process.flush()
+            if let verdict = machine.verdict { return (verdict, process.errors) }
+            var wait = machine.deadline.map { $0 - now } ?? .zero
+            if hasMore || end != nil { wait = min(wait, Self.retry) }
+            try poller.wait(timeoutMilliseconds: Int(max(0, (wait.microseconds + 999) / 1_000)))
+            try receive()
+            for news in process.takeNews() {
+                switch news {
+                case .line(let text): machine.printed(try? JSONTranscoder.parse(text), now: now)  // Nil says that it is no JSON.
+                case .ended(let code): end = (code, .now)
+                }
+            }
+            if let (code, time) = end, .now - time >= Self.lastWords {
+                end = nil
+                machine.exited(code, now: now)
+            }
+            machine.ticked(now: now)
+        }
+    }
+
+    private mutating func receive() throws {
+        let now = now
+        try listeners.receive { machine.received($0, from: $1, now: now) }
+        try listeners.receiveTopics { machine.subscribed($0, now: now) }
+    }
+
+    private mutating func perform(_ action: ScenarioMachine.Action) throws {
+        switch action {
+        case .send(let parts, let route): try listeners.send(parts, to: route)
+        case .publish(let parts): try listeners.publish(parts)
+        case .write(let line): process.write(line)
+        case .closeInput: process.closeInput()
+        case .terminate: process.terminate()
+        }
+    }
+}
+
+/// A folder for this user alone, which ends with what it is for.
+private struct SocketFolder: ~Copyable {
+    let path: String
+
+    init() throws {
+        var template = Array((FileManager.default.temporaryDirectory.path + "/samovar-conform-XXXXXX").utf8CString)
+        guard let name = mkdtemp(&template) else {
+            throw SpawnError(description: "no folder for sockets: \(String(cString: strerror(errno)))")
+        }
+        path = String(cString: name)
+    }
+
+    deinit {
+        // What cannot be removed is left to the system.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
