@@ -67,7 +67,7 @@ UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -deb
 
 # Tests that compute come before those of processes, so that what has a deadline does not wait behind what only takes long. Of processes, no
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
-COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
+COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
 
 test: system swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"

@@ -1,0 +1,70 @@
+import Foundation
+import MessagePack
+import ProcessSupport
+import Testing
+
+/// The kit with real processes: our own peers, and some that break rules.
+@Suite struct ConformTests {
+    private func conform(_ arguments: [String], _ command: [String]) async throws -> (
+        end: Child.End, output: String, errors: String
+    ) {
+        try await Child.run(Executable.samovar, ["conform"] + arguments + ["--jobs", "16", "--"] + command)
+    }
+
+    private static let peers: [(role: String, command: [String])] = [
+        ("worker", [Executable.path("conform"), "worker"]),
+        ("client", [Executable.samovar, "send", "-", "--timeout", "60s"]),
+        ("subscriber", [Executable.samovar, "monitor", "--format", "json"]),
+    ]
+
+    @Test(arguments: peers)
+    func `Our own peers keep all rules`(role: String, command: [String]) async throws {
+        let (end, output, errors) = try await conform([role], command)
+        #expect(end == .exited(0) && output.hasSuffix(" held, 0 broken\n"), "\(output)\n\(errors)")
+    }
+
+    private static let python = URL(filePath: #filePath).appending(path: "../../../clients/python").standardized.path
+
+    @Test(
+        .enabled(if: FileManager.default.fileExists(atPath: "\(python)/src"), "there is no package for Python here"),
+        arguments: peers.map(\.role))
+    func `The package for Python keeps all rules`(role: String) async throws {
+        let run = "PYTHONPATH='\(Self.python)/src' exec python3 '\(Self.python)/tests/conform.py' \(role)"
+        let (end, output, errors) = try await conform([role], ["sh", "-c", run])
+        #expect(end == .exited(0) && output.hasSuffix(" held, 0 broken\n"), "\(output)\n\(errors)")
+    }
+
+    @Test func `What breaks a rule is reported with exit code 65`() async throws {
+        // It sends no frame at all, and ends when its input does: never.
+        let (end, output, errors) = try await conform(["worker", "--rule", "ping", "--slack", "100"], ["sh", "-c", "exit 3"])
+        #expect(end == .exited(65), "\(errors)")
+        #expect(output.contains("broken  ping") && output.contains("ended with exit code 3"), "\(output)")
+    }
+
+    @Test func `A client that is tried as a worker never comes to its listener`() async throws {
+        let (end, output, _) = try await conform(
+            ["worker", "--rule", "pong", "--format", "json"], [Executable.samovar, "send", "-", "--timeout", "60s"])
+        #expect(end == .exited(65))
+        #expect(output.contains("HELLO 1") && output.contains("at the front listener"), "\(output)")
+    }
+
+    @Test func `Usage is told with exit code 64`() async throws {
+        #expect(try await conform(["worker", "--rule", "nonsense"], ["true"]).end == .exited(64))
+        #expect(try await Child.run(Executable.samovar, ["conform", "worker"]).end == .exited(64))
+        #expect(try await conform(["worker"], ["/no/such/command"]).end == .exited(64))
+    }
+
+    @Test func `The scenarios are listed without a command`() async throws {
+        let list = try await Child.run(Executable.samovar, ["conform", "client", "--list"])
+        #expect(list.end == .exited(0) && list.output.contains("hello-first\tHELLO first\t"))
+    }
+
+    @Test func `What the command has started ends with its scenario`() async throws {
+        let scratch = try Scratch()
+        let mark = scratch.folder("mark")
+        _ = try await conform(
+            ["worker", "--rule", "pong", "--slack", "100"], ["sh", "-c", "sleep 1234 & echo $! > \(mark); exit 0"])
+        let id = try #require(pid_t(String(contentsOfFile: mark, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+        try await eventually("the process of the group is gone") { ProcessTable.entry(id) == nil }
+    }
+}

@@ -1,0 +1,115 @@
+import MessagePack
+import SamovarCore
+import SamovarProtocol
+import Testing
+
+@testable import SamovarConformance
+
+/// The scenarios with our machines, in virtual time: honest ones keep all rules, and whatever breaks one is found.
+@Suite struct ScenarioTests {
+    private func peer(_ role: Subject, seed: UInt64) -> any VirtualPeer {
+        role == .worker ? VirtualWorker(seed: seed) : VirtualClient(seed: seed)
+    }
+
+    @Test(arguments: [Subject.worker, .client])
+    func `Our machines keep every rule, however their pauses fall`(role: Subject) {
+        for scenario in Scenario.all(of: role) {
+            for seed in 1...5 as ClosedRange<UInt64> {
+                var play = Play(scenario, role, to: peer(role, seed: seed))
+                #expect(play.run() == .held, "\(scenario.name), seed \(seed)")
+            }
+        }
+    }
+
+    @Test(arguments: Sabotage.connections + Sabotage.workers + Sabotage.clients)
+    func `A peer that breaks a rule is found by its scenario`(sabotage: Sabotage) throws {
+        let scenario = try #require(Scenario.all(of: sabotage.subject).first { $0.name == sabotage.scenario })
+        var play = Play(scenario, sabotage.subject, to: peer(sabotage.subject, seed: 1), sabotage.meddler)
+        #expect(play.run() != .held)
+    }
+
+    @Test func `Pauses that are none are found, and those without jitter`() throws {
+        let scenario = try #require(Scenario.all(of: .worker).first { $0.name == "pauses" })
+        var settings = WorkerMachine.Settings.standard
+        settings.connection.firstPause = .zero
+        settings.connection.longestPause = .zero
+        var play = Play(scenario, .worker, to: VirtualWorker(settings: settings))
+        #expect(play.run() != .held)
+        var whole = Play(scenario, .worker, to: PausingWorker())
+        #expect(whole.run() != .held)
+    }
+
+    @Test(arguments: Subject.allCases)
+    func `A peer that never speaks breaks everything, and a scenario ends all the same`(role: Subject) {
+        for scenario in Scenario.all(of: role) {
+            var play = Play(scenario, role, to: DeadPeer())
+            #expect(play.run() != .held, "\(scenario.name)")
+        }
+    }
+
+    @Test(arguments: Subject.allCases)
+    func `Names are unique, and each scenario has a rule and a story`(role: Subject) {
+        let scenarios = Scenario.all(of: role)
+        #expect(Set(scenarios.map(\.name)).count == scenarios.count)
+        for scenario in scenarios { #expect(!scenario.rule.isEmpty && scenario.story.hasSuffix("."), "\(scenario.name)") }
+    }
+
+    @Test func `A report has what was expected, what was seen, and the frame in hexadecimal`() throws {
+        let scenario = try #require(Scenario.all(of: .worker).first { $0.name == "ping" })
+        let frame = RawFrame(.credit, 2, timeline: Stage.timeline(1))
+        var report = Report()
+        report.results = [
+            .init(scenario, .held),
+            .init(scenario, .broken(Fault(rule: "Credit", expected: "3", seen: "2", parts: frame.parts)), errors: "a\nb\n"),
+        ]
+        #expect(
+            report.text == """
+                held    ping  Liveness
+                broken  ping  Credit
+                        A peer that has nothing to say says PING each second.
+                          expected  3
+                          seen      2
+                          frame     534d5631 01 20 0000 101112131415161718191a1b1c1d1e01 0000000000000002
+                          errors    a
+                                    b
+                1 held, 1 broken
+                """)
+        #expect(report.value["scenarios"]?[1]?["frame"]?[0]?.string?.hasPrefix("534d563101200000") == true)
+        #expect(report.value["broken"] == 1)
+    }
+}
+
+private final class DeadPeer: VirtualPeer {
+    var deeds: [Deed] = []
+    var deadline: Timestamp? { nil }
+    func received(_ parts: [[UInt8]], now: Timestamp) {}
+    func ticked(now: Timestamp) {}
+    func read(_ line: String?, now: Timestamp) {}
+    func terminate(now: Timestamp) {}
+}
+
+/// Says HELLO and nothing else, after the whole of each pause.
+private final class PausingWorker: VirtualPeer {
+    var deeds: [Deed] = []
+    var deadline: Timestamp? = Timestamp(microseconds: 0)
+    private var ceiling = 20
+    private var epoch: Int64 = 0
+
+    func received(_ parts: [[UInt8]], now: Timestamp) {
+        deeds.append(.disconnect)
+        deadline = now + .milliseconds(ceiling)
+        ceiling = min(ceiling < 200 ? ceiling + 10 : ceiling * 2, 1_000)
+    }
+
+    func ticked(now: Timestamp) {
+        guard let due = deadline, now >= due else { return }
+        deadline = nil
+        epoch += 1
+        let offer: Value = [.binary([UInt8](repeating: 7, count: 16)), 1, ["default"], []]
+        let hello = RawFrame(.hello, epoch, timeline: RawFrame.noTimeline, [[["Conform", 1], 0, "worker", offer]])
+        deeds += [.connect, .send(hello.parts)]
+    }
+
+    func read(_ line: String?, now: Timestamp) {}
+    func terminate(now: Timestamp) {}
+}
