@@ -88,11 +88,11 @@ extension Scenario {
                 [.act { $0.manners.welcomes = false }, .another()] + (0..<22).flatMap(Step.attempt) + [Step.pausesDiffer]),
             Scenario(
                 "key-refused", "Keys",
-                "A welcomed peer is told keyRefused. It comes again after its longest pause, \(seconds(longest)).",
+                "A welcomed peer is told keyRefused. It comes again after its longest pause, from half of \(seconds(longest)) on.",
                 Step.greeted(role) + [
                     .act { $0.error(.keyRefused) },
                     .another(
-                        "HELLO on another connection after \(seconds(longest))", after: longest, within: longest + .milliseconds(20)
+                        "HELLO on another connection after \(seconds(longest / 2))", after: longest / 2, within: longest + .milliseconds(20)
                     ),
                 ]),
         ]

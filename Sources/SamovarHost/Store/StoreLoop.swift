@@ -132,7 +132,9 @@ final class StoreLoop: Sendable {
 
     private func bind(_ context: Context, _ keys: StoreKeys?, _ poller: inout Poller) throws -> StoreSockets {
         do {
-            return try StoreSockets(context, at: configuration.endpoint, keys: keys, poller: &poller) { [logger] in logger.warning("\($0)") }
+            return try StoreSockets(context, at: configuration.endpoint, keys: keys, poller: &poller) { [logger] in
+                logger.warning("\($0)")
+            }
         } catch let error as ZeroMQError {
             throw StoreError(.configuration, "cannot listen at \(configuration.endpoint): \(error)")
         }
