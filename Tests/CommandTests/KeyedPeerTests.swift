@@ -1,0 +1,101 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// Commands at a store that has keys, over TCP, as from another machine.
+@Suite struct KeyedPeerTests {
+    private let scratch: Scratch
+    private let port = Int.random(in: 5_000..<7_500) * 4
+    private var keys: String { scratch.folder("keys") }
+
+    init() throws { scratch = try Scratch() }
+
+    private func keysCommand(_ arguments: String...) async throws {
+        let child = try Child(Executable.counter, ["keys"] + arguments + ["--keys", keys], in: scratch)
+        #expect(try await child.wait() == .exited(0), "\(child.errors)")
+    }
+
+    /// The file of a new key.
+    private func key(_ name: String, _ role: String) async throws -> String {
+        let file = scratch.folder("\(name).key")
+        try await keysCommand("new", name, "--role", role, "--out", file)
+        return file
+    }
+
+    private func store(workers: Int = 0) async throws -> CounterStore {
+        try await CounterStore(
+            workers: workers, in: scratch, arguments: ["--endpoint", "tcp://127.0.0.1:\(port)", "--keys", keys])
+    }
+
+    private func run(_ command: [String], _ key: String, host: String = "127.0.0.1") async throws -> Child {
+        let child = try Child(Executable.counter, command + ["--endpoint", "tcp://\(host):\(port)", "--key", key], in: scratch)
+        try await child.wait()
+        return child
+    }
+
+    @Test func `Each role does its own over the network, and another's is refused with 77, at once`() async throws {
+        let files = (
+            viewer: try await key("v", "viewer"), client: try await key("c", "client"), worker: try await key("w", "worker"),
+            operator: try await key("o", "operator")
+        )
+        let store = try await store(workers: 1)
+        let allowed = [
+            (["view"], files.viewer), (["monitor", "--once"], files.viewer), (["view"], files.client),
+            (["send", "incrementAsync", "--wait", "settled"], files.client), (["outputs"], files.client),
+            (["status"], files.operator), (["effects"], files.operator), (["queues"], files.operator),
+            (["inspect"], files.operator), (["view"], files.operator), (["keys", "reload"], files.operator),
+        ]
+        for (command, key) in allowed {
+            let child = try await run(command, key)
+            #expect(child.end == .exited(0), "\(command) \(key): \(child.errors)")
+        }
+        let refused = [
+            (["send", "increment"], files.viewer), (["view"], files.worker), (["status"], files.client),
+            (["inspect"], files.worker),
+        ]
+        for (command, key) in refused {
+            let begun = ContinuousClock.now
+            let child = try await run(command, key)
+            #expect(child.end == .exited(77), "\(command) \(key): \(child.errors)")
+            #expect(.now - begun < .seconds(10), "\(command): no timeout was waited for")
+        }
+        try await store.stop()
+    }
+
+    /// The name is this machine's, and no `localhost` to us: it is looked up.
+    @Test func `A store is found by a name, with each of its addresses tried`() async throws {
+        let client = try await key("c", "client")
+        let store = try await store()
+        let child = try await run(["send", "increment"], client, host: "LOCALHOST")
+        #expect(child.end == .exited(0), "\(child.errors)")
+        let unknown = try await run(["view", "--timeout", "1s"], client, host: "a--b.invalid")
+        #expect(unknown.end == .exited(69), "\(unknown.errors)")
+        #expect(unknown.errors.contains("no store answers at tcp://a--b.invalid:\(port)"), "\(unknown.errors)")
+        try await store.stop()
+    }
+
+    @Test func `A worker whose key is revoked goes on trying, and comes back with the one that its file holds then`() async throws {
+        let file = try await key("w", "worker")
+        let client = try await key("c", "client")
+        let store = try await store()
+        let worker = try Child(
+            Executable.counter, ["worker", "--endpoint", "tcp://127.0.0.1:\(port)", "--key", file], in: scratch)
+        func isServed() async throws -> Bool {
+            try await run(["send", "incrementAsync", "--wait", "settled", "--timeout", "10s"], client).end == .exited(0)
+        }
+        #expect(try await isServed())
+        try await keysCommand("revoke", "w")
+        let reload = try Child(Executable.counter, ["keys", "reload", "--data", store.data], in: scratch)
+        #expect(try await reload.wait() == .exited(0), "\(reload.errors)")
+        try await eventually("it is told") { worker.errors.contains("the store does not let this worker in") }
+        try FileManager.default.removeItem(atPath: file)
+        _ = try await key("w", "worker")
+        let again = try Child(Executable.counter, ["keys", "reload", "--data", store.data], in: scratch)
+        #expect(try await again.wait() == .exited(0), "\(again.errors)")
+        #expect(try await isServed())
+        #expect(worker.end == nil)
+        worker.send(SIGTERM)
+        #expect(try await worker.wait() == .exited(0))
+        try await store.stop()
+    }
+}
