@@ -21,8 +21,9 @@ import Testing
         #expect(differences == [])
     }
 
-    @Test func `The upgrade of the guide to production can be rehearsed as it says`() async throws {
-        let guide = try String(contentsOf: root.appending(path: "docs/production.md"), encoding: .utf8)
+    @Test(arguments: ["production", "deploy"])
+    func `What a guide has to be rehearsed goes as it says`(guide: String) async throws {
+        let guide = try String(contentsOf: root.appending(path: "docs/\(guide).md"), encoding: .utf8)
         let transcript = try #require(ShellTranscript(below: "## Rehearsal", of: guide))
         #expect(try await transcript.differences(in: Scratch()) == [])
     }
@@ -39,7 +40,7 @@ import Testing
 
     @Test func `Every example is in the README, and is short`() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Examples").path)
-            .filter { $0 != "python" && $0 != "Dupes" && $0 != "README.md" }
+            .filter { !["Conform", "Dupes", "README.md", "python"].contains($0) }
         let readme = try readme
         for folder in folders {
             #expect(readme.contains("\n## \(folder)\n"), "\(folder)")

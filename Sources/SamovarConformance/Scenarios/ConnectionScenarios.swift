@@ -92,7 +92,8 @@ extension Scenario {
                 Step.greeted(role) + [
                     .act { $0.error(.keyRefused) },
                     .another(
-                        "HELLO on another connection after \(seconds(longest / 2))", after: longest / 2, within: longest + .milliseconds(20)
+                        "HELLO on another connection after \(seconds(longest / 2))", after: longest / 2,
+                        within: longest + .milliseconds(20)
                     ),
                 ]),
         ]
