@@ -27,8 +27,9 @@ struct Access {
     }
 
     private(set) var keys: KeyTable
-    /// When it was last looked which of them have expired.
-    var looked = Timestamp(microseconds: .min)
+    /// When it was last looked which of them have expired, and when the next one does.
+    private(set) var looked = Timestamp(microseconds: .min)
+    private(set) var nextExpiry = Timestamp(microseconds: .max)
     private var uses: [Fingerprint: Use] = [:]
     /// Frames that were refused because of their key.
     private(set) var refused = 0
@@ -41,11 +42,25 @@ struct Access {
 
     init(_ keys: KeyTable) {
         self.keys = keys
+        look(now: looked)
     }
 
     mutating func replace(_ keys: KeyTable) {
         self.keys = keys
+        look(now: looked)
         uses = uses.filter { keys[$0.key] != nil }
+    }
+
+    mutating func look(now: Timestamp) {
+        looked = now
+        nextExpiry = keys.keys.compactMap(\.notAfter).filter { $0 > now }.min() ?? Timestamp(microseconds: .max)
+    }
+
+    /// Whether a worker of this name may come with another key, and serve these queues.
+    func admitsWorker(_ name: KeyName, _ queues: [Queue], now: Timestamp) -> Bool {
+        keys.keys.contains {
+            $0.name == name && $0.isValid(now: now) && $0.roles.contains(.worker) && $0.queues?.isSuperset(of: queues) ?? true
+        }
     }
 
     /// The key of a peer, if it has one and that is valid.

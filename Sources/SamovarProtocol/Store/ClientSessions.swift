@@ -118,15 +118,19 @@ struct ClientSessions {
     ) -> ClientSession {
         let session = sessions[id] ?? ClientSession(id, owner: sender?.name, received: last, heard: now)
         insert(session)
-        inbox.remove(session)
+        dropInbox(of: session, last: last)
         session.route = route
         session.sender = sender
-        session.received = last
-        session.fingerprints.drop(after: last)
         session.heard = now
         session.isDurable = hello.isDurable
         session.takesProofs = hello.takesProofs
         return session
+    }
+
+    private mutating func dropInbox(of session: ClientSession, last: Int) {
+        inbox.remove(session)
+        session.received = last
+        session.fingerprints.drop(after: last)
     }
 
     private mutating func insert(_ session: ClientSession) {
@@ -141,9 +145,12 @@ struct ClientSessions {
         _ hello: Hello, _ session: SessionID, of seen: Timeline, by identity: Identity, _ key: Key?, at route: Route,
         now: Timestamp, _ readers: inout Readers, _ turns: inout Turns, _ out: inout Outlet
     ) {
-        if let known = sessions[session] {
-            guard known.owner == key?.name else { return out.send(.error(.notYours("session")), to: route, floor: .none) }
-        } else if let key, owned[key.name, default: 0] >= key.limits.sessions {
+        let isOthers =
+            if let known = sessions[session] { known.owner != key?.name } else {
+                turns.state.sessions.hasEnded(session, ofOtherThan: key?.name)
+            }
+        if isOthers { return out.send(.error(.notYours("session")), to: route, floor: .none) }
+        if sessions[session] == nil, let key, owned[key.name, default: 0] >= key.limits.sessions {
             return out.refuse(route, "the key \(key.name) has \(key.limits.sessions) sessions, which is its limit")
         }
         let witness = seen == out.identity.timeline ? hello.witness : 0
@@ -210,14 +217,19 @@ struct ClientSessions {
     ///
     /// - Parameters:
     ///   - objection: why a key may not be here; nil if it may.
+    ///   - mayStillSend: whether what waits of a key may be taken. If not it is dropped, and its client may send it again with a better one.
     ///   - isRevoked: no key has this name any more.
     mutating func enforce(
-        _ objection: (Identity) -> PeerError?, isRevoked: (KeyName) -> Bool, now: Timestamp, _ readers: inout Readers,
-        _ turns: inout Turns, _ out: inout Outlet
+        _ objection: (Identity) -> PeerError?, mayStillSend: (Identity) -> Bool, isRevoked: (KeyName) -> Bool, now: Timestamp,
+        _ readers: inout Readers, _ turns: inout Turns, _ out: inout Outlet
     ) {
+        for session in sessions.values where !session.inbox.isEmpty {
+            guard let sender = session.sender, !mayStillSend(.key(sender.fingerprint)) else { continue }
+            dropInbox(of: session, last: turns.state.sessions.last(of: session.id))
+        }
         for route in connections.routes {
             guard let identity = connections.identity(at: route), let error = objection(identity) else { continue }
-            out.send(.error(error), to: route, floor: .none)
+            out.close(route, error)
             forget(route, &readers)
         }
         for owner in owned.keys.sorted() where isRevoked(owner) {

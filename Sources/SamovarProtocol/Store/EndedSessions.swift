@@ -26,6 +26,8 @@ struct EndedSessions: Equatable, Sendable {
         let turn: Int
         /// The input of that turn, with which it ended; 0 if it ended otherwise.
         let last: Int
+        /// The key whose session it was, by its name; only where it ended with an input.
+        let owner: KeyName?
     }
 
     /// Oldest first.
@@ -40,9 +42,9 @@ struct EndedSessions: Equatable, Sendable {
 
     subscript(id: SessionID) -> Entry? { entries[id] }
 
-    mutating func append(_ id: SessionID, at turn: Int, last: Int = 0) {
+    mutating func append(_ id: SessionID, at turn: Int, last: Int = 0, owner: KeyName? = nil) {
         guard entries[id] == nil else { return }
-        let entry = Entry(id: id, turn: turn, last: last)
+        let entry = Entry(id: id, turn: turn, last: last, owner: owner)
         entries[id] = entry
         newest.append(entry)
         guard newest.count > Self.limit, let oldest = newest.popFirst() else { return }
@@ -57,10 +59,11 @@ extension EndedSessions {
         writer.writeArrayHeader(2)
         writer.write(forgottenTurn)
         writer.writeList(Array(newest)) { entry, writer in
-            writer.writeArrayHeader(entry.last > 0 ? 3 : 2)
+            writer.writeArrayHeader(entry.owner != nil ? 4 : entry.last > 0 ? 3 : 2)
             writer.write(entry.id)
             writer.write(entry.turn)
             if entry.last > 0 { writer.write(entry.last) }
+            if let owner = entry.owner { writer.write(owner.description) }
         }
     }
 
@@ -68,8 +71,11 @@ extension EndedSessions {
         try reader.readFields(2, of: "the ended sessions")
         forgottenTurn = try reader.readCount()
         _ = try reader.readList { reader in
-            let hasLast = try reader.readFields(2, orMore: 3, of: "an ended session")
-            append(try reader.readID(), at: try reader.readCount(), last: hasLast ? try reader.readCount() : 0)
+            let fields = try reader.readArrayHeader()
+            guard (2...4).contains(fields) else { throw WireError.malformed("an ended session has 2 to 4 fields, not \(fields)") }
+            append(
+                try reader.readID(), at: try reader.readCount(), last: fields > 2 ? try reader.readCount() : 0,
+                owner: fields > 3 ? try reader.readKeyName() : nil)
         }
     }
 }

@@ -137,7 +137,8 @@ struct Operators {
 struct AdminReplies {
     private struct Entry {
         let request: AdminRequest
-        let sender: Sender?
+        /// Of the asker's key, which may be renewed before it asks again.
+        let name: KeyName?
         let reply: AdminReply
         let time: Timestamp
     }
@@ -149,11 +150,11 @@ struct AdminReplies {
 
     mutating func reply(to request: AdminRequest, by sender: Sender?, now: Timestamp) -> AdminReply? {
         while let first = entries.first, now - first.time > Self.memory { entries.removeFirst() }
-        return entries.first { $0.request == request && $0.sender == sender }?.reply
+        return entries.first { $0.request == request && $0.name == sender?.name }?.reply
     }
 
     mutating func keep(_ reply: AdminReply, to request: AdminRequest, by sender: Sender?, now: Timestamp) {
-        entries.append(Entry(request: request, sender: sender, reply: reply, time: now))
+        entries.append(Entry(request: request, name: sender?.name, reply: reply, time: now))
         if entries.count > Self.limit { entries.removeFirst() }
     }
 }

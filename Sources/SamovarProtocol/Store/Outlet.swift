@@ -34,6 +34,10 @@ struct Outlet {
     private(set) var droppedFrames = 0
     /// Greetings with a turn beyond the journal that were not proven.
     private(set) var unprovenWitnesses = 0
+    /// Connections whose keys were refused: nothing but errors leaves there, also of what has waited at the gate.
+    private var closed: Set<Route> = []
+    /// Few: with a key that is not good, nobody gets another connection.
+    private static let closedLimit = 10_000
     /// Bytes of views for single peers of the network since the last time.
     private var viewBytes: [Route: Int] = [:]
 
@@ -66,6 +70,7 @@ struct Outlet {
     }
 
     private mutating func leave(_ action: StoreAction) {
+        if !closed.isEmpty, case .send(let envelope, let route) = action, closed.contains(route), envelope.kind != .error { return }
         if case .publish(let envelope, _) = action, case .view(_, let turn, let bytes) = envelope.frame {
             shown = TurnView(turn: turn, bytes: bytes)
         }
@@ -119,6 +124,18 @@ struct Outlet {
     }
 
     // MARK: Refusing
+
+    /// The last that a connection hears, until its key is good again.
+    mutating func close(_ route: Route, _ error: PeerError) {
+        send(.error(error), to: route, floor: .none)
+        if closed.count >= Self.closedLimit { closed.removeAll() }
+        closed.insert(route)
+    }
+
+    /// Its key is good, now or again.
+    mutating func open(_ route: Route) {
+        if !closed.isEmpty { closed.remove(route) }
+    }
 
     mutating func refuse(_ route: Route, _ reason: String, wait: Duration = .seconds(1)) {
         send(.error(PeerError(.retryLater, reason, wait: wait)), to: route, floor: .none)

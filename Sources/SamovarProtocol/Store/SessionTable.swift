@@ -39,6 +39,11 @@ struct SessionTable: Equatable, Sendable {
     /// The number of the newest input that has a turn, also of a session that has ended with it.
     func last(of id: SessionID) -> Int { sessions[id]?.last ?? closed[id]?.last ?? 0 }
 
+    /// It has ended with an input, so that its client may come back, and belonged to another name than this.
+    func hasEnded(_ id: SessionID, ofOtherThan name: KeyName?) -> Bool {
+        closed[id].map { $0.last > 0 && $0.owner != name } ?? false
+    }
+
     /// What the journal alone determines of those that go on: how far they have come.
     var places: [SessionID: Int] { sessions.mapValues(\.last) }
 
@@ -49,8 +54,9 @@ struct SessionTable: Equatable, Sendable {
     ///   input when it has the outcomes of those before.
     mutating func answer(_ id: SessionID, _ outcome: Outcome, by sender: Sender?, endsSession: Bool = false) {
         if endsSession {
+            let owner = isOpen(id) ? owners[id] : sender?.name
             remove(id)
-            closed.append(id, at: outcome.turn, last: outcome.sequence)
+            closed.append(id, at: outcome.turn, last: outcome.sequence, owner: owner)
         } else {
             if let sender, sessions[id] == nil { owners[id] = sender.name }
             sessions[id, default: Session()].answer(outcome, keeping: window)

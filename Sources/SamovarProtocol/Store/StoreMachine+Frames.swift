@@ -18,9 +18,9 @@ extension StoreMachine {
             return noise(of: identity, now: now)
         }
         switch access.verdict(on: envelope.kind, from: identity, at: route.listener, now: now) {
-        case .taken: break
+        case .taken: out.open(route)
         case .refused(let error):
-            out.send(.error(error), to: route, floor: .none)
+            if error.code == .keyRefused { out.close(route, error) } else { out.send(.error(error), to: route, floor: .none) }
             return error.code == .retryLater ? () : noise(of: identity, now: now)
         }
         do throws(StopReason) {
@@ -179,13 +179,14 @@ extension StoreMachine {
         guard case .request(let request) = envelope.frame else {
             return out.misuse("\(envelope.frame.kind) is not for the admin socket", route)
         }
+        // Whoever fills the disk can be sent away.
+        if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
         if let since = turns.fullSince, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
             let reply = Operators.replyOnFullDisk(
                 to: request, status: statusOnFullDisk(since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
-        if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
         let reply = try reply(to: request, by: access.sender(identity), now: now)
         out.send(.reply(reply), to: route, floor: .turn(head))
     }

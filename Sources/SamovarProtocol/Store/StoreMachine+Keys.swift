@@ -42,12 +42,16 @@ extension StoreMachine {
         keyRequests.removeAll()
     }
 
-    /// Keys expire between two ticks.
     mutating func expireKeys(now: Timestamp) {
-        let (last, keys) = (access.looked, access.keys)
-        access.looked = now
-        guard keys.keys.contains(where: { $0.isValid(now: last) && !$0.isValid(now: now) }) else { return }
-        enforceKeys(former: keys, since: last, isNewTable: false, now: now)
+        guard now >= access.nextExpiry else { return }
+        let last = access.looked
+        access.look(now: now)
+        enforceKeys(former: access.keys, since: last, isNewTable: false, now: now)
+    }
+
+    /// The table may be another than before this start. A store without keys knows of no names.
+    mutating func enforceKeysOfStart(now: Timestamp) {
+        if !access.keys.keys.isEmpty { enforceKeys(former: access.keys, since: now, isNewTable: true, now: now) }
     }
 
     /// Whoever was sent views has less of its budget.
@@ -66,11 +70,12 @@ extension StoreMachine {
         let names = Set(access.keys.keys.map(\.name))
         clients.enforce(
             { access.objection(to: $0, Door.front.roles, "this socket", now: now) },
+            mayStillSend: { access.objection(to: $0, [.client], "send", now: now) == nil },
             isRevoked: { isNewTable && !names.contains($0) }, now: now, &readers,
             &turns, &out)
         workers.enforce(
-            { access.objection(to: $0, Door.work.roles, "this socket", now: now) ?? access.objection(to: $1, by: $0) }, now: now,
-            &scheduler, &turns, &out)
+            { access.objection(to: $0, Door.work.roles, "this socket", now: now) ?? access.objection(to: $1, by: $0) },
+            isRenewed: { access.admitsWorker($0, $1, now: now) }, now: now, &scheduler, &turns, &out)
         let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
         if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {
             out.emit(.reopenViews, floor: .none)

@@ -9,6 +9,7 @@ extension StoreMachine {
     public mutating func advance(now: Timestamp) {
         guard isRunning else { return }
         let now = time(now)
+        expireKeys(now: now)
         tickIfDue(now: now)
         scheduler.releaseHeld(now: now, &turns, &out)
         scheduler.offerDelayed(in: turns.state.ledger, now: now)
@@ -122,7 +123,6 @@ extension StoreMachine {
             clients.forgiveSilence(now: now)
         }
         if turns.isDiskFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
-        expireKeys(now: now)
         scheduler.findSilent(now: now)
         clients.buryTheSilent(turns.state.sessions, now: now, &readers)
         scheduler.forgetClosed(exceptOf: turns.state.ledger)

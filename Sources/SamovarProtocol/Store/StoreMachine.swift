@@ -187,6 +187,7 @@ public struct StoreMachine: ~Copyable {
         if isNew { try turns.begin(seed: seed, now: now, &out) } else { turns.resubscribe(now: now) }
         scheduler.enterOrders(now: now, &turns)
         clients.restore(turns.state.sessions, now: now)
+        enforceKeysOfStart(now: now)
         phase = .serving
         if !isNew { firings.tell(.resumed, turns.state.subscriptions, now: now) }
         for note in turns.quarantine.report() { out.note(note) }

@@ -161,18 +161,26 @@ struct Workers {
         turns.write(.workerLeft(id), now: now)
     }
 
-    /// Sends away workers whose key does not allow them any more. Their jobs go to others; nobody suspects these of anything.
+    /// Sends away workers whose key does not allow them any more. Their jobs go to others; nobody suspects these of anything. One that has
+    /// another key comes back to its jobs, unless it is silent for too long.
     ///
-    /// - Parameter objection: why a key may not serve these queues; nil if it may.
+    /// - Parameters:
+    ///   - objection: why a key may not serve these queues; nil if it may.
+    ///   - isRenewed: another key of this name may.
     mutating func enforce(
-        _ objection: (Identity, [Queue]) -> PeerError?, now: Timestamp, _ scheduler: inout EffectScheduler,
-        _ turns: inout Turns, _ out: inout Outlet
+        _ objection: (Identity, [Queue]) -> PeerError?, isRenewed: (KeyName, [Queue]) -> Bool, now: Timestamp,
+        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) {
         for route in connections.routes {
-            guard let identity = connections.identity(at: route), let id = connections[route],
-                let error = objection(identity, scheduler.dispatcher.workers[id]?.queues ?? [])
-            else { continue }
-            out.send(.error(error), to: route, floor: .none)
+            guard let identity = connections.identity(at: route), let id = connections[route] else { continue }
+            let queues = scheduler.dispatcher.workers[id]?.queues ?? []
+            guard let error = objection(identity, queues) else { continue }
+            out.close(route, error)
+            if let name = turns.state.workerKeys[id], isRenewed(name, queues) {
+                scheduler.setLeaving(id)
+                forget(route, &scheduler)
+                continue
+            }
             for effect in leave(id, from: route, now: now, &scheduler, &turns) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
             }

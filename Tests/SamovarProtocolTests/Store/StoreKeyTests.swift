@@ -118,6 +118,103 @@ import Testing
         #expect(try rig.state().total == 0 && rig.machine.clients.inbox.count == 0)
     }
 
+    @Test func `Where a key is renewed or loses its role, what waits of it is not taken, and its client sends it again`() throws {
+        for next in [key(2, "a", .client, inputs: ["add"]), key(1, "a", .viewer)] {
+            let rig = try Rig.with(key(1, "a", .client, inputs: ["add"]))
+            _ = rig.greetClient(1, by: by(1))
+            rig.deliver(inputs([.chain(3), .add(1)]), from: remoteClient(1), by: by(1))
+            try rig.read(next)
+            #expect(try rig.state().total == 0 && rig.machine.clients.inbox.count == 0 && rig.durable.sessions.sessions.isEmpty)
+            try rig.read(key(1, "a", .client), key(2, "a", .client))
+            // Its connection may have stayed.
+            if next.roles == [.client] { #expect(rig.greetClient(1, by: by(2), epoch: 2, at: remoteClient(2)).isWelcome) }
+            let route = next.roles == [.client] ? (remoteClient(2), by(2)) : (remoteClient(1), by(1))
+            #expect(rig.exchange(inputs([.add(1)], from: 3), from: route.0, by: route.1).errors == [.resync])
+            #expect(rig.exchange(inputs([.add(1)]), from: route.0, by: route.1).verdicts == [.applied])
+        }
+    }
+
+    @Test func `Nothing leaves to a key that was refused, also of what waited for the disk`() throws {
+        let rig = try Rig.with(key(1, "a", .client, notAfter: at(10)), key(2, "b", .operator, notAfter: at(10)))
+        let pause = Frame.request(AdminRequest(id: 1, verb: "pause", arguments: ["queue": "curious"]))
+        _ = rig.greetClient(1, by: by(1))
+        rig.commits = false
+        rig.now = at(9.5)
+        #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).isEmpty)
+        #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).isEmpty)
+        // Between two ticks.
+        rig.now = at(10.2)
+        #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).errors == [.keyRefused])
+        #expect(rig.take(remoteClient(1)).errors == [.keyRefused])
+        rig.commits = true
+        rig.tick(.milliseconds(1))
+        #expect(rig.take(remoteClient(1)).isEmpty && rig.take(remoteAdmin).isEmpty)
+        #expect(try rig.state().total == 1)
+        try rig.read(key(1, "a", .client), key(2, "b", .operator))
+        #expect(rig.greetClient(1, by: by(1), epoch: 2).isWelcome)
+        #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).count == 1, "what was done before is told")
+    }
+
+    @Test func `A worker whose key is renewed comes back to its jobs, and gets no others meanwhile`() throws {
+        let rig = try Rig.with(key(1, "maker", .worker), key(3, "other", .worker))
+        rig.connectClient(1)
+        for (number, identity) in [(1, by(1)), (3, by(3))] as [(UInt8, Identity)] {
+            _ = rig.greetWorker(number, by: identity)
+            rig.deliver(.credit(number == 1 ? 2 : 0), from: remoteWorker(number), by: identity)
+        }
+        rig.exchange(inputs([.order([job("a")])]), from: client(1))
+        let task = try #require(rig.takeTasks(remoteWorker(1)).first)
+        rig.deliver(.credit(9), from: remoteWorker(3), by: by(3))
+        try rig.read(key(2, "maker", .worker), key(3, "other", .worker))
+        #expect(rig.take(remoteWorker(1)).errors == [.keyRefused] && rig.durable.joined.count == 2)
+        rig.exchange(inputs([.order([job("b")])], from: 2), from: client(1))
+        #expect(rig.take(remoteWorker(1)).isEmpty && rig.takeTasks(remoteWorker(3)).count == 1, "the other job, and not this one")
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        #expect(rig.greetWorker(1, by: by(2), claims: [claim], epoch: 2, at: remoteWorker(2)).isWelcome)
+        rig.exchange(.result([task.answered("a")], credit: 2), from: remoteWorker(2), by: by(2))
+        #expect(try rig.state().done == ["a"])
+    }
+
+    @Test func `An operator whose key is renewed asks again, and what was done is told and not done twice`() throws {
+        let rig = try Rig.with(key(1, "a", .operator), key(2, "a", .operator))
+        let pause = Frame.request(AdminRequest(id: 1, verb: "pause", arguments: ["queue": "curious"]))
+        #expect(rig.exchange(pause, from: remoteAdmin, by: by(1)).count == 1)
+        let head = rig.machine.head
+        #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).count == 1 && rig.machine.head == head)
+    }
+
+    @Test func `Sessions of a name that has lost its keys while the store was down end with its start`() throws {
+        let rig = try Rig.with(key(1, "a", .client), key(2, "b", .client))
+        for number in [1, 2] as [UInt8] {
+            _ = rig.greetClient(number, by: by(UInt64(number)))
+            rig.exchange(inputs([.add(1)]), from: remoteClient(number), by: by(UInt64(number)))
+        }
+        func again(_ keys: Key...) throws -> Set<SessionID> {
+            let again = try Rig(journal: rig.committedBatches, now: rig.now + .seconds(1), keys: KeyTable(keys))
+            again.round()
+            return Set(again.durable.sessions.sessions.keys)
+        }
+        #expect(try again(key(3, "b", .client)) == [session(2)])
+        #expect(try again() == [session(1), session(2)], "a store without keys knows nothing of names")
+    }
+
+    @Test func `A session that has ended with an input belongs to its key, too`() throws {
+        let rig = try Rig.with(key(1, "one", .client), key(2, "two", .client))
+        _ = rig.greetClient(1, by: by(1))
+        let last = Submission(sequence: 1, input: packed(Shop.Input.add(1)), endsSession: true)
+        #expect(rig.exchange(.send([last], confirmed: 0), from: remoteClient(1), by: by(1)).verdicts == [.applied])
+        func greet(_ number: UInt64, _ rig: Rig) -> [Frame] {
+            let role = Hello.Role.client(session: session(1))
+            let hello = Hello(role: role, schema: shop, witness: 1, epoch: 9, mayHaveEnded: true)
+            return rig.exchange(.hello(hello), from: remoteClient(UInt8(number)), by: by(number))
+        }
+        let restored = try Rig(snapshot: try rig.durable.snapshot(), now: rig.now, keys: rig.machine.access.keys)
+        for rig in [try rig.restarted(), restored] {
+            #expect(greet(2, rig).errors == [.forbidden])
+            #expect(greet(1, rig).isWelcome)
+        }
+    }
+
     @Test func `A key that loses a role or a queue is there no more`() throws {
         let rig = try Rig.with(key(1, "a", .client), key(2, "b", .worker, queues: ["x", "y"]), key(3, "c", .viewer))
         _ = rig.greetClient(1, by: by(1))
@@ -165,6 +262,8 @@ import Testing
         rig.round()
         #expect(rig.take(admin) == [.reply(AdminReply(id: 7, refusal: "the keys are as they were: line 3: no roles"))])
         #expect(rig.machine.access.keys.keys.count == 2)
+        rig.machine.journalIsFull(true, now: rig.now)
+        #expect(rig.exchange(request, from: admin).isEmpty && rig.keysRead == 3, "also while the disk is full")
     }
 
     // MARK: Budgets
