@@ -63,6 +63,43 @@ import Testing
         #expect(try #require(load.json["inputs"] as? [String: Any])["applied"] as? Int == 100)
     }
 
+    @Test func `Agents of other machines come with keys, to the coordinator and to the store`() async throws {
+        let scratch = try Scratch()
+        let keys = scratch.folder("keys")
+        for name in ["load", "stranger"] {
+            let made = try Child(
+                Executable.counter,
+                [
+                    "keys", "new", name, "--role", "client", "--hellos", "1000", "--out", scratch.folder("\(name).key"), "--keys",
+                    name == "load" ? keys : scratch.folder("others"),
+                ], in: scratch)
+            #expect(try await made.wait() == .exited(0), "\(made.errors)")
+        }
+        let port = Int.random(in: 5_000..<7_500) * 4
+        let store = "tcp://127.0.0.1:\(port)"
+        let running = try await CounterStore(workers: 1, in: scratch, arguments: ["--endpoint", store, "--keys", keys])
+        let key = ["--key", scratch.folder("load.key")]
+        let meeting = "tcp://127.0.0.1:\(port + 4)"
+        let load = try Child(
+            Executable.counter,
+            [
+                "load", "--endpoint", store, "--keys", keys, "--listen", meeting, "--agents", "1", "--processes", "1", "--clients",
+                "2",
+                "--rate", "100", "--duration", "1s", "--json",
+            ] + key, in: scratch)
+        try await eventually("it waits") {
+            try await Child.run("/bin/bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port + 4)"]).end == .exited(0)
+        }
+        let stranger = try Child(
+            Executable.samovar, ["load", "--agent", "--join", meeting, "--key", scratch.folder("stranger.key")], in: scratch)
+        let agent = try Child(Executable.samovar, ["load", "--agent", "--join", meeting] + key, in: scratch)
+        #expect(try await load.wait() == .exited(0), "\(load.errors)")
+        #expect(try await agent.wait() == .exited(0), "\(agent.errors)")
+        #expect(try await stranger.wait() != .exited(0))
+        #expect(try #require(load.json["inputs"] as? [String: Any])["applied"] as? Int == 100)
+        try await running.stop()
+    }
+
     @Test func `The setup is applied in order before the load, once for all agents`() async throws {
         let scratch = try Scratch()
         let meeting = "ipc://" + scratch.folder("meeting")
@@ -175,8 +212,8 @@ import Testing
             (["--setup", #"{"a":"#], 65, "the setup input {\"a\": is no JSON"),
             (["--agent", "--join", "ipc:///x", "--setup", "increment"], 64, "--setup is the coordinator's"),
             (["--data", scratch.folder("data"), "--duration", "1s"], 69, "no store answers"),
-            (["--listen", "tcp://0.0.0.0:7800", "--agents", "1"], 78, "beyond loopback"),
-            (["--agent", "--join", "tcp://192.0.2.1:7800"], 78, "beyond loopback"),
+            (["--listen", "tcp://0.0.0.0:7800", "--agents", "1"], 78, "where agents join with keys alone"),
+            (["--agent", "--join", "tcp://192.0.2.1:7800"], 78, "where agents join with keys alone"),
         ]
         for mistake in mistakes {
             let child = try Child(Executable.counter, ["load"] + mistake.arguments, in: scratch)

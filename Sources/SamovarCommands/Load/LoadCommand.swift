@@ -16,8 +16,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
                   \(executableName) load --rate 500 --kill store,worker --every 2s
                   \(executableName) load --data FOLDER --input '{"add":{"key":"k{n}"}}'
                   \(executableName) load --setup '{"open":{"hall":1}}' --input '{"book":{"hall":1,"seat":{n}}}'
-                  \(executableName) load --listen tcp://127.0.0.1:7800 --insecure-tcp --agents 1      and on another machine, through a tunnel:
-                  \(executableName) load --agent --join tcp://127.0.0.1:7800
+                  \(executableName) load --listen 'tcp://*:7800' --keys keys --agents 1      and on another machine:
+                  \(executableName) load --agent --join tcp://10.0.0.5:7800 --key load.key
                 Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes. Inputs are due
                 at a fixed rate, and every latency counts from when an input was due. In an input, {n} is its number, {client} that of its
                 client, {sequence} its number in that client.
@@ -74,8 +74,13 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "How often one of them is killed.")
     var every = Seconds(.seconds(2))
 
-    @Option(name: .long, help: "Where agents of other machines may join: tcp://127.0.0.1:PORT or ipc:///FILE.")
+    @Option(
+        name: .long, help: "Where agents of other machines may join: tcp://*:PORT with --keys, tcp://127.0.0.1:PORT or ipc:///FILE."
+    )
     var listen: String?
+
+    @Option(name: .long, help: "With --listen: the folder with the keys of agents, which need the role of a client; see `keys`.")
+    var keys: String?
 
     @Flag(name: .customLong("insecure-tcp"), help: "Let --listen be on TCP, where every user of this machine may join.")
     var insecureTcp = false
@@ -135,7 +140,10 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try options.settings(insecureTcp ? ["insecureTcp": "true"] : [:])
+        var flags: [String: String] = [:]
+        flags["keys"] = keys
+        if insecureTcp { flags["insecureTcp"] = "true" }
+        let settings = try options.settings(flags)
         if agent { return try await takePart(settings) }
         let isOwn = Types.schema != nil && settings.data == nil && settings.endpoint == nil
         guard isOwn || kill == nil else {
@@ -170,7 +178,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
             settings.data == nil && settings.endpoint == nil ? nil : try settings.access(for: Types.self)
         let host = ProcessInfo.processInfo.hostName
         let agent = LoadAgent(
-            joining: try loadAddress(join), as: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
+            joining: try loadAddress(join, hasKeys: settings.key != nil),
+            as: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
             on: machineText(), store: store, keyFile: settings.key, schema: Types.schema)
         do {
             try await agent.run()
@@ -225,17 +234,18 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 }
 
-/// Where a coordinator is reached, as ZeroMQ spells it. It has no keys, so TCP beyond loopback is nothing for it.
-func loadAddress(_ text: String) throws -> String {
+/// Where a coordinator is reached, as ZeroMQ spells it or, with keys, as an endpoint. Without keys TCP beyond loopback is nothing for it.
+func loadAddress(_ text: String, hasKeys: Bool) throws -> String {
     if text.hasPrefix("ipc://") {
         guard text.hasPrefix("ipc:///") else { throw CommandFailure(.configuration, "\(text): ipc:// needs an absolute path") }
         return text
     }
     let endpoint = try Endpoint(text, dataFolder: ".")
+    if hasKeys { return text }
     guard endpoint.isOnLoopback else {
         throw CommandFailure(
             .configuration,
-            "\(text) is beyond loopback: coordinator and agents have no keys for each other; use a tunnel, tcp://127.0.0.1:PORT or ipc:///FILE"
+            "\(text) is beyond loopback, where agents join with keys alone: --keys FOLDER with --listen, --key FILE with --join"
         )
     }
     return endpoint.front

@@ -28,10 +28,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         setup = try command.setupInputs(isOwn: isOwn)
         let draft = try command.plan()
         let kills = try command.killPlan()
-        let listen = try command.listen.map(loadAddress)
-        if let listen {
-            try Endpoint(listen, dataFolder: ".").requireListening(hasKeys: false, allowsInsecure: settings.insecureTcp)
-        }
+        let meetings = try Self.meetings(command, settings)
         let outside: StoreAccess? = isOwn ? nil : try settings.access(for: Types.self)
 
         let scratch = try LoadGround.makeScratch()
@@ -48,8 +45,21 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         let meeting = "ipc://\(scratch)/agents"
         children = (0..<command.processes).map { "agent \($0 + 1)" }
         coordinator = try LoadCoordinator(
-            plan, at: [meeting] + (listen.map { [$0] } ?? []), expecting: command.processes + command.agents, kills: kills,
+            plan, at: [meeting] + meetings.open, keyed: meetings.keyed, expecting: command.processes + command.agents, kills: kills,
             patience: command.agents > 0 ? .seconds(600) : .seconds(30))
+    }
+
+    /// Where agents of other machines may join.
+    private static func meetings(
+        _ command: LoadCommand<Types>, _ settings: ProcessSettings
+    ) throws -> (open: [String], keyed: LoadCoordinator.KeyedMeeting?) {
+        guard let listen = command.listen else { return ([], nil) }
+        let isKeyed = settings.keys != nil && listen.hasPrefix("tcp://")
+        let address = try loadAddress(listen, hasKeys: isKeyed)
+        let endpoint = try Endpoint(address, dataFolder: ".")
+        try endpoint.requireListening(hasKeys: isKeyed, allowsInsecure: settings.insecureTcp)
+        guard isKeyed, let keys = settings.keys else { return ([address], nil) }
+        return ([], LoadCoordinator.KeyedMeeting(endpoint, keysFolder: keys))
     }
 
     private static func quiet(_ settings: ProcessSettings, _ label: String) -> Logger {

@@ -32,16 +32,23 @@ struct AgentLoop: ~Copyable {
     private static let viewPatience = Duration.seconds(2)
 
     init(_ agent: LoadAgent) throws {
-        self.agent = agent
+        let isKeyed = agent.keyFile != nil && agent.address.hasPrefix("tcp://")
+        let meeting = isKeyed ? try StoreAccess(agent.address, keyFile: agent.keyFile) : nil
         // The only one of an agent's process. Three for each client and subscriber: its own, and two to notice that the connection broke.
         let context = try Context(maximumSockets: 60_000)
         let pacemaker = try Pacemaker()
+        self.agent = agent
         self.context = context
         self.pacemaker = pacemaker
         poller = Poller()
         pace = poller.add(pacemaker.wakeup)
         machine = AgentMachine(now: clock.now())
-        link = PeerSocket(context, options: .load, address: agent.address)
+        link = Self.link(to: meeting, or: agent.address, context)
+    }
+
+    private static func link(to meeting: StoreAccess?, or address: String, _ context: Context) -> PeerSocket {
+        guard let meeting else { return PeerSocket(context, options: .load, address: address) }
+        return PeerSocket(context, options: .load, to: meeting, at: .front)
     }
 
     mutating func run() throws {
@@ -262,11 +269,11 @@ public struct LoadAgent: Sendable {
     let schema: Schema?
 
     /// - Parameters:
-    ///   - address: of the coordinator, as ZeroMQ spells it.
+    ///   - address: of the coordinator, as ZeroMQ spells it, or its endpoint.
     ///   - name: for people.
     ///   - machine: what it runs on, for people.
     ///   - store: how this agent reaches the store; nil for where the coordinator says.
-    ///   - keyFile: the key for there.
+    ///   - keyFile: the key for there, and for a coordinator that is reached over TCP.
     ///   - schema: of this executable's program; nil for a generic tool.
     public init(
         joining address: String, as name: String, on machine: String, store: StoreAccess?, keyFile: String?, schema: Schema?

@@ -2,6 +2,7 @@ import Foundation
 import MessagePack
 import SamovarCore
 public import SamovarLoad
+import SamovarProtocol
 import ZeroMQ
 
 /// The process that leads a load test: it waits for the agents, lets them begin together, and keeps what they tell.
@@ -21,8 +22,21 @@ public final class LoadCoordinator: Sendable {
         case ended(name: String, reason: String)
     }
 
+    /// Where agents come with keys: those of a folder, as they come to a store's front door.
+    public struct KeyedMeeting: Sendable {
+        let endpoint: Endpoint
+        let keysFolder: String
+
+        /// Agents with a client's key of this folder may join there.
+        public init(_ endpoint: Endpoint, keysFolder: String) {
+            self.endpoint = endpoint
+            self.keysFolder = keysFolder
+        }
+    }
+
     let plan: LoadPlan
     let addresses: [String]
+    let keyed: KeyedMeeting?
     let expected: Int
     let kills: KillPlan?
     let patience: Duration
@@ -30,11 +44,16 @@ public final class LoadCoordinator: Sendable {
 
     /// - Parameters:
     ///   - addresses: where agents may join, as ZeroMQ spells them.
+    ///   - keyed: where they may join with keys.
     ///   - expected: how many agents take part.
     ///   - patience: how long to wait for them.
-    public init(_ plan: LoadPlan, at addresses: [String], expecting expected: Int, kills: KillPlan?, patience: Duration) throws {
+    public init(
+        _ plan: LoadPlan, at addresses: [String], keyed: KeyedMeeting? = nil, expecting expected: Int, kills: KillPlan?,
+        patience: Duration
+    ) throws {
         self.plan = plan
         self.addresses = addresses
+        self.keyed = keyed
         self.expected = expected
         self.kills = kills
         self.patience = patience
@@ -70,6 +89,8 @@ struct CoordinatorLoop: ~Copyable {
     private let clock = HostClock()
     private var poller: Poller
     private var router: Socket
+    /// For agents with keys.
+    private var keyed: Socket?
     private let doorbell: Poller.Slot
     private var machine: CoordinatorMachine
     private var isFinished = false
@@ -77,20 +98,38 @@ struct CoordinatorLoop: ~Copyable {
     private static let messagesPerTurn = 256
 
     init(_ coordinator: LoadCoordinator, _ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void) throws {
-        self.coordinator = coordinator
-        self.hear = hear
         var options = SocketOptions(maximumFrameBytes: 4 << 20)
         // The last word to the agents.
         options.linger = 1_000
         var router = try Socket(Context.shared(), .router, options: options)
         for address in coordinator.addresses { try router.bind(address) }
-        poller = Poller()
+        var poller = Poller()
+        let keyed = try Self.keyedSocket(coordinator.keyed, options, &poller, hear)
         doorbell = poller.add(coordinator.mailbox.wakeup)
         _ = poller.add(router)
+        self.coordinator = coordinator
+        self.hear = hear
+        self.poller = poller
         self.router = router
+        self.keyed = keyed
         machine = CoordinatorMachine(
             coordinator.plan, expected: coordinator.expected, kills: coordinator.kills, patience: coordinator.patience,
             now: clock.now())
+    }
+
+    private static func keyedSocket(
+        _ meeting: LoadCoordinator.KeyedMeeting?, _ options: SocketOptions, _ poller: inout Poller,
+        _ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void
+    ) throws -> Socket? {
+        guard let meeting else { return nil }
+        let keys = try StoreKeys(folder: meeting.keysFolder)
+        let gate = KeyGate(keys.table) { hear(.note($0)) }
+        var options = options
+        options.security = .curveServer(keys.server.secretKey, try gate.door(.front, Context.shared()))
+        var socket = try Socket(Context.shared(), .router, options: options)
+        try socket.bind(meeting.endpoint.front)
+        _ = poller.add(socket)
+        return socket
     }
 
     mutating func run() throws -> LoadCoordinator.Result {
@@ -114,9 +153,10 @@ struct CoordinatorLoop: ~Copyable {
 
     private mutating func receive(_ now: Timestamp) throws {
         for _ in 0..<Self.messagesPerTurn {
-            guard let message = try router.receive() else { return }
+            guard let (message, socket) = try next() else { return }
             guard !message.isTruncated, message.frames.count == 2 else { continue }
-            let peer = message.frames[0]
+            // Two sockets may give out the same id.
+            let peer = [socket] + message.frames[0]
             let said: AgentMessage
             do {
                 said = try MessagePackDecoder().decode(AgentMessage.self, from: message.frames[1])
@@ -126,6 +166,11 @@ struct CoordinatorLoop: ~Copyable {
             }
             try perform(machine.heard(said, from: peer, now: now))
         }
+    }
+
+    private mutating func next() throws -> (message: MultipartMessage, socket: UInt8)? {
+        if let message = try router.receive() { return (message, 0) }
+        return try keyed?.receive().map { ($0, 1) }
     }
 
     private mutating func perform(_ actions: [CoordinatorMachine.Action]) throws {
@@ -140,6 +185,7 @@ struct CoordinatorLoop: ~Copyable {
 
     /// What cannot be delivered is told by the silence that follows.
     private mutating func say(_ message: CoordinatorMessage, to peer: [UInt8]) throws {
-        _ = try router.send(peer, try MessagePackEncoder().encode(message))
+        let frames = [Array(peer.dropFirst()), try MessagePackEncoder().encode(message)]
+        _ = try peer.first == 0 ? router.send(frames) : keyed?.send(frames)
     }
 }
