@@ -82,9 +82,12 @@ extension Swarm {
             { .labelled($0, .cursed, lane) }, { .labelled($0, .quick, lane) }, { .controlled($0, ControlSpec(.requeue, label: 5)) },
         ]
         stopping.store.snapshotBytes = 300
+        var keyed = usual
+        keyed.traits = [.keys]
+        keyed.store.snapshotBytes = 300
         return [
             ("usual", usual), ("tiny", tiny), ("retaining", retaining), ("clockwork", clockwork), ("parting", parting),
-            ("stopping", stopping),
+            ("stopping", stopping), ("keyed", keyed),
         ]
     }
 }

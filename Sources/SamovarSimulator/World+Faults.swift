@@ -116,7 +116,7 @@ extension World {
         var processes: [Process] = [store]
         processes += workers as [Process]
         processes += clients as [Process]
-        if let operatorProcess { processes.append(operatorProcess) }
+        processes += [operatorProcess, keyKeeper, intruder].compactMap(\.self)
         for process in processes {
             network.mend(process, .toStore)
             network.mend(process, .toPeer)

@@ -28,6 +28,8 @@ final class World {
     /// Only where the program has something for one.
     private(set) lazy var operatorProcess = swarm.traits.contains(.controls) ? OperatorProcess(self) : nil
     private(set) lazy var clients = (0..<swarm.clients).map { ClientProcess(self, $0) }
+    private(set) lazy var keyKeeper = swarm.traits.contains(.keys) ? KeyKeeper(self) : nil
+    private(set) lazy var intruder = swarm.traits.contains(.keys) && swarm.inputs == nil ? IntruderProcess(self) : nil
 
     var knownWorkers: Set<WorkerID> = []
     /// Sessions that their users have left.
@@ -82,6 +84,8 @@ final class World {
         for worker in workers { plan(.start(worker, incarnation: 0), at: random.time(0...seconds)) }
         for client in clients { plan(.start(client, incarnation: 0), at: random.time(0...seconds)) }
         if let operatorProcess { plan(.start(operatorProcess, incarnation: 0), at: seconds / 2) }
+        if let keyKeeper { plan(.start(keyKeeper, incarnation: 0), at: seconds / 2) }
+        if let intruder { plan(.start(intruder, incarnation: 0), at: seconds) }
         planFaults()
         plan(.inspect, at: seconds)
         while let (time, event) = queue.next() {

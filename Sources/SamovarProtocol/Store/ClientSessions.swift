@@ -176,6 +176,7 @@ struct ClientSessions {
         let welcome = Welcome(
             schema: turns.state.engine.schema, expected: last + 1, credit: credit(of: client, turns.state.sessions),
             head: out.durable, silence: settings.silence)
+        out.open(route)
         out.send(.welcome(welcome), isProven: client.takesProofs, to: route, floor: .turn(turns.head))
     }
 

@@ -132,7 +132,7 @@ struct Outlet {
         closed.insert(route)
     }
 
-    /// Its key is good, now or again.
+    /// Its peer is welcome, now or again.
     mutating func open(_ route: Route) {
         if !closed.isEmpty { closed.remove(route) }
     }

@@ -18,7 +18,7 @@ extension StoreMachine {
             return noise(of: identity, now: now)
         }
         switch access.verdict(on: envelope.kind, from: identity, at: route.listener, now: now) {
-        case .taken: out.open(route)
+        case .taken: break
         case .refused(let error):
             if error.code == .keyRefused { out.close(route, error) } else { out.send(.error(error), to: route, floor: .none) }
             return error.code == .retryLater ? () : noise(of: identity, now: now)
@@ -179,6 +179,7 @@ extension StoreMachine {
         guard case .request(let request) = envelope.frame else {
             return out.misuse("\(envelope.frame.kind) is not for the admin socket", route)
         }
+        out.open(route)
         // Whoever fills the disk can be sent away.
         if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
         if let since = turns.fullSince, request.verb != "drain" {

@@ -62,4 +62,20 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case heardOfOperator
     /// An operator asked again, and was told what was done before.
     case toldAgain
+    /// Something came with a key, and the journal says so.
+    case signed
+    case operatorSigned
+    /// A peer was told that its key is not or no longer good, or not for what it did.
+    case keyRefused
+    case forbidden
+    /// An input was rejected, because its case is not for the key.
+    case rejectedForKey
+    /// A session ended, because its name had no key any more.
+    case endedByRevocation
+    /// A worker came back with another key of its name.
+    case workerRenewed
+    /// A table of keys came into force, or could not be read.
+    case tableRead
+    case tableUnreadable
+    case viewsReopened
 }

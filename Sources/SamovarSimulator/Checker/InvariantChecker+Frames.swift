@@ -6,11 +6,13 @@ extension InvariantChecker {
     // MARK: The store
 
     func storePublishes(_ envelope: Envelope) throws(Violation) {
+        try requireHearers(envelope.frame)
         try requireNewest(envelope.frame)
         try storeSends(envelope, to: nil, on: nil)
     }
 
     func storeSends(_ envelope: Envelope, to peer: Process?, on link: Link?) throws(Violation) {
+        try requireMayHear(envelope.frame, on: link)
         try requireOrder(envelope.frame, to: peer, on: link)
         if let proof = envelope.proof { try reached(proof.turn, "a proof") }
         switch envelope.frame {
@@ -35,10 +37,11 @@ extension InvariantChecker {
             // A task for a peer that has gone is handed out, too, and runs out of time.
             let worker = (peer as? WorkerProcess)?.id ?? .zero
             for task in tasks { try handOut(task, to: worker) }
+            if let last = tasks.last { world.intruder?.overhears(last) }
         case .acknowledge(let leases): for lease in leases { try acknowledge(lease) }
         case .streamed(let marks): for mark in marks { try check(mark) }
         case .outputs(let page): try reached(page.outputs.last?.id.turn ?? 0, "outputs")
-        case .reply(let reply): try check(reply)
+        case .reply(let reply) where world.keyKeeper == nil || link?.peer is OperatorProcess: try check(reply)
         case .cancel(let leases): for lease in leases { reference.assignments[lease]?.isSettled = true }
         default: break
         }

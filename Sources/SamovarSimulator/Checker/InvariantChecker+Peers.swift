@@ -28,7 +28,7 @@ extension InvariantChecker {
 
     /// Its session has ended without it: who has ended it by an input hears the outcome, however often it comes.
     private func hasLost(_ client: ClientProcess) -> Bool {
-        guard reference.fates[client.session] != nil else { return true }
+        guard reference.fates[client.session] != nil, !sentAway.contains(client.session) else { return true }
         return reference.isOver(client.session) && (client.hasComeBack || !reference.endedByInput.contains(client.session))
     }
 
@@ -83,6 +83,9 @@ extension InvariantChecker {
         try requireTimers()
         if let operatorProcess = world.operatorProcess {
             try require(operatorProcess.isIdle, .i9, expected: "the operator to have all answers", seen: "it waits for one")
+        }
+        if let keyKeeper = world.keyKeeper {
+            try require(keyKeeper.isIdle, .i9, expected: "the keys that were written to be in force", seen: "others")
         }
         for client in world.clients {
             try require(

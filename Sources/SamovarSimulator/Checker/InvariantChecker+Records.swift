@@ -10,6 +10,7 @@ extension InvariantChecker {
             seen: "\(record.time.microseconds)")
         reference.time = record.time
         reference.endsDrained = false
+        try requireSender(record)
         if let next = reference.announced.first {
             guard record.origin == next.origin, case .applied(next.message, _, _) = record.event else {
                 return try require(
@@ -50,6 +51,7 @@ extension InvariantChecker {
             try require(world.knownWorkers.contains(id), .i2, expected: "a worker of this world", seen: "worker \(id) joins")
             reference.workers.insert(id)
         case .workerLeft(let id):
+            try requireReason(toLeave: id, record)
             reference.workers.remove(id)
             for assignment in reference.assignments.values where assignment.worker == id { assignment.isAbandoned = true }
         case .sessionExpired(let id): try expired(id, record)
@@ -58,6 +60,7 @@ extension InvariantChecker {
         case .quarantined(let text):
             try require(false, .i2, expected: "a program that ends no store", seen: "turn \(record.turn): \(text)")
         case .drained:
+            for id in reference.workers { reference.keys.owners[id] = nil }
             reference.workers.removeAll()
             reference.endsDrained = true
         }
@@ -100,6 +103,7 @@ extension InvariantChecker {
             let input = try input(session, sequence, record)
             try require(
                 input.message == message, .i2, expected: "the message of \(input)", seen: "\(message) at turn \(record.turn)")
+            try require(allows(input, record), .i21, expected: "\(input) not to be taken with its key", seen: "\(record)")
             try require(
                 closes == input.endsSession, .i3, expected: "the session to \(input.endsSession ? "end" : "go on") with \(input)",
                 seen: "closes: \(closes), at turn \(record.turn)")
@@ -132,7 +136,8 @@ extension InvariantChecker {
     }
 
     private func apply(_ message: ModelProgram.Message, _ record: Record) {
-        let turn = Turn(number: record.turn, now: record.time, origin: record.origin, secret: reference.secret)
+        let turn = Turn(
+            number: record.turn, now: record.time, origin: record.origin, sender: record.sender, secret: reference.secret)
         reference.apply(message, turn, root: record.root)
     }
 
@@ -141,8 +146,10 @@ extension InvariantChecker {
             return try require(false, .i2, expected: "an input", seen: "a refusal of \(record.origin)")
         }
         let input = try input(session, sequence, record)
+        let isAllowed = allows(input, record)
+        if !isAllowed, case .rejected = verdict { reference.count(.rejectedForKey) }
         try require(
-            input.message == nil, .i2, expected: "\(input) to be applied", seen: "\(verdict) at turn \(record.turn)")
+            input.message == nil || !isAllowed, .i2, expected: "\(input) to be applied", seen: "\(verdict) at turn \(record.turn)")
         if case .refused(let bytes) = verdict {
             try require(
                 bytes == packed(ModelProgram.Refusal(inputID: input.inputID)), .i2, expected: "the refusal of \(input)",
@@ -186,9 +193,11 @@ extension InvariantChecker {
             reference.fates[session] != nil && !reference.isOver(session), .i3, expected: "a session that there is",
             seen: "the end of \(session)")
         let silence = silence(of: session, at: record) ?? .max
-        let hasLeft = world.leavers.contains(session)
+        let hasLeft = world.leavers.contains(session) || reference.keys.farewells.contains(session)
+        let isRevoked = isRevoked(session, at: record.turn)
+        if isRevoked { reference.count(.endedByRevocation) }
         try require(
-            hasLeft || silence >= world.swarm.store.sessionIdle.microseconds * 9 / 10, .i3,
+            hasLeft || isRevoked || silence >= world.swarm.store.sessionIdle.microseconds * 9 / 10, .i3,
             expected: "session \(session) to be kept, it was heard of \(describe(silence)) s ago", seen: "its end")
         reference.expired.insert(session)
     }

@@ -16,6 +16,8 @@ final class InvariantChecker {
     /// When a session's last greetings have reached the store.
     private var greetings: [SessionID: [Instant]] = [:]
     var effectsEnded = 0
+    /// Sessions whose clients were told that their key is not for what they did.
+    var sentAway: Set<SessionID> = []
     /// What left in this round of the store, with whether it was a first attempt.
     var handedOut: [(effect: EffectID, queue: Queue, label: Label?, isFirst: Bool)] = []
 

@@ -106,6 +106,7 @@ final class ReferenceModel {
     var assignments: [Lease: Assignment] = [:]
     var assignmentsOf: [EffectID: [Lease]] = [:]
     var workers: Set<WorkerID> = []
+    var keys = KeyBook()
     var inputIDs: Set<UInt64> = []
     /// The newest turn of which anybody was told, and the newest input of each session.
     var told = 0

@@ -18,6 +18,12 @@ public enum Invariant: String, CaseIterable, Sendable {
     case i18 = "I18: what is dead stays so until it is ordered otherwise, and orders of operators are done once"
     case i19 = "I19: nothing leaves what is paused"
     case i20 = "I20: queues keep their rules"
+    case i21 = "I21: nobody acts beyond what its key is for"
+    case i22 = "I22: a key that was revoked or has expired is not heard, and hears nothing"
+    case i23 = "I23: sessions and workers belong to the name of their key"
+    case i24 = "I24: the journal says with which key something came"
+    case i25 = "I25: a name without a key has no sessions, and one whose key is renewed loses nothing"
+    case i26 = "I26: a table of keys is in force as a whole, or not at all"
 }
 
 /// A promise was broken.

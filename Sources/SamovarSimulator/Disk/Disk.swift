@@ -123,3 +123,12 @@ extension Disk: Journal {
         if isFull { throw JournalError(.full, "No space is left on the simulated disk.") }
     }
 }
+
+extension JournalMaintenance.Work {
+    var description: String {
+        switch self {
+        case .save(let snapshot): "save a snapshot of turn \(snapshot.turn)"
+        case .snapshot(let turn): "make a snapshot of turn \(turn)"
+        }
+    }
+}

@@ -66,7 +66,12 @@ struct Swarm {
         case limits
         /// Orders about dead effects, queues and labels, by the program and by an operator.
         case controls
+        /// Peers that come over the network, with keys that change, and somebody whose keys are good for little.
+        case keys
     }
+
+    /// Those that give clients inputs to send. In a fixed order: a set has another in each process.
+    var inputTraits: [Trait] { Trait.allCases.filter { $0 != .keys && traits.contains($0) } }
 
     var store = StoreSettings()
     var client = ClientMachine.Settings.standard

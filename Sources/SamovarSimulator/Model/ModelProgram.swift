@@ -181,6 +181,7 @@ struct Tally: Portable, BitwiseCopyable {
         var hash = KeyedHash(Secret(high: checksum, low: random.next()))
         hash.combine(turn.number)
         hash.combine(UInt64(bitPattern: turn.now.microseconds))
+        if let sender = turn.sender { for byte in "\(sender.name) \(sender.fingerprint)".utf8 { hash.combine(UInt64(byte)) } }
         switch message {
         case .noted(let inputID): hash.combine(inputID)
         case .link(let inputID, let rest): hash.combine(inputID &+ UInt64(rest))

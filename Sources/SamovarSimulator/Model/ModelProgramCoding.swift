@@ -23,6 +23,14 @@ extension ModelProgram.Input: MessagePackable {
     private static let kinds = [0, 1, 2, refusal, 5, 6, 8, 9, 10, 12]
     private static let refusal = -1
 
+    /// The same under the name of its case, as it is written by whoever has no other way.
+    static func named(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+        var writer = MessagePackWriter()
+        writer.writeMapHeader(1)
+        writer.write(name)
+        return writer.bytes + bytes
+    }
+
     func write(to writer: inout MessagePackWriter) {
         var fields: Fields =
             switch self {
@@ -34,6 +42,10 @@ extension ModelProgram.Input: MessagePackable {
     }
 
     init(from reader: inout MessagePackReader) throws(MessagePackError) {
+        if try reader.peekType() == .map {
+            _ = try reader.readMapHeader()
+            _ = try reader.readString()
+        }
         var fields = try reader.readFields()
         guard Self.kinds.indices.contains(fields.kind) else {
             throw MessagePackError(.invalidValue, "no input \(fields.kind)", offset: reader.position)

@@ -1,4 +1,5 @@
 import DequeModule
+import SamovarCore
 import SamovarProtocol
 
 enum Direction: Int {
@@ -22,6 +23,10 @@ final class Link {
     /// The peer's start that made it; and the store's that took it.
     let incarnation: Int
     var storeIncarnation = 0
+    /// Whose it is, as the sockets know.
+    let identity: Identity
+    /// Whatever keeps others out at the door does not keep this one.
+    let isForced: Bool
 
     var state = State.connecting
     /// The peer has closed its socket, or died.
@@ -39,19 +44,56 @@ final class Link {
     /// The credit that a worker has told, and the tasks that it was sent, for the checker.
     var credit = CreditTold()
     var tasks = TasksSent()
+    var standing = Standing()
     /// Arrived, and not read by the peer.
     var unread = 0
 
-    init(id: Int, listener: Listener?, peer: Process, incarnation: Int) {
+    init(id: Int, listener: Listener?, peer: Process, incarnation: Int, identity: Identity, isForced: Bool) {
         self.id = id
         self.listener = listener
         self.peer = peer
         self.incarnation = incarnation
+        self.identity = identity
+        self.isForced = isForced
+    }
+
+    var isRemote: Bool { identity != .local }
+
+    var fingerprint: Fingerprint? {
+        if case .key(let fingerprint) = identity { fingerprint } else { nil }
     }
 
     var route: Route? {
-        listener.map { Route(listener: $0, id: (0..<5).map { UInt8(truncatingIfNeeded: id >> (8 * (4 - $0))) }) }
+        listener.map {
+            Route(listener: $0, id: (0..<5).map { UInt8(truncatingIfNeeded: id >> (8 * (4 - $0))) }, isRemote: isRemote)
+        }
     }
+
+    var door: Door {
+        switch listener {
+        case .front: .front
+        case .work: .work
+        case .admin: .admin
+        case nil: .view
+        }
+    }
+}
+
+/// What a peer with a key has done over one link, for the checker.
+struct Standing {
+    /// The kinds of the frames that the store has read while its key allowed them.
+    var done: Set<FrameKind> = []
+    /// As whom it has said HELLO, and when.
+    var greeted: UniqueID?
+    var greetedAt: Instant = 0
+    var welcomesDue = 0
+    /// It has done what its key does not allow; it has said HELLO as somebody else.
+    var hasTransgressed = false
+    var hasClaimed = false
+    /// It was told that its key is refused.
+    var isRefused = false
+    /// Another connection took its place: the store does not know it any more, but something may wait for the disk.
+    var isUntold = false
 }
 
 /// The credit that a worker has told over one link.

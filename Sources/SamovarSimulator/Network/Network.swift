@@ -10,7 +10,7 @@ final class Network {
     private var random: SeededRandom
     private var links: [Int: Link] = [:]
     private var byRoute: [Route: Link] = [:]
-    private var subscriptions: [Link] = []
+    private(set) var subscriptions: [Link] = []
     private var made = 0
     /// Which directions to and from a peer are cut, by the peer's place.
     private var cuts: Set<Cut> = []
@@ -33,16 +33,20 @@ final class Network {
 
     // MARK: Peers
 
-    /// - Parameter listener: nil for the subscription to views.
-    func connect(_ peer: Process, listener: Listener?) -> Link {
+    /// - Parameters:
+    ///   - listener: nil for the subscription to views.
+    ///   - identity: nil for what its key file holds now, if it has one.
+    func connect(_ peer: Process, listener: Listener?, as identity: Identity? = nil) -> Link {
         made += 1
-        let link = Link(id: made, listener: listener, peer: peer, incarnation: peer.incarnation)
+        let link = Link(
+            id: made, listener: listener, peer: peer, incarnation: peer.incarnation,
+            identity: identity ?? world.keyKeeper?.identity(of: peer) ?? .local, isForced: identity != nil && listener != nil)
         links[link.id] = link
         world.plan(.connected(link), at: world.now + random.about(delay) * 2 + 50)
         return link
     }
 
-    /// A link has had the time to be made: it is, or the store is not there, or nobody ever answers.
+    /// A link has had the time to be made: it is, or the store is not there or does not let it in, or nobody ever answers.
     func connected(_ link: Link) -> Bool {
         guard link.state == .connecting, !link.isGoneAtPeer else { return false }
         let store = world.store
@@ -51,7 +55,7 @@ final class Network {
             world.plan(.connected(link), at: world.now + random.time(20...200) * milliseconds)
             return false
         }
-        guard store.isUp else {
+        guard store.isUp, store.admits(link) else {
             link.isGoneAtStore = true
             link.state = .closed
             world.plan(.broke(link), at: world.now + random.about(delay))
@@ -141,6 +145,11 @@ final class Network {
             }
             send(parts, on: link, .toPeer)
         }
+    }
+
+    /// Ends the connections of those who hear views over the network; sockets ask the table again when one begins.
+    func reopenViews() {
+        for link in subscriptions where link.isRemote { breakLink(link, isNoticed: true) }
     }
 
     // MARK: Faults

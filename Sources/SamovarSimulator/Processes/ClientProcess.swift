@@ -5,7 +5,7 @@ import SamovarProtocol
 final class ClientProcess: Process {
     struct Input: CustomStringConvertible {
         let inputID: UInt64
-        let bytes: [UInt8]
+        private(set) var bytes: [UInt8]
         /// What it becomes; nil if it is refused, or no input at all.
         var message: ModelProgram.Message?
         /// Its client's session ends with it, if it is applied.
@@ -20,6 +20,14 @@ final class ClientProcess: Process {
         init(_ inputID: UInt64, bytes: [UInt8]) {
             self.inputID = inputID
             self.bytes = bytes
+        }
+
+        /// Its case, as a key that is not for all of them knows it; nil for what is no input.
+        var caseName: String? { message != nil ? "message" : bytes.first == 0xc1 ? nil : "refuse" }
+
+        /// Says its case on the wire, as most inputs do.
+        mutating func name() {
+            if let caseName { bytes = ModelProgram.Input.named(caseName, bytes) }
         }
 
         var description: String {
@@ -150,6 +158,7 @@ final class ClientProcess: Process {
         let inputID = world.nextInputID()
         var input = makeInput(inputID)
         input.endsSession = endsSession()
+        if world.keyKeeper != nil { input.name() }
         do throws(ClientMachine.SubmitError) {
             guard let number = try machine?.submit(input.bytes, endsSession: input.endsSession) else { return }
             inputs[number] = input
@@ -170,10 +179,8 @@ final class ClientProcess: Process {
         if world.swarm.script.indices.contains(world.report.inputs) {
             return Input(inputID, world.swarm.script[world.report.inputs](inputID))
         }
-        if world.swarm.inputs == nil, !world.swarm.traits.isEmpty, random.chance(0.4) {
-            // In a fixed order: a set has another in each process.
-            return makeInput(inputID, random.pick(Swarm.Trait.allCases.filter(world.swarm.traits.contains)))
-        }
+        let traits = world.swarm.inputTraits
+        if world.swarm.inputs == nil, !traits.isEmpty, random.chance(0.4) { return makeInput(inputID, random.pick(traits)) }
         return makePlainInput(inputID)
     }
 
@@ -193,7 +200,7 @@ final class ClientProcess: Process {
             return orderLabelled(random.pick([.wavering, .cursed] + world.swarm.works), .drawn(.lanes, &random), inputID)
         case .streaming: return order(.streaming, inputID)
         case .limits: return order(world.swarm.hasEndlessWork ? .endless : .quick, inputID)
-        case .outputs: return Input(inputID, .emitted(inputID))
+        case .outputs, .keys: return Input(inputID, .emitted(inputID))
         }
     }
 

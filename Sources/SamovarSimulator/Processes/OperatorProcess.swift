@@ -9,6 +9,8 @@ final class Errand {
     let control: Control?
     /// Effects that it names; nil if it is about all that are dead.
     let effects: Set<EffectID>?
+    /// With which keys the store has read it.
+    var senders: Set<Sender?> = []
 
     init(_ request: AdminRequest, control: Control? = nil, effects: Set<EffectID>? = nil) {
         self.request = request

@@ -9,13 +9,15 @@ final class StoreProcess: Process {
         case journal(JournalWriter.Event)
         case maintenance(JournalMaintenance.Report)
         case drain(within: Duration)
+        case keys(Result<KeyTable, KeyTableError>)
         case workerDied(WorkerID, String)
     }
 
     private var machine: StoreMachine?
     private var clerk: JournalWriter?
     private var events: [Event] = []
-    private var inboxes: [Deque<(route: Route, parts: [[UInt8]])>] = [[], [], []]
+    private typealias Message = (link: Link, route: Route, parts: [[UInt8]])
+    private var inboxes: [Deque<Message>] = [[], [], []]
     private var batches: Deque<Batch> = []
     private var isWriting = false
     private var maintenance: JournalMaintenance?
@@ -25,6 +27,13 @@ final class StoreProcess: Process {
     /// The newest turn of whose commit it had heard before this round, for the checker.
     private(set) var heard = 0
     private var hears = 0
+    /// The keys by which its machine and its sockets go, and whether the newest table could be read.
+    private(set) var keys = KeyTable.none
+    private(set) var hasRead = true
+    /// The keys before this round, and the time of the round before it, for the checker.
+    private(set) var former = (keys: KeyTable.none, time: Timestamp(microseconds: 0))
+    /// How far the journal was ahead of its clock at the start.
+    private var lead = Duration.zero
     /// While it drains: until when jobs may end.
     private var drainUntil: Timestamp?
 
@@ -39,8 +48,14 @@ final class StoreProcess: Process {
         world.disk.reopen()
         clerk = JournalWriter(world.disk)
         maintenance = makeMaintenance()
+        do { keys = try world.keyKeeper?.readAtStart() ?? .none } catch {
+            return try world.checker.require(false, .i26, expected: "a table of keys", seen: "\(error)")
+        }
         guard var machine = try recover() else { return }
         try world.checker.recovered(machine)
+        lead = machine.head == 0 ? .zero : max(.zero, world.checker.reference.time - localNow)
+        former = (keys, time)
+        world.checker.reference.keys.bring(keys, after: machine.head)
         guard world.survives(self) else { return }
         (heard, hears) = (machine.head, machine.head)
         do {
@@ -59,7 +74,18 @@ final class StoreProcess: Process {
         let engine = TypedEngine(ModelProgram.self, secret: world.disk.secret, limits: world.swarm.store.group)
         return StoreMachine(
             settings: world.swarm.store, engine: engine, timeline: world.disk.timeline, secret: world.disk.secret,
-            build: "simulated")
+            build: "simulated", keys: world.store.keys)
+    }
+
+    /// What the machine takes for the time.
+    var time: Timestamp { localNow + lead }
+
+    var isStopped: Bool { machine?.isStopped ?? true }
+
+    /// The sockets let a peer in; they ask only when a connection begins.
+    func admits(_ link: Link) -> Bool {
+        guard let fingerprint = link.fingerprint, !link.isForced else { return true }
+        return keys.admits(fingerprint, at: link.door, now: time)
     }
 
     private func replay(through last: Int = .max) throws -> StoreMachine {
@@ -121,8 +147,8 @@ final class StoreProcess: Process {
 
     override func arrive(_ parts: [[UInt8]], on link: Link) {
         guard let route = link.route else { return }
-        inboxes[route.listener.rawValue].append((route, parts))
-        if let client = link.peer as? ClientProcess, parts[0].count > 5, parts[0][5] == FrameKind.hello.rawValue {
+        inboxes[route.listener.rawValue].append((link, route, parts))
+        if !link.isRemote, let client = link.peer as? ClientProcess, parts[0].count > 5, parts[0][5] == FrameKind.hello.rawValue {
             world.checker.greeted(client.session)
         }
         wake(at: world.now)
@@ -133,7 +159,16 @@ final class StoreProcess: Process {
         wake(at: world.now)
     }
 
+    /// Somebody has it read the table of keys again, or its machine has. Once is enough.
+    func readKeys() {
+        guard isUp, let read = world.keyKeeper?.read() else { return }
+        events.removeAll { if case .keys = $0 { true } else { false } }
+        events.append(.keys(read))
+        wake(at: world.now)
+    }
+
     func workerDied(_ id: WorkerID, _ evidence: String) {
+        world.checker.reference.keys.farewells.insert(id)
         events.append(.workerDied(id, evidence))
         wake(at: world.now)
     }
@@ -144,20 +179,18 @@ final class StoreProcess: Process {
         try super.resume()
     }
 
-    private func interleaved(
-        _ messages: Deque<(route: Route, parts: [[UInt8]])>
-    ) -> Deque<(route: Route, parts: [[UInt8]])> {
+    private func interleaved(_ messages: Deque<Message>) -> Deque<Message> {
         var routes: [Route] = []
-        var queues: [Route: Deque<[[UInt8]]>] = [:]
-        for (route, parts) in messages {
-            if queues[route] == nil { routes.append(route) }
-            queues[route, default: []].append(parts)
+        var queues: [Route: Deque<Message>] = [:]
+        for message in messages {
+            if queues[message.route] == nil { routes.append(message.route) }
+            queues[message.route, default: []].append(message)
         }
-        var mixed: Deque<(route: Route, parts: [[UInt8]])> = []
+        var mixed: Deque<Message> = []
         while !routes.isEmpty {
             let index = random.number(0...routes.count - 1)
-            if let parts = queues[routes[index]]?.popFirst() {
-                mixed.append((routes[index], parts))
+            if let message = queues[routes[index]]?.popFirst() {
+                mixed.append(message)
             } else {
                 routes.remove(at: index)
             }
@@ -251,14 +284,16 @@ final class StoreProcess: Process {
     override func round() throws(Violation) {
         let now = localNow
         heard = hears
+        defer { former = (keys, time) }
         world.checker.handedOut.removeAll()
         guard try takeNews(now) else { return }
         var mayHaveMore = false
         for listener in [Listener.work, .admin, .front] {
             for _ in 0..<256 {
-                guard let (route, parts) = inboxes[listener.rawValue].popFirst() else { break }
+                guard let (link, route, parts) = inboxes[listener.rawValue].popFirst() else { break }
                 guard world.survives(self) else { return }
-                machine?.received(parts, from: route, now: now)
+                world.checker.handles(parts, on: link)
+                machine?.received(parts, from: route, by: link.identity, now: now)
             }
             mayHaveMore = mayHaveMore || !inboxes[listener.rawValue].isEmpty
         }
@@ -290,6 +325,7 @@ final class StoreProcess: Process {
             case .drain(let limit):
                 if drainUntil == nil { drainUntil = now + limit }
                 machine?.drain(within: limit, now: now)
+            case .keys(let read): if !isStopped { take(read, now) }
             case .workerDied(let id, let evidence): machine?.workerDied(id, evidence, now: now)
             case .journal(.committed(let turn)):
                 hears = turn
@@ -312,6 +348,16 @@ final class StoreProcess: Process {
         return true
     }
 
+    private func take(_ read: Result<KeyTable, KeyTableError>, _ now: Timestamp) {
+        if case .success(let table) = read {
+            keys = table
+            world.checker.reference.keys.bring(table, after: machine?.head ?? 0)
+        }
+        hasRead = (try? read.get()) != nil
+        world.checker.reference.count(hasRead ? .tableRead : .tableUnreadable)
+        machine?.keysRead(read, now: now)
+    }
+
     /// False at the end.
     private func perform(_ action: StoreAction) throws(Violation) -> Bool {
         switch action {
@@ -330,7 +376,11 @@ final class StoreProcess: Process {
         case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a backup")
-        case .backlog, .reopenViews, .readKeys: break
+        case .reopenViews:
+            world.checker.reference.count(.viewsReopened)
+            world.network.reopenViews()
+        case .readKeys: readKeys()
+        case .backlog: break
         case .note(let note): world.note("store: \(note.text)")
         case .stop(.drained):
             try stopped()
@@ -380,20 +430,14 @@ final class StoreProcess: Process {
         // A machine cannot be lent out of an optional property, so it is taken out and put back.
         guard isUp, batches.isEmpty, let live = machine.take() else { return }
         do throws(Violation) {
-            if live.head == world.checker.reference.last { try world.checker.compare(live, "in a live store") }
+            if live.head == world.checker.reference.last {
+                try world.checker.compare(live, "in a live store")
+                try world.checker.requireOwners()
+            }
             machine = consume live
         } catch {
             machine = consume live
             throw error
-        }
-    }
-}
-
-extension JournalMaintenance.Work {
-    fileprivate var description: String {
-        switch self {
-        case .save(let snapshot): "save a snapshot of turn \(snapshot.turn)"
-        case .snapshot(let turn): "make a snapshot of turn \(turn)"
         }
     }
 }

@@ -30,7 +30,7 @@ final class WorkerProcess: Process {
     private var shallDrain = false
     /// Jobs whose answer the store has not acknowledged, for the checker.
     private(set) var owed: Set<Lease> = []
-    private let queues: [Queue]
+    let queues: [Queue]
     private var slots: Int { world.swarm.slots }
 
     init(_ world: World, _ number: Int) {
@@ -202,7 +202,8 @@ final class WorkerProcess: Process {
             running[mark.lease]?.streamPlan?.window.acknowledged(through: mark.index)
         case .refused(let error):
             try world.checker.require(
-                world.swarm.isHarsh, .i9, expected: "\(name) to be taken", seen: "it is refused: \(error)")
+                world.swarm.isHarsh || error.code == .forbidden, .i9, expected: "\(name) to be taken",
+                seen: "it is refused: \(error)")
             world.workerDied(self, "refused: \(error)")
         case .stop:
             port.disconnect(world.network, gracefully: true)

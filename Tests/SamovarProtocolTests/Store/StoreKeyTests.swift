@@ -155,6 +155,20 @@ import Testing
         #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).count == 1, "what was done before is told")
     }
 
+    @Test func `A worker whose key has lost a queue is given nothing more, whatever it sends before it hears of that`() throws {
+        let rig = try Rig.with(key(1, "maker", .worker))
+        rig.connectClient(1)
+        _ = rig.greetWorker(1, by: by(1))
+        rig.deliver(.credit(1), from: remoteWorker(1), by: by(1))
+        rig.commits = false
+        #expect(rig.exchange(inputs([.order([job("a")])]), from: client(1)).isEmpty)
+        try rig.read(key(1, "maker", .worker, queues: ["x"]))
+        #expect(rig.exchange(.ping(1), from: remoteWorker(1), by: by(1)).errors == [.forbidden, .unknownPeer])
+        rig.commits = true
+        rig.tick(.milliseconds(1))
+        #expect(rig.take(remoteWorker(1)).isEmpty)
+    }
+
     @Test func `A worker whose key is renewed comes back to its jobs, and gets no others meanwhile`() throws {
         let rig = try Rig.with(key(1, "maker", .worker), key(3, "other", .worker))
         rig.connectClient(1)
