@@ -126,6 +126,15 @@ struct LoadClientTests {
         #expect(client.refusal == "your session has expired")
         #expect(client.counts.unknown == 2 && client.counts.unanswered == 0)
     }
+
+    @Test func `A key that is refused is a problem until the client is let in again`() throws {
+        var client = try connected(plan())
+        _ = client.received(envelope(.error(PeerError(.keyRefused, "not any more"))), now: at(1_000))
+        #expect(client.refusal == "not any more")
+        _ = client.ticked(now: at(20_000_000))
+        _ = client.received(welcome(), now: at(20_000_000))
+        #expect(client.isConnected && client.refusal == nil)
+    }
 }
 
 struct ViewTrackerTests {

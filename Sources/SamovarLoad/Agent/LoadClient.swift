@@ -58,7 +58,7 @@ public struct LoadClient: ~Copyable {
     public private(set) var counts = ClientCounts()
     /// Why an input was rejected, for example.
     public private(set) var rejection: String?
-    /// Why the store will not have this client, for good.
+    /// Why the store will not have this client: for good, or until the file of its key has another one.
     public private(set) var refusal: String?
 
     public init(
@@ -212,6 +212,9 @@ extension LoadClient {
                 refusal = error.text
                 rest.append(action)
             case .keyRefused(let reason): refusal = reason
+            case .welcomed:
+                refusal = nil
+                rest.append(action)
             default: rest.append(action)
             }
         }
