@@ -123,7 +123,7 @@ import ZeroMQ
     }
 
     /// A worker of `clients/python`, which knows `docs/protocol.md` alone.
-    @Test(.enabled("python3.11 with pyzmq and msgpack is missing; `make test` installs them") { await pythonHasZeroMQ() })
+    @Test(.enabled("python3.11 with pyzmq and msgpack is missing; `make test` installs them") { await pythonHas("zmq", "msgpack") })
     func `A worker in python serves the counter`() async throws {
         let store = try await CounterStore(workers: 0)
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

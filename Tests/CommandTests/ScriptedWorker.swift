@@ -108,8 +108,3 @@ func writeRaw(_ bytes: [UInt8], to path: String) throws {
     try #require(connected == 0)
     #expect(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0)
 }
-
-func pythonHasZeroMQ() async -> Bool {
-    // Where there is no Python, it cannot be started.
-    (try? await Child.run("python3", ["-c", "import zmq, msgpack, sys; sys.exit(sys.version_info < (3, 11))"]))?.end == .exited(0)
-}
