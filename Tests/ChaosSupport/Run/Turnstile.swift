@@ -2,9 +2,9 @@ import Synchronization
 
 /// Lets few in at a time. Clusters of many processes would otherwise stand side by side on a machine of two cores, and tests of
 /// time among them fail for want of it.
-final class Turnstile: Sendable {
+package final class Turnstile: Sendable {
     /// How many clusters there are at a time.
-    static let clusters = Turnstile(2)
+    package static let clusters = Turnstile(2)
 
     private struct State {
         var free: Int
@@ -44,10 +44,10 @@ final class Turnstile: Sendable {
 }
 
 /// A place inside, given back with its last reference.
-final class TurnstileTicket: Sendable {
+package final class TurnstileTicket: Sendable {
     private let turnstile: Turnstile
 
-    init(_ turnstile: Turnstile) async {
+    package init(_ turnstile: Turnstile) async {
         self.turnstile = turnstile
         await turnstile.enter()
     }
