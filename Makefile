@@ -256,7 +256,7 @@ python:
 	usable python3 && exit 0
 	mkdir -p .build
 	if python3 -m venv "$$venv" >/dev/null 2>&1 &&
-		"$$venv/bin/python3" -m pip install --quiet --disable-pip-version-check msgpack pyzmq >&2; then
+		"$$venv/bin/python3" -m pip install --quiet --disable-pip-version-check msgpack pyzmq 'setuptools>=70.1' >&2; then
 		exit 0
 	fi
 	rm -rf "$$venv"
