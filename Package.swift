@@ -244,7 +244,7 @@ let package = Package(
             name: "ChaosTests",
             dependencies: [
                 "ProcessSupport", "ChaosSupport", "ChaosProgram", "DupesExample", "CounterExample", "CrashPoints", "SamovarCore",
-                "SamovarProtocol", "MessagePack",
+                "SamovarProtocol", "SamovarHost", "MessagePack", logging,
             ],
             swiftSettings: settings),
         .executableTarget(

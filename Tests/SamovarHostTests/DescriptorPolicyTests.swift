@@ -22,6 +22,22 @@ struct DescriptorPolicyTests {
         #expect(listeners(after: Int.max / 200) == .closed)
     }
 
+    @Test(arguments: [200, 1_024, 20_000, 65_536, 1 << 20])
+    func `The clients that a store welcomes, and all it has itself, leave its listeners open`(_ limit: Int) {
+        let clients = DescriptorPolicy.clients(limit: limit)
+        var policy = DescriptorPolicy(limit: limit)
+        policy.update(used: 2 * clients + 44)
+        #expect(policy.listeners == .open)
+        // A tenth of them all is left for workers and operators.
+        policy.update(used: 2 * clients + 44 + limit / 10 - 1)
+        #expect(policy.listeners == .open)
+        #expect(2 * clients > limit / 10 * 7 - 44 - 2)
+    }
+
+    @Test func `A store takes one client with the fewest descriptors, too`() {
+        #expect(DescriptorPolicy.clients(limit: 0) == 1 && DescriptorPolicy.clients(limit: 44) == 1)
+    }
+
     @Test func `Closed listeners open together, and not before there is room again`() {
         #expect(listeners(after: 850, 750) == .workersOnly)
         #expect(listeners(after: 950, 850) == .closed)

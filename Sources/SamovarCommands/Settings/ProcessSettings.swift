@@ -80,6 +80,7 @@ extension StoreSettings {
         try set(\.inbox, "inbox", 1...10_000_000) { $0 }
         try set(\.inboxBytes, "inboxMebibytes", 1...65_536) { $0 << 20 }
         try set(\.sessions, "sessions", 1...10_000_000) { $0 }
+        try set(\.clients, "clients", 1...10_000_000) { $0 }
         try set(\.sessionIdle, "sessionIdleSeconds", 1...31_536_000) { .seconds($0) }
         // Inputs are refused from four fifths on, so fewer than five would refuse all.
         try set(\.openEffects, "openEffects", 5...100_000_000) { $0 }

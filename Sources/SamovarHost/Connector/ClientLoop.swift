@@ -73,10 +73,15 @@ struct ClientLoop: ~Copyable {
             try perform(actions, &front, &feed, &poller, now)
             guard !watchers.isEmpty else { continue }
             var views: [SubscriberMachine.Action] = []
-            subscriber.places = feed.places
-            let loss = try feed.receiveEnvelopes(&poller) { views += subscriber.received($0, now: now) }
-            if let loss { views += subscriber.disconnected(now: now, because: loss) }
-            views += subscriber.ticked(now: now)
+            if machine.isSentAway {
+                views += subscriber.disconnected(now: now)
+                feed.disconnect(&poller)
+            } else {
+                subscriber.places = feed.places
+                let loss = try feed.receiveEnvelopes(&poller) { views += subscriber.received($0, now: now) }
+                if let loss { views += subscriber.disconnected(now: now, because: loss) }
+                views += subscriber.ticked(now: now)
+            }
             try perform(views, &front, &feed, &poller, now)
         }
     }
@@ -89,7 +94,7 @@ struct ClientLoop: ~Copyable {
     }
 
     private var nextTime: Timestamp? {
-        let times = [machine.deadline, watchers.isEmpty ? nil : subscriber.deadline]
+        let times = [machine.deadline, watchers.isEmpty || machine.isSentAway ? nil : subscriber.deadline]
         return times.compactMap { $0 }.min()
     }
 

@@ -17,6 +17,14 @@ struct DescriptorPolicy: Equatable {
     let limit: Int
     private(set) var listeners = Listeners.open
 
+    /// What a store has open for itself: its journal, its listeners, what its threads wake each other with.
+    private static let own = 44
+
+    /// How many clients there is room for, each with a connection at the front and one for views, so that the listeners stay open: up to
+    /// the mark from which on closed ones would open again. What is between that and the mark at which they close is for workers, for
+    /// operators, and for clients that are being sent away.
+    static func clients(limit: Int) -> Int { max(1, (limit / 10 * 7 - own) / 2) }
+
     /// Closes at 80 and 90 %, opens at 70 %, so that one connection more or less does not turn the listeners.
     mutating func update(used: Int) {
         switch used * 100 / max(1, limit) {

@@ -66,6 +66,9 @@ final class StoreLoop: Sendable {
         _ opened: OpenedJournal, _ keys: StoreKeys?, seed: [UInt8]?,
         engine: @escaping @Sendable (Secret, GroupLimits) -> any ProgramEngine
     ) throws -> (isQuiet: Bool, end: Result<Void, any Error>) {
+        let limit = try raiseDescriptorLimit()
+        var settings = configuration.settings
+        settings.clients = settings.clients ?? DescriptorPolicy.clients(limit: limit)
         let clock = HostClock()
         let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
         defer { page.end() }
@@ -78,7 +81,7 @@ final class StoreLoop: Sendable {
         var machine = try page.restoring {
             try opened.recover(accepting: &accepted) {
                 StoreMachine(
-                    settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
+                    settings: settings, engine: engine(opened.secret, settings.group),
                     timeline: opened.timeline, secret: opened.secret, build: configuration.build, keys: keys?.table ?? .none,
                     marker: marker,
                     durability: "\(opened.journal.durability)")
@@ -94,7 +97,6 @@ final class StoreLoop: Sendable {
         let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, now: clock.now())
         if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
 
-        let limit = try raiseDescriptorLimit()
         let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)

@@ -51,6 +51,8 @@ public struct ClientMachine: ~Copyable {
 
     /// Why the store takes nothing from us at present, in its words; nil if it has not said so since the last WELCOME.
     public private(set) var obstacle: String?
+    /// The store did not welcome us, and said when to come again: until it does, we keep no other connection either.
+    public private(set) var isSentAway = false
 
     /// Steps of the outbox that are not on disk yet; always empty without one.
     private var unsaved: [OutboxEntry] = []
@@ -260,13 +262,16 @@ extension ClientMachine {
     /// A frame came from the store.
     public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
         var actions: [Action] = []
-        if case .error(let error) = envelope.frame, error.code == .retryLater { obstacle = error.text }
+        if case .error(let error) = envelope.frame, error.code == .retryLater {
+            obstacle = error.text
+            if !connection.isWelcomed { isSentAway = true }
+        }
         perform(connection.received(envelope, now: now), now, &actions)
         return actions
     }
 
     private mutating func welcomed(_ welcome: Welcome, left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
-        obstacle = nil
+        (obstacle, isSentAway) = (nil, false)
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
         if let left {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))

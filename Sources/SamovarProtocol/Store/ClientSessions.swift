@@ -82,6 +82,7 @@ final class ClientSession {
 struct ClientSessions {
     private let settings: StoreSettings
     private(set) var connections = Connections()
+    private var overflow: Overflow
     private var sessions: [SessionID: ClientSession] = [:]
     /// How many belong to each name of a key.
     private(set) var owned: [KeyName: Int] = [:]
@@ -93,10 +94,13 @@ struct ClientSessions {
 
     init(_ settings: StoreSettings) {
         self.settings = settings
+        overflow = Overflow(limit: settings.clients ?? .max)
         fingerprintLimit = settings.window
     }
 
     var count: Int { sessions.count }
+    /// Clients that may be connected at a time.
+    var limit: Int { min(overflow.limit, settings.sessions) }
     var all: some Collection<ClientSession> { sessions.values }
 
     subscript(id: SessionID) -> ClientSession? { sessions[id] }
@@ -156,6 +160,11 @@ struct ClientSessions {
         let witness = seen == out.identity.timeline ? hello.witness : 0
         if let end = turns.state.sessions.end(of: session, witness: witness, mayHaveEnded: hello.mayHaveEnded) {
             return out.send(.error(PeerError(.sessionExpired, end.text)), to: route, floor: .turn(turns.head))
+        }
+        guard sessions[session]?.route != nil || connections[route] != nil || overflow.admits(key, beside: connections.count) else {
+            // A client that is sent away is not silent: its session must be there when it comes again.
+            heard(session, now: now)
+            return overflow.sendAway(route, now: now, &out)
         }
         if sessions[session] == nil, count >= settings.sessions { expireIdlest(now: now, &turns, &out) }
         if sessions[session] == nil, count >= settings.sessions {

@@ -27,6 +27,7 @@ extension StoreMachine {
             MessagePackPair("starts", .number(turns.state.starts)),
             MessagePackPair("uptimeSeconds", .number(Int((now - clock.started).components.seconds))),
             MessagePackPair("clients", .number(clients.connections.count)),
+            MessagePackPair("maximumClients", .number(clients.limit)),
             MessagePackPair("sessions", .number(facts.sessions)),
             MessagePackPair("inbox", .number(clients.inbox.count)),
             MessagePackPair("openEffects", .number(facts.openEffects)),

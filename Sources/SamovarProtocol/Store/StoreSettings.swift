@@ -18,6 +18,9 @@ public struct StoreSettings: Equatable, Sendable {
     public var inboxBytes = 64 << 20
     /// Sessions that are kept.
     public var sessions = 100_000
+    /// Clients that are connected at a time; others are sent away for a while. Nil for as many as there are sessions; a store derives
+    /// it from its file descriptors then.
+    public var clients: Int?
     /// Hashes of inputs that are kept to notice two processes which use one session: a window for each session, or where there are many,
     /// as many as fit, and then only their newest inputs are told apart.
     public var fingerprints = 1_048_576

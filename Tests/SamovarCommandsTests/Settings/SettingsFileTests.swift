@@ -80,7 +80,8 @@ import Foundation
 
         // The file says `# slots: 1` for what has no default of its own.
         let commented = local.split(separator: "\n").compactMap { $0.wholeMatch(of: /\s*# (\w+): \S.*/)?.1 }.map(String.init)
-        let written = Set(file.entries.map(\.key) + commented.map { $0 == "level" ? "log.level" : $0 })
+        let names = ["level": "log.level", "clients": "store.clients"]
+        let written = Set(file.entries.map(\.key) + commented.map { names[$0] ?? $0 })
         var reader = SettingsReader(flags: [:], environment: [:], file: try SettingsFile(path: "", yaml: "unknown: 1"))
         var store = StoreSettings()
         try store.read(from: &reader)

@@ -53,6 +53,7 @@ import Testing
                 "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "17",
                 "SAMOVAR_STORE_DRAIN_SECONDS": "18",
                 "SAMOVAR_STORE_GOODBYE_SECONDS": "25",
+                "SAMOVAR_STORE_CLIENTS": "26",
                 "SAMOVAR_STORE_WAITERS": "19",
                 "SAMOVAR_STORE_VIEW_TOPICS": "24",
                 "SAMOVAR_STORE_FEED_VIEWS": "20",
@@ -69,6 +70,7 @@ import Testing
         expected.store.inbox = 6
         expected.store.inboxBytes = 7 << 20
         expected.store.sessions = 8
+        expected.store.clients = 26
         expected.store.sessionIdle = .seconds(9)
         expected.store.openEffects = 10
         expected.store.silence = .seconds(11)

@@ -214,6 +214,20 @@ import Testing
         #expect(machine.obstacle == nil)
     }
 
+    @Test func `Who is sent away at HELLO keeps no connection until it is welcomed, and who was in may hear views`() {
+        let error = Envelope(.error(PeerError(.retryLater, "too many clients", wait: .seconds(30))), timeline: home)
+        var machine = welcomed()
+        _ = machine.received(error, now: at(0))
+        #expect(machine.isSentAway == false)
+        _ = machine.ticked(now: at(30))
+        _ = machine.received(error, now: at(30))
+        #expect(machine.isSentAway == true)
+        _ = machine.ticked(now: at(60))
+        #expect(machine.isSentAway == true)
+        _ = machine.received(welcome(), now: at(60))
+        #expect(machine.isSentAway == false)
+    }
+
     @Test func `It is to be woken when what it sent or asked has to be repeated`() throws {
         var machine = welcomed()
         #expect(machine.deadline == at(1), "a PING")

@@ -243,6 +243,10 @@ class ClientLoop:
             self._feed.close()
             self._subscriber = self._newest = None
             return
+        if self.machine.is_sent_away:
+            self._feed.close()
+            self._subscriber = None
+            return
         if self._subscriber is None:
             self._subscriber = SubscriberMachine(self._random, self._instance)
         messages, end = self._feed.receive()

@@ -91,6 +91,8 @@ class ClientMachine:
         self._ending_is_sent = False
         #: Why the store takes nothing from us at present, in its words.
         self.obstacle: str | None = None
+        #: The store did not welcome us, and said when to come again: until it does, we keep no other connection either.
+        self.is_sent_away = False
         # Of a durable client: steps that are not on disk yet, what is on disk, and inputs that are answered and not seen.
         self._unsaved: list[Entry] = []
         self._saved_inputs = self._backlog.next - 1 if self._is_durable else sys.maxsize
@@ -225,6 +227,7 @@ class ClientMachine:
         actions: list[ClientAction] = []
         if isinstance(envelope.content, rx.Error) and envelope.content.code == ErrorCode.RETRY_LATER:
             self.obstacle = envelope.content.text
+            self.is_sent_away = self.is_sent_away or not self.connection.is_welcomed
         self._perform(self.connection.received(envelope, now), now, actions)
         return actions
 
@@ -245,6 +248,7 @@ class ClientMachine:
 
     def _welcomed(self, welcome: rx.Welcome, left: bytes | None, now: float, actions: list[ClientAction]) -> None:
         self.obstacle = None
+        self.is_sent_away = False
         actions.append(act.Connected(welcome.head, self.timeline))
         if left is not None:
             actions.append(act.Note(conn.timeline_changed(self.timeline, left)))
