@@ -8,8 +8,8 @@ import Testing
     static let courses: [UInt64] = [
         0xfd1496ac558403c7, 0x7f27d8d509a0fe55, 0x9cd87708d1c4dec3, 0x222c6a9574d566e2, 0x33e7435a849e39f9,
         0xe2320401912d900e, 0xa2557e82a050bc2c, 0x609472faba83301a, 0x136448188bbf80e8, 0x4033291a1d9ca5ef,
-        0x91fd06f8f14ca502, 0xd5f692a25e01948a, 0xbdd1aa35b925f4be, 0x4806e771899f2584, 0x9cdcc6a2d7d64747,
-        0x4051528f024b7b2b, 0x2c7d284013448a18, 0x230526cc3163568c, 0x9a900b022f833149, 0x8a7bd50c806018ba,
+        0x91fd06f8f14ca502, 0xd5f692a25e01948a, 0xbdd1aa35b925f4be, 0xd05409e16cb25400, 0x9cdcc6a2d7d64747,
+        0x4051528f024b7b2b, 0x2c7d284013448a18, 0x2ef998981a7bbb19, 0xcc8d56cef2da485a, 0x820189db7857b4e7,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.
