@@ -46,7 +46,8 @@ extension MessagePackReader {
         return MessagePackError(.outOfRange, message, offset: position)
     }
 
-    /// The next value in a few words, for errors: `a string "x"`, `a map of 3`.
+    /// The next value in a few words, for errors: `an integer 5`, `a map of 3`. Never what a string says: errors are logged, sent and kept, and
+    /// it may be a secret.
     func describeNext() -> String {
         guard next < end, let type = MessagePackType(firstByte: bytes[next]) else { return "no value" }
         var reader = self
@@ -59,7 +60,8 @@ extension MessagePackReader {
                 return "an integer \(try reader.readUInt64())"
             case .float: return "a float \(try reader.readDouble())"
             case .string:
-                return "a string \"\(quote(try reader.readString()))\""
+                let count = try reader.readString().utf8.count
+                return "a string of \(count) byte\(count == 1 ? "" : "s")"
             case .binary: return "binary data of \(try reader.readBinary().count) bytes"
             case .array: return "an array of \(try reader.readArrayHeader())"
             case .map: return "a map of \(try reader.readMapHeader())"

@@ -15,10 +15,10 @@ import Testing
 
     @Test func `An error leaves the reader where it was`() throws {
         var reader = MessagePackReader(hex("a178"))
-        #expect(throws: MessagePackError(.typeMismatch, "expected an integer, found a string \"x\"", offset: 0)) {
+        #expect(throws: MessagePackError(.typeMismatch, "expected an integer, found a string of 1 byte", offset: 0)) {
             try reader.readInt()
         }
-        #expect(throws: MessagePackError(.typeMismatch, "expected a map, found a string \"x\"", offset: 0)) {
+        #expect(throws: MessagePackError(.typeMismatch, "expected a map, found a string of 1 byte", offset: 0)) {
             try reader.readMapHeader()
         }
         #expect(try reader.readString() == "x")

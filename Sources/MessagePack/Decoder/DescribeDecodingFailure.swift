@@ -2,7 +2,7 @@
 ///
 /// - `unknown case "foo" for Input; allowed: increment, decrement`
 /// - `missing field "root" in Seed; allowed: root, minimumSize`
-/// - `field "items[3].count": expected an integer, found a string "x"`
+/// - `field "items[3].count": expected an integer, found a string of 1 byte`
 ///
 /// It takes the errors of ``MessagePackDecoder``. For those of another decoder it says as much as they tell.
 public func describe(decodingFailure error: any Error, of type: any Decodable.Type) -> String {
