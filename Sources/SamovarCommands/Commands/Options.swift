@@ -70,7 +70,7 @@ extension ProcessSettings {
     }
 
     func logger(_ label: String) -> Logger {
-        var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+        var logger = LogLines.logger(label)
         logger.logLevel = logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
         return logger
     }

@@ -1,0 +1,18 @@
+import Logging
+
+/// Where the log goes: to standard error, each message on one line.
+///
+/// A message may quote what peers have sent, an error or a failure, which must neither write lines of its own nor reach a terminal.
+struct LogLines: TextOutputStream, Sendable {
+    mutating func write(_ text: String) { StandardStream.error.write(Self.line(text)) }
+
+    /// - Parameter text: what a handler writes for a message, with the line feed at its end.
+    static func line(_ text: String) -> String {
+        guard text.hasSuffix("\n") else { return escapeForTerminal(text) }
+        return escapeForTerminal(String(text.dropLast())) + "\n"
+    }
+
+    static func logger(_ label: String) -> Logger {
+        Logger(label: label) { StreamLogHandler(label: $0, stream: LogLines()) }
+    }
+}

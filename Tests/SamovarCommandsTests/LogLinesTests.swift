@@ -1,0 +1,11 @@
+import Testing
+
+@testable import SamovarCommands
+
+struct LogLinesTests {
+    @Test func `A message is one line, and does nothing to a terminal`() {
+        #expect(LogLines.line("error: the job failed: a\nb\r\u{1b}[2J\n") == "error: the job failed: a\\u{a}b\\u{d}\\u{1b}[2J\n")
+        #expect(LogLines.line("warning: 5 °C\n") == "warning: 5 °C\n")
+        #expect(LogLines.line("begun") == "begun")
+    }
+}
