@@ -123,7 +123,7 @@ struct CoordinatorLoop: ~Copyable {
     ) throws -> Socket? {
         guard let meeting else { return nil }
         let keys = try StoreKeys(folder: meeting.keysFolder)
-        let gate = KeyGate(keys.table) { hear(.note($0)) }
+        let gate = KeyGate(keys.table, HostClock()) { hear(.note($0)) }
         var options = options
         options.security = .curveServer(keys.server.secretKey, try gate.door(.front, Context.shared()))
         var socket = try Socket(Context.shared(), .router, options: options)

@@ -10,6 +10,11 @@ struct HostClock: Sendable {
         offset = Self.microseconds(of: CLOCK_REALTIME) - Self.microseconds(of: Self.bootTime)
     }
 
+    private init(offset: Int64) { self.offset = offset }
+
+    /// The same clock, so far ahead.
+    func ahead(by lead: Duration) -> HostClock { HostClock(offset: offset + lead.microseconds) }
+
     func now() -> Timestamp {
         Timestamp(microseconds: offset + Self.microseconds(of: Self.bootTime))
     }

@@ -55,6 +55,9 @@ final class DoorSockets {
     /// How many were not let in.
     var refusals: Int { authenticators.values.reduce(0) { $0 + $1.counts.refused } }
 
+    /// Nobody has been reported yet.
+    func forgetReports() { for authenticator in authenticators.values { authenticator.forgetReports() } }
+
     // MARK: Connections
 
     /// Takes connections at these listeners only.

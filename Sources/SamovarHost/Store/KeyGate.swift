@@ -17,12 +17,15 @@ final class KeyGate: Sendable {
     static let localUserID = "local"
 
     private let state: Mutex<State>
-    private let clock = HostClock()
+    private let clock: HostClock
     private let report: @Sendable (String) -> Void
 
-    /// - Parameter report: hears of those that were not let in, of each address at most once in ten seconds.
-    init(_ table: KeyTable, report: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - clock: the store's own time, by which keys expire.
+    ///   - report: hears of those that were not let in, of each address at most once in ten seconds.
+    init(_ table: KeyTable, _ clock: HostClock, report: @escaping @Sendable (String) -> Void) {
         state = Mutex(State(table: table))
+        self.clock = clock
         self.report = report
     }
 

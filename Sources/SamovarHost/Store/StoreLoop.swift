@@ -100,7 +100,7 @@ final class StoreLoop: Sendable {
         let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
-        var sockets = try bind(context, keys, &poller)
+        var sockets = try bind(context, keys, clock.ahead(by: machine.lead), &poller)
         try sockets.tryDoors()
         let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
@@ -132,9 +132,13 @@ final class StoreLoop: Sendable {
         return (isQuiet, end)
     }
 
-    private func bind(_ context: Context, _ keys: StoreKeys?, _ poller: inout Poller) throws -> StoreSockets {
+    private func bind(
+        _ context: Context, _ keys: StoreKeys?, _ clock: HostClock, _ poller: inout Poller
+    ) throws -> StoreSockets {
         do {
-            return try StoreSockets(context, at: configuration.endpoint, keys: keys, poller: &poller) { [logger] in
+            return try StoreSockets(
+                context, at: configuration.endpoint, keys: keys, clock: clock, poller: &poller
+            ) { [logger] in
                 logger.warning("\($0)")
             }
         } catch let error as ZeroMQError {

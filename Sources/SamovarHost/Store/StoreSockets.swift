@@ -22,13 +22,14 @@ struct StoreSockets: ~Copyable {
 
     /// - Parameters:
     ///   - keys: of whoever comes over TCP; nil takes everybody there, and operators in the folder alone.
+    ///   - clock: the store's own time, by which keys expire.
     ///   - report: hears, on another thread, of those that were not let in: a line for a log.
     init(
-        _ context: Context, at endpoint: Endpoint, keys: StoreKeys? = nil, poller: inout Poller,
-        report: @escaping @Sendable (String) -> Void = { _ in }
+        _ context: Context, at endpoint: Endpoint, keys: StoreKeys? = nil, clock: HostClock = HostClock(),
+        poller: inout Poller, report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         try SocketFolder.make(endpoint.folder)
-        let gate = KeyGate(keys?.table ?? .none, report: report)
+        let gate = KeyGate(keys?.table ?? .none, clock, report: report)
         let local = try DoorSockets(context, at: .files(of: endpoint), secret: nil, poller: &poller) { _ throws(ZeroMQError) in
             try gate.local(context)
         }
@@ -56,6 +57,8 @@ struct StoreSockets: ~Copyable {
         let before = remote.refusals
         try DoorTrial.run(context, at: remote.doors, of: server, gate)
         refusalsOfTrial += remote.refusals - before
+        // Or strangers of loopback would not be reported either, for a while.
+        remote.forgetReports()
     }
 
     /// Takes other keys. If the store's own is another one, all connections over the network end, and ``reopen(_:)`` takes new ones.

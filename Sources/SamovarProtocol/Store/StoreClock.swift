@@ -9,7 +9,7 @@ struct StoreClock {
     private(set) var started = Timestamp(microseconds: 0)
     private(set) var nextTick = Timestamp(microseconds: 0)
     /// How far the newest record was ahead of the host's clock at the start.
-    private var lead = Duration.zero
+    private(set) var lead = Duration.zero
 
     init() {}
 

@@ -77,6 +77,8 @@ public struct StoreMachine: ~Copyable {
     public var durable: Int { out.durable }
     /// How often this timeline was started, this start included.
     public var starts: Int { turns.state.starts }
+    /// How far the store's own time has been ahead of the host's clock since the start: it never goes back behind the newest turn.
+    public var lead: Duration { clock.lead }
     /// The program and the version of its types.
     public var schema: Schema { turns.state.engine.schema }
     /// The seed of the timeline in MessagePack; empty before the first start.

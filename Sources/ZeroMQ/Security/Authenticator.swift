@@ -63,6 +63,9 @@ public final class Authenticator: Sendable {
     /// From here on nobody is let in.
     func leave() { handler.leave(domain) }
 
+    /// Begins anew with reports: what comes next is the first of its address.
+    public func forgetReports() { desk.forgetReports() }
+
     /// How often it has decided until now.
     public var counts: Counts { desk.counts }
 }
@@ -86,6 +89,8 @@ final class AuthenticatorDesk: Sendable {
     }
 
     var counts: Authenticator.Counts { state.withLock(\.counts) }
+
+    func forgetReports() { state.withLock { $0.reports = RefusalReports() } }
 
     /// - Parameter request: nil for one that is never granted.
     func verdict(on request: ZAPRequest?) -> ZAPVerdict {

@@ -21,12 +21,12 @@ struct StoreSocketsTests {
         var topics = ViewTopics(limit: 4)
 
         /// - Parameter keys: nil for ports without keys.
-        init(_ keys: StoreKeys?) throws {
+        init(_ keys: StoreKeys?, _ clock: HostClock = HostClock()) throws {
             context = try Context.shared()
             port = try freePorts()
             endpoint = try Endpoint("tcp://127.0.0.1:\(port)", dataFolder: "/nowhere/\(port)")
             let reports = reports
-            sockets = try StoreSockets(context, at: endpoint, keys: keys, poller: &poller) { reports.add($0) }
+            sockets = try StoreSockets(context, at: endpoint, keys: keys, clock: clock, poller: &poller) { reports.add($0) }
         }
 
         deinit { endpoint.removeFiles() }
@@ -198,6 +198,18 @@ struct StoreSocketsTests {
         #expect(reports.contains { $0.contains("nobody has the key \(unknown.fingerprint)") })
     }
 
+    @Test func `Keys expire by the time of the store, whatever the clock of its machine says`() throws {
+        let keys = try Keys()
+        let clock = HostClock()
+        let now = Timestamp(microseconds: clock.now().microseconds / 1_000_000 * 1_000_000)
+        let expired = try keys.issue("a", [.viewer], notAfter: now + .seconds(3_600))
+        let valid = try keys.issue("b", [.viewer], notAfter: now + .seconds(3 * 3_600))
+        let store = try Store(try keys.read(), clock.ahead(by: .seconds(2 * 3_600)))
+        #expect(try Peer(store, .view, expired).end() == .refused)
+        #expect(store.reports.all.first?.contains("has expired") == true)
+        #expect(try Peer(store, .view, valid).isIn())
+    }
+
     @Test func `Without keys everybody comes in at ports, but not as an operator`() throws {
         let store = try Store(nil)
         for door in [Door.front, .work] {
@@ -318,6 +330,9 @@ struct StoreSocketsTests {
         #expect(store.reports.all.isEmpty)
         #expect(store.refusals == 0)
         #expect(try Peer(store, .front, file).isIn())
+        // The first of them is, from here on.
+        #expect(try Peer(store, .front, KeyFile(file.name, try CurveKeyPair(), servers: file.servers)).end() == .refused)
+        #expect(store.reports.all.count == 1)
     }
 
     /// A door that is not as it should be.
@@ -331,7 +346,7 @@ struct StoreSocketsTests {
         var router = try Socket(context, .router, options: options)
         try router.bind("tcp://127.0.0.1:*")
         let address = try router.lastEndpoint
-        let gate = KeyGate(.none) { _ in }
+        let gate = KeyGate(.none, HostClock()) { _ in }
         do {
             try DoorTrial.run(context, at: [(.front, address)], of: server.publicKey, gate)
             return nil
