@@ -162,9 +162,11 @@ struct Access {
         return PeerError(.forbidden, "the key \(key.name) is not for queue \(queue)")
     }
 
-    /// Why an input may not be sent with a key; nil if it may. The keys of a name that is being renewed may differ, so both names count.
+    /// Why an input may not be sent with a key; nil if it may. Of the keys of a name that is being renewed, the one that has sent it counts.
     func objection(to input: [UInt8], by sender: Sender?) -> String? {
-        guard let sender, let allowed = keys[sender.fingerprint]?.inputs else { return nil }
+        guard let sender else { return nil }
+        guard let key = keys[sender.fingerprint] else { return "the key \(sender.name) may not send any more" }
+        guard let allowed = key.inputs else { return nil }
         guard let name = inputCase(of: input) else { return "the key \(sender.name) may send some cases only, and this is none" }
         return allowed.contains(name) ? nil : "the key \(sender.name) may not send \(name.bounded(to: 100))"
     }

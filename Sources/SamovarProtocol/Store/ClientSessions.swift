@@ -226,19 +226,21 @@ struct ClientSessions {
     /// Ends the connections of keys that do not allow them any more, and the sessions of names that have no key left.
     ///
     /// - Parameters:
-    ///   - objection: why a key may not be here; nil if it may.
+    ///   - objection: why a key may not be here with a session of this owner; nil if it may.
     ///   - mayStillSend: whether what waits of a key may be taken. If not it is dropped, and its client may send it again with a better one.
     ///   - isRevoked: no key has this name any more.
     mutating func enforce(
-        _ objection: (Identity) -> PeerError?, mayStillSend: (Identity) -> Bool, isRevoked: (KeyName) -> Bool, now: Timestamp,
-        _ readers: inout Readers, _ turns: inout Turns, _ out: inout Outlet
+        _ objection: (Identity, _ owner: KeyName?) -> PeerError?, mayStillSend: (Identity) -> Bool,
+        isRevoked: (KeyName) -> Bool, now: Timestamp, _ readers: inout Readers, _ turns: inout Turns, _ out: inout Outlet
     ) {
         for session in sessions.values where !session.inbox.isEmpty {
             guard let sender = session.sender, !mayStillSend(.key(sender.fingerprint)) else { continue }
             dropInbox(of: session, last: turns.state.sessions.last(of: session.id))
         }
         for route in connections.routes {
-            guard let identity = connections.identity(at: route), let error = objection(identity) else { continue }
+            guard let identity = connections.identity(at: route), let session = connections[route],
+                let error = objection(identity, sessions[session]?.owner)
+            else { continue }
             out.close(route, error)
             forget(route, &readers)
         }

@@ -68,13 +68,18 @@ extension StoreMachine {
     private mutating func enforceKeys(former: KeyTable, since: Timestamp, isNewTable: Bool, now: Timestamp) {
         let access = access
         let names = Set(access.keys.keys.map(\.name))
+        // A fingerprint may have moved to another name, to which nothing of the former one belongs.
+        func objection(_ identity: Identity, _ roles: Set<Role>, owner: KeyName?, of what: String) -> PeerError? {
+            access.objection(to: identity, roles, "this socket", now: now)
+                ?? (access.sender(identity)?.name == owner ? nil : .notYours(what))
+        }
         clients.enforce(
-            { access.objection(to: $0, Door.front.roles, "this socket", now: now) },
+            { objection($0, Door.front.roles, owner: $1, of: "session") },
             mayStillSend: { access.objection(to: $0, [.client], "send", now: now) == nil },
             isRevoked: { isNewTable && !names.contains($0) }, now: now, &readers,
             &turns, &out)
         workers.enforce(
-            { access.objection(to: $0, Door.work.roles, "this socket", now: now) ?? access.objection(to: $1, by: $0) },
+            { objection($0, Door.work.roles, owner: $2, of: "worker's identity") ?? access.objection(to: $1, by: $0) },
             isRenewed: { access.admitsWorker($0, $1, now: now) }, now: now, &scheduler, &turns, &out)
         let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
         if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {

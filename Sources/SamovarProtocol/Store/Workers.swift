@@ -166,18 +166,19 @@ struct Workers {
     /// another key comes back to its jobs, unless it is silent for too long.
     ///
     /// - Parameters:
-    ///   - objection: why a key may not serve these queues; nil if it may.
+    ///   - objection: why a key may not serve these queues as a worker of this owner; nil if it may.
     ///   - isRenewed: another key of this name may.
     mutating func enforce(
-        _ objection: (Identity, [Queue]) -> PeerError?, isRenewed: (KeyName, [Queue]) -> Bool, now: Timestamp,
+        _ objection: (Identity, [Queue], _ owner: KeyName?) -> PeerError?, isRenewed: (KeyName, [Queue]) -> Bool, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) {
         for route in connections.routes {
             guard let identity = connections.identity(at: route), let id = connections[route] else { continue }
             let queues = scheduler.dispatcher.workers[id]?.queues ?? []
-            guard let error = objection(identity, queues) else { continue }
+            let owner = turns.state.workerKeys[id]
+            guard let error = objection(identity, queues, owner) else { continue }
             out.close(route, error)
-            if let name = turns.state.workerKeys[id], isRenewed(name, queues) {
+            if let name = owner, isRenewed(name, queues) {
                 scheduler.setLeaving(id)
                 forget(route, &scheduler)
                 continue

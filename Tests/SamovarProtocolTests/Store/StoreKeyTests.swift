@@ -118,6 +118,25 @@ import Testing
         #expect(try rig.state().total == 0 && rig.machine.clients.inbox.count == 0)
     }
 
+    @Test func `An input whose key is gone is judged by none other, and so is not taken`() throws {
+        let access = Access(try KeyTable([key(1, "a", .client, inputs: ["add"])]))
+        let input: [UInt8] = [0xa3] + Array("add".utf8)
+        #expect(access.objection(to: input, by: nil) == nil)
+        #expect(access.objection(to: input, by: Sender(name: named("a"), fingerprint: fingerprint(1))) == nil)
+        let other = Sender(name: named("a"), fingerprint: fingerprint(2))
+        #expect(access.objection(to: input, by: other) == "the key a may not send any more")
+    }
+
+    @Test func `A key that gets another name has nothing of the former one, and its peer begins anew`() throws {
+        let rig = try Rig.with(key(1, "a", .client, .worker))
+        _ = rig.greetClient(1, by: by(1))
+        _ = rig.greetWorker(1, by: by(1))
+        try rig.read(key(1, "b", .client, .worker))
+        #expect(rig.take(remoteClient(1)).errors == [.forbidden] && rig.take(remoteWorker(1)).errors == [.forbidden])
+        #expect(rig.machine.clients.connections.count == 0 && rig.machine.workers.connections.count == 0)
+        #expect(rig.greetClient(2, by: by(1)).isWelcome && rig.greetWorker(2, by: by(1)).isWelcome)
+    }
+
     @Test func `Where a key is renewed or loses its role, what waits of it is not taken, and its client sends it again`() throws {
         for next in [key(2, "a", .client, inputs: ["add"]), key(1, "a", .viewer)] {
             let rig = try Rig.with(key(1, "a", .client, inputs: ["add"]))
