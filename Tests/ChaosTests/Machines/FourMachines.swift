@@ -123,6 +123,21 @@ final class FourMachines {
         return Set(try begun(by: worker)).intersection(others.filter { $0.step == .answered }.map(\.key))
     }
 
+    /// Effects that a worker began, and did not answer.
+    func unanswered(by worker: String) throws -> Set<String> {
+        Set(try begun(by: worker)).subtracting(try attempts(of: worker).filter { $0.step == .answered }.map(\.key))
+    }
+
+    /// The turn that ordered an effect, by its key.
+    static func turn(of key: String) throws -> Int { try #require(Int(key.split(separator: "/")[1])) }
+
+    /// A turn on disk that is not before any that has had its time until now.
+    func head() async throws -> Int {
+        // The answer waits for what is computed, and tells of what was on disk before.
+        _ = try await status()
+        return try await status().turn
+    }
+
     /// The effects of all attempts of a worker.
     func begun(by worker: String) throws -> [String] {
         try attempts(of: worker).filter { $0.step == .started }.map(\.key)
@@ -162,18 +177,22 @@ final class FourMachines {
     }
 
     private func untilNothingIsLeft() async throws {
-        struct Status: Decodable {
-            let openEffects: Int
-        }
         var least = Int.max
         while least > 0 {
             let before = least
             least = try await eventually("less than \(before) is left to do") {
-                let left = (try await self.ask("status", "--json") as Status).openEffects
+                let left = try await self.status().openEffects
                 return left < before ? left : nil
             }
         }
     }
+
+    private struct Status: Decodable {
+        let openEffects: Int
+        let turn: Int
+    }
+
+    private func status() async throws -> Status { try await ask("status", "--json") }
 
     private func ask<Answer: Decodable>(_ words: String...) async throws -> Answer {
         let child = try start(words + ["--data", data], on: "store")
