@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system python swift
+.PHONY: help run test install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -69,7 +69,7 @@ UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -deb
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
 COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
 
-test: system swift python ## Builds and runs all tests
+test: system postgresql swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
 	swift build --build-tests -j $(JOBS) $(UPTIME_FLAGS)
 	swift test --skip-build $(UPTIME_FLAGS)
@@ -134,7 +134,7 @@ scaffolds: system swift ## Writes, builds and tests every kind of package that `
 		swift test -j $(JOBS) --package-path "$$folder/kind-$$number" --scratch-path "$${SCAFFOLDS:-.build-scaffolds}"
 	done
 
-chaos: system swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
+chaos: system postgresql swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
 		--filter '^ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Keyed)Tests/'
@@ -182,7 +182,7 @@ fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODE
 # The tests of what has threads or touches memory by itself, each with a build of its own, since everything is instrumented.
 # libzmq is not, so the thread sanitizer cannot see how it synchronises; what is passed over for that is named in the file.
 SANITIZED := ZeroMQTests|SHA2Tests|JournalTests|SQLiteJournalTests|MessagePackTests|SamovarProtocolTests|FuzzTests|CommandTests
-sanitize: system swift python ## Runs tests under the thread and the address sanitizer
+sanitize: system postgresql swift python ## Runs tests under the thread and the address sanitizer
 	export PATH="$$PWD/.build/python/bin:$$PATH"
 	export TSAN_OPTIONS="suppressions=$$PWD/Tests/thread-sanitizer.txt halt_on_error=0 exitcode=66 $${TSAN_OPTIONS:-}"
 	export ASAN_OPTIONS="detect_leaks=0 $${ASAN_OPTIONS:-}"
@@ -191,7 +191,7 @@ sanitize: system swift python ## Runs tests under the thread and the address san
 		swift test --skip-build $(TEST_FLAGS) --sanitize $$sanitizer --scratch-path .build-$$sanitizer --filter '$(SANITIZED)'
 	done
 
-build: system swift ## Builds all programs in release, without running them
+build: system postgresql swift ## Builds all programs in release, without running them
 	swift build -c release -j $(JOBS)
 
 docs: system swift ## Writes the reference of the modules, with articles, as HTML to .build/docs
@@ -214,6 +214,12 @@ swift:
 
 # What can be asked for without root; only what is missing is installed.
 define install
+without_cluster() {
+	local file=/etc/postgresql-common/createcluster.conf
+	[ -e "$$file" ] || ! command -v apt-get >/dev/null && return
+	if [ "$$(id -u)" -eq 0 ]; then sh -c "mkdir -p $${file%/*} && echo 'create_main_cluster = false' >$$file"
+	elif sudo -n true 2>/dev/null; then sudo -n sh -c "mkdir -p $${file%/*} && echo 'create_main_cluster = false' >$$file"; fi
+}
 install_packages() {
 	if ! command -v apt-get >/dev/null; then
 		echo "Please install $$*: this system has no apt-get, so it cannot be done for you" >&2
@@ -242,6 +248,15 @@ system:
 	pkg-config --exists sqlite3 2>/dev/null || missing+=(libsqlite3-dev)
 	pkg-config --exists libcrypto 2>/dev/null || missing+=(libssl-dev)
 	if [ $${#missing[@]} -gt 0 ]; then install_packages "$${missing[@]}"; fi
+
+# For the journal in PostgreSQL: its client library, which nothing else needs, and a server that tests start themselves. Debian's package would
+# start another one, unless it is told not to.
+postgresql:
+	$(install)
+	missing=()
+	[ -e /usr/include/postgresql/libpq-fe.h ] || [ -e /usr/include/libpq-fe.h ] || pkg-config --exists libpq 2>/dev/null || missing+=(libpq-dev)
+	command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+	if [ $${#missing[@]} -gt 0 ]; then without_cluster; install_packages "$${missing[@]}"; fi
 
 # Some tests are in Python, or talk to a worker that is. A virtual environment keeps the packages out of the system; where none can be made,
 # the system's own packages do.

@@ -45,8 +45,9 @@ let package = Package(
         .library(name: "MessagePack", targets: ["MessagePack"]),
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
-        // The two adapters, for those who measure them alone.
+        // The adapters, for those who measure them alone.
         .library(name: "SQLiteJournal", targets: ["Journal", "SQLiteJournal"]),
+        .library(name: "PostgreSQLJournal", targets: ["Journal", "PostgreSQL", "PostgreSQLJournal"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "simulator", targets: ["SimulatorCLI"]),
@@ -92,9 +93,18 @@ let package = Package(
         // On Linux alone: macOS has CryptoKit.
         .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "SHA2", dependencies: ["CCrypto"], swiftSettings: settings),
+        // The chain of digests that all stored batches are in.
+        .target(name: "JournalChain", dependencies: ["Journal", "SHA2", "SamovarCore"], swiftSettings: settings),
         .target(
             name: "SQLiteJournal",
-            dependencies: ["CLinux", "CSQLite", "CrashPoints", "Journal", "SHA2", "SamovarCore", grdb, sqlite],
+            dependencies: ["CLinux", "CSQLite", "CrashPoints", "Journal", "JournalChain", "SamovarCore", grdb, sqlite],
+            swiftSettings: settings),
+
+        // Only for programs that name it: who keeps a journal in a file needs no libpq.
+        .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(name: "PostgreSQL", dependencies: ["CPostgreSQL"], swiftSettings: settings),
+        .target(
+            name: "PostgreSQLJournal", dependencies: ["Journal", "JournalChain", "PostgreSQL", "SamovarCore"],
             swiftSettings: settings),
 
         // What a handler sees, and the slot that it runs in: no socket.
@@ -107,6 +117,7 @@ let package = Package(
             name: "SamovarHost",
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "SamovarWorker", "CrashPoints", "ZeroMQ", "Journal",
+                "JournalChain",
                 "SQLiteJournal", "CLinux", "SHA2", deque, histogram, lifecycle, logging,
             ],
             swiftSettings: settings),
@@ -206,6 +217,11 @@ let package = Package(
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
             name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
+            swiftSettings: settings),
+        // With a server that they start.
+        .testTarget(
+            name: "PostgreSQLJournalTests",
+            dependencies: ["Journal", "PostgreSQL", "PostgreSQLJournal", "SamovarTesting", "ProcessSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),

@@ -2,11 +2,16 @@
 public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of an error; more kinds may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case full, inputOutput, busy, damaged, missing, format, misuse }
+        private enum Kind: String { case full, unavailable, fenced, inputOutput, busy, damaged, missing, format, misuse }
         private let kind: Kind
 
         /// No space is left. Nothing has changed, and the same call may be tried again when there is space.
         public static let full = Code(kind: .full)
+        /// What keeps the journal is not reached, or does not confirm. Whether the call has happened may be unknown: the same call, and no
+        /// other, may be tried again, and finds out.
+        public static let unavailable = Code(kind: .unavailable)
+        /// Another process has taken the journal over: this one writes nothing any more, and must end.
+        public static let fenced = Code(kind: .fenced)
         /// The disk or the operating system failed: what is durable is unknown until a new process has read it. The
         /// process must end, for an `fsync` that failed once may later claim success.
         public static let inputOutput = Code(kind: .inputOutput)
@@ -42,5 +47,5 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// Whether no later write may be tried: a second attempt could succeed on top of a loss.
-    package var forbidsWriting: Bool { code == .inputOutput || code == .damaged }
+    package var forbidsWriting: Bool { code == .inputOutput || code == .damaged || code == .fenced }
 }

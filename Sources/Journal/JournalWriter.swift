@@ -4,7 +4,7 @@ public struct JournalWriter: ~Copyable {
 
     public enum Event: Sendable {
         case committed(through: Int)
-        /// The disk is full; the batch is tried again until there is space.
+        /// The disk is full, or the journal is not reached; the batch is tried again until there is space.
         case full(JournalError)
         case freed
         /// The journal cannot be used any more.
@@ -23,7 +23,7 @@ public struct JournalWriter: ~Copyable {
         self.journal = journal
     }
 
-    /// - Parameter waiting: Whether a full disk may be waited for; if not, it is a failure.
+    /// - Parameter waiting: Whether space or the journal may be waited for; if not, it is a failure.
     /// - Returns: False if the same batch is to be tried again after ``pause``.
     public mutating func append(_ batch: Batch, waiting: Bool, report: (Event) -> Void) -> Bool {
         guard !hasFailed else { return true }
@@ -34,7 +34,7 @@ public struct JournalWriter: ~Copyable {
             report(.committed(through: batch.last))
             return true
         } catch {
-            guard error.code == .full && waiting else {
+            guard error.code == .full || error.code == .unavailable, waiting else {
                 hasFailed = true
                 report(.failed(error))
                 return true

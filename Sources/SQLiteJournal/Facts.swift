@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Journal
+import JournalChain
 import SamovarCore
 
 /// The few named values of a journal. One more of them is a digest over the others, so that a damaged identity or secret is

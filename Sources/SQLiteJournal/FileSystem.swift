@@ -2,6 +2,7 @@ import CLinux
 import CrashPoints
 import Foundation
 import Journal
+import JournalChain
 
 /// The few calls of the operating system that a data folder needs, with errors a person can read.
 enum FileSystem {

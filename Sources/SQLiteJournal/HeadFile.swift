@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 import SamovarCore
 
 /// The file `head`: two slots, each a sector of its own, written in turn, so that a torn write leaves the one before.

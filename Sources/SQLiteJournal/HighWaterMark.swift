@@ -1,3 +1,5 @@
+import Journal
+import JournalChain
 import SamovarCore
 
 /// How far a journal had come: a witness outside of it, for SQLite ends a damaged write-ahead log in silence at the first bad

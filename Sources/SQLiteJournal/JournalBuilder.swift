@@ -2,6 +2,7 @@ import CrashPoints
 import Foundation
 import GRDB
 public import Journal
+import JournalChain
 import SamovarCore
 
 /// Builds the data folder of a journal from parts of another one: a backup, or what a salvage could keep.

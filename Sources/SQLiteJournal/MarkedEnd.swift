@@ -1,4 +1,5 @@
 import Journal
+import JournalChain
 import SamovarCore
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 import Synchronization
 
 /// A damaged journal as it can still be read: the database, and beside it the sound frames of its log, in a folder of their own

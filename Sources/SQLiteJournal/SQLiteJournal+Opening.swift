@@ -1,5 +1,6 @@
 import GRDB
 import Journal
+import JournalChain
 import SamovarCore
 
 /// Opening the journal of a folder: its own, or a new one, but never a new one in the place of one that was lost, and never

@@ -1,5 +1,6 @@
 import GRDB
 public import Journal
+import JournalChain
 
 extension SQLiteJournal {
     /// How many bytes of batches are read at once, unless a single one is larger. Appends wait for so much and no more.

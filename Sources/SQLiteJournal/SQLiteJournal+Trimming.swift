@@ -1,6 +1,7 @@
 import CrashPoints
 import GRDB
 public import Journal
+import JournalChain
 import Synchronization
 
 extension SQLiteJournal {

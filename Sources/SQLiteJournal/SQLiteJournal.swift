@@ -2,6 +2,7 @@ import CrashPoints
 import Foundation
 import GRDB
 public import Journal
+import JournalChain
 import SamovarCore
 import Synchronization
 

@@ -1,5 +1,6 @@
 import GRDB
 import Journal
+import JournalChain
 import SamovarCore
 
 /// The layout of the file and its version.

@@ -1,4 +1,5 @@
 import Journal
+import JournalChain
 import SamovarCore
 
 /// The snapshots of a journal: a file each, outside of the database, so that neither writing nor reading a large one keeps a

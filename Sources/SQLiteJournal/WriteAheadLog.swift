@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 
 /// The frames of SQLite's write-ahead log, those that SQLite does not read included.
 ///

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import Journal
+import JournalChain
 import SamovarTesting
 import Testing
 

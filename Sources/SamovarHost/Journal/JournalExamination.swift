@@ -1,4 +1,5 @@
 import Journal
+import JournalChain
 public import SamovarCore
 import SamovarProtocol
 import SQLiteJournal

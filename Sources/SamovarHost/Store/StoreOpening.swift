@@ -1,5 +1,6 @@
 import CrashPoints
 import Journal
+import JournalChain
 import MessagePack
 public import SamovarCore
 public import SamovarProtocol
@@ -270,7 +271,7 @@ extension StoreError {
     init(_ error: JournalError) {
         let code: Code =
             switch error.code {
-            case .busy: .busy
+            case .busy, .fenced: .busy
             case .damaged: .damaged
             case .format, .missing: .configuration
             default: .inputOutput

@@ -2,13 +2,13 @@ package import SamovarCore
 
 /// Fields of fixed width, big-endian, as the files beside the database have them.
 extension FixedWidthInteger {
-    var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+    package var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }
 
 extension UniqueID {
     package var bytes: [UInt8] { high.bytes + low.bytes }
     /// 32 hexadecimal digits.
-    var text: String { description.filter { $0 != "-" } }
+    package var text: String { description.filter { $0 != "-" } }
 
     /// Nil unless there are 16 bytes.
     package init?(bytes: [UInt8]) {
@@ -19,28 +19,28 @@ extension UniqueID {
 }
 
 /// Reads such fields from the front; nil once there are too few bytes.
-struct FixedReader {
+package struct FixedReader {
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         rest = bytes[...]
     }
 
-    mutating func bytes(_ count: Int) -> [UInt8]? {
+    package mutating func bytes(_ count: Int) -> [UInt8]? {
         guard rest.count >= count else { return nil }
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))
     }
 
-    mutating func word() -> UInt64? {
+    package mutating func word() -> UInt64? {
         bytes(8)?.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    mutating func number() -> Int? {
+    package mutating func number() -> Int? {
         word().map { Int(Int64(bitPattern: $0)) }
     }
 
-    mutating func id() -> UniqueID? {
+    package mutating func id() -> UniqueID? {
         guard let high = word(), let low = word() else { return nil }
         return UniqueID(high: high, low: low)
     }

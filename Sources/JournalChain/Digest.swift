@@ -1,14 +1,14 @@
-import Journal
+package import Journal
 import SHA2
-import SamovarCore
+package import SamovarCore
 
 /// SHA-256 over what is stored. Each batch's digest covers the digest before it, so that no batch can be altered, taken
 /// out, put in or exchanged without the chain showing it.
-enum Digest {
+package enum Digest {
     /// What the first batch of a journal is chained to.
-    static let origin = [UInt8](repeating: 0, count: SHA256.byteCount)
+    package static let origin = [UInt8](repeating: 0, count: SHA256.byteCount)
 
-    static func of(_ batch: Batch, after previous: [UInt8]) -> [UInt8] {
+    package static func of(_ batch: Batch, after previous: [UInt8]) -> [UInt8] {
         hash {
             $0.add(previous)
             $0.add(batch.first)
@@ -18,7 +18,7 @@ enum Digest {
     }
 
     /// A snapshot belongs to one journal, so that one of another cannot stand in for it.
-    static func of(_ snapshot: Snapshot, in journal: UniqueID) -> [UInt8] {
+    package static func of(_ snapshot: Snapshot, in journal: UniqueID) -> [UInt8] {
         hash {
             $0.add(journal.bytes)
             $0.add(snapshot.turn)
@@ -27,7 +27,7 @@ enum Digest {
     }
 
     /// - Parameter facts: in the order of their names.
-    static func of(_ facts: [(name: String, value: [UInt8])]) -> [UInt8] {
+    package static func of(_ facts: [(name: String, value: [UInt8])]) -> [UInt8] {
         hash {
             for (name, value) in facts {
                 $0.add(name.utf8.count)
@@ -38,7 +38,7 @@ enum Digest {
         }
     }
 
-    static func of(_ bytes: [UInt8]) -> [UInt8] { hash { $0.add(bytes) } }
+    package static func of(_ bytes: [UInt8]) -> [UInt8] { hash { $0.add(bytes) } }
 
     private static func hash(_ body: (inout SHA256) -> Void) -> [UInt8] {
         var hasher = SHA256()

@@ -1,58 +1,17 @@
 import Foundation
 import GRDB
 import Journal
+import JournalChain
 import SamovarCore
 
-/// A place between two batches: where the one before ends, and what the one after is chained to.
-struct BatchChain: Equatable, Sendable {
-    var last = 0
-    var digest = Digest.origin
-
-    /// Moves behind `batch` if it is the one that follows here; otherwise tells why it is not.
-    mutating func advance(over batch: Batch, digest: [UInt8]) -> String? {
-        if let problem = problem(ofNext: batch) { return problem }
-        guard Digest.of(batch, after: self.digest) == digest else { return "digest differs" }
-        last = batch.last
-        self.digest = digest
-        return nil
-    }
-
-    /// Why this one cannot be the next by its numbers; nil if it can.
-    func problem(ofNext batch: Batch) -> String? {
-        guard batch.last >= batch.first else { return "it ends before it begins" }
-        guard batch.first - 1 == last else {
-            if batch.first <= last { return "it overlaps the batch before it" }
-            let hole = Batch(first: last + 1, last: batch.first - 1, bytes: [])
-            return "a hole in the numbering before it, \(hole.turns) missing"
-        }
-        return nil
-    }
-
+extension BatchChain {
     /// Writes the batch that follows here, and returns the place behind it.
     func append(_ batch: Batch, to db: Database) throws -> BatchChain {
-        try batch.requireFollowing(last)
-        let end = BatchChain(last: batch.last, digest: Digest.of(batch, after: digest))
+        let end = try behind(batch)
         try db.cachedStatement(sql: "INSERT INTO batches (first, last, data, digest) VALUES (?, ?, ?, ?)")
             .execute(arguments: [batch.first, batch.last, Data(batch.bytes), Data(end.digest)])
         return end
     }
-
-    var bytes: [UInt8] { Int64(last).bytes + digest }
-}
-
-extension BatchChain {
-    /// Nil if these bytes are no place.
-    init?(_ bytes: [UInt8]) {
-        var reader = FixedReader(bytes)
-        guard let last = reader.number(), last >= 0, let digest = reader.bytes(Digest.origin.count) else { return nil }
-        self.init(last: last, digest: digest)
-    }
-}
-
-/// A row of the table, and what it says its digest is.
-struct StoredBatch {
-    let batch: Batch
-    let digest: [UInt8]
 }
 
 extension SQLiteConnection {

@@ -1,0 +1,69 @@
+internal import CPostgreSQL
+
+/// Where a server is: a URI `postgresql://host/database?…`, as libpq reads it.
+///
+/// A password does not stand in it, where everybody who lists processes or reads settings would see it: libpq takes it from `~/.pgpass`,
+/// from the file that `PGPASSFILE` names, or from a service of `pg_service.conf`. Beyond the machine, the server has to prove who it is:
+/// `sslmode=verify-full`, which is put in where nothing is said, and required where something is.
+public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
+    /// As it is given to libpq.
+    let text: String
+    /// As it was given.
+    public let description: String
+
+    /// - Throws: `PostgreSQLAddressError`.
+    public init(_ text: String) throws(PostgreSQLAddressError) {
+        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
+            throw PostgreSQLAddressError("an address of PostgreSQL begins with postgresql://")
+        }
+        let options = try Self.options(of: text)
+        guard options["password"] == nil, options["sslpassword"] == nil else {
+            throw PostgreSQLAddressError(
+                "a password does not belong into an address: put it into ~/.pgpass or a file that PGPASSFILE names, mode 0600")
+        }
+        description = text
+        guard !Self.isLocal(options) else {
+            self.text = text
+            return
+        }
+        switch options["sslmode"] {
+        case "verify-full": self.text = text
+        case nil: self.text = text + (text.contains("?") ? "&" : "?") + "sslmode=verify-full"
+        case let mode?:
+            throw PostgreSQLAddressError("sslmode=\(mode) does not say who the server is: beyond this machine it is verify-full")
+        }
+    }
+
+    private static func options(of text: String) throws(PostgreSQLAddressError) -> [String: String] {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(text, &message) else {
+            // It may quote what is no address, and with it a password.
+            if let message { PQfreemem(message) }
+            throw PostgreSQLAddressError("this is no address of PostgreSQL: postgresql://user@host:5432/database")
+        }
+        defer { PQconninfoFree(options) }
+        var found: [String: String] = [:]
+        var option = options
+        while let name = option.pointee.keyword {
+            if let value = option.pointee.val { found[String(cString: name)] = String(cString: value) }
+            option += 1
+        }
+        return found
+    }
+
+    /// A socket in a folder, or an address of this machine. A service may lead anywhere.
+    private static func isLocal(_ options: [String: String]) -> Bool {
+        guard options["service"] == nil else { return false }
+        let hosts = (options["hostaddr"] ?? options["host"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+        return hosts.allSatisfy { ["", "localhost", "127.0.0.1", "::1"].contains($0) || $0.hasPrefix("/") || $0.hasPrefix("@") }
+    }
+}
+
+/// Why a text is no address, in one sentence for a person. It repeats nothing of it.
+public struct PostgreSQLAddressError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

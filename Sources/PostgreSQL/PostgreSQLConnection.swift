@@ -1,0 +1,184 @@
+internal import CPostgreSQL
+internal import Foundation
+
+/// A connection to a server of PostgreSQL, by libpq: one statement after the other, each of which blocks its thread for a bounded time.
+///
+/// ```swift
+/// var connection = try PostgreSQLConnection(PostgreSQLAddress("postgresql://db.internal/orders"))
+/// let rows = try connection.run("SELECT head FROM partitions WHERE id = $1", [.integer(0)])
+/// ```
+///
+/// Statements with parameters are prepared once, and their values go in the binary format. Not on Swift's cooperative pool, whose threads
+/// must not block. After an error of kind ``PostgreSQLError/Kind/lost`` the connection is of no use any more.
+///
+/// It may go from thread to thread, as libpq allows where only one of them uses it at a time; a value that cannot be copied has one user.
+public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
+    /// What is made by libpq, and ended with this value.
+    private struct Handle: ~Copyable {
+        let pointer: OpaquePointer
+
+        deinit { PQfinish(pointer) }
+    }
+
+    private let handle: Handle
+    private let notices: PostgreSQLNotices
+    /// The names of prepared statements, by their text.
+    private var prepared: [String: String]
+    /// How long the server may take for one answer.
+    public var patience: Duration
+
+    /// Connects, within the time that the server has for one answer.
+    ///
+    /// - Throws: `PostgreSQLError`: `lost` if the server is not reached or not ready, `refused` if it does not let us in.
+    public init(_ address: PostgreSQLAddress, patience: Duration = .seconds(10)) throws(PostgreSQLError) {
+        let notices = PostgreSQLNotices()
+        handle = try Self.connect(address, notices, patience)
+        self.notices = notices
+        self.patience = patience
+        prepared = [:]
+    }
+
+    private static func connect(
+        _ address: PostgreSQLAddress, _ notices: PostgreSQLNotices, _ patience: Duration
+    ) throws(PostgreSQLError) -> Handle {
+        guard let connection = begin(address) else { throw PostgreSQLError(.lost, "libpq has no memory") }
+        let handle = Handle(pointer: connection)
+        notices.listen(to: connection)
+        let end = ContinuousClock.now + patience
+        while true {
+            switch PQconnectPoll(connection) {
+            case PGRES_POLLING_OK: return handle
+            case PGRES_POLLING_READING: try wait(connection, for: POLLIN, until: end)
+            case PGRES_POLLING_WRITING: try wait(connection, for: POLLOUT, until: end)
+            default: throw problem(connection)
+            }
+        }
+    }
+
+    private var connection: OpaquePointer { handle.pointer }
+
+    private static func begin(_ address: PostgreSQLAddress) -> OpaquePointer? {
+        // What comes later wins: the address may say how it wants it.
+        let settings = [
+            ("fallback_application_name", "samovar"), ("connect_timeout", "5"), ("keepalives_idle", "5"),
+            ("keepalives_interval", "2"),
+            ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
+        ]
+        let names = settings.map { strdup($0.0) }
+        let values = settings.map { strdup($0.1) }
+        defer { for text in names + values { free(text) } }
+        return PQconnectStartParams(names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+    }
+
+    // MARK: Statements
+
+    /// Runs one statement with parameters, which are `$1`, `$2` and so on.
+    public mutating func run(_ sql: String, _ parameters: [PostgreSQLValue]) throws(PostgreSQLError) -> PostgreSQLRows {
+        let name = try prepare(sql, parameters.map(\.typeID))
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parameters.reduce(1) { $0 + $1.byteCount })
+        var places: [Int] = []
+        for parameter in parameters {
+            places.append(bytes.count)
+            parameter.write(to: &bytes)
+        }
+        // An empty value needs an address, too; none is NULL.
+        bytes.append(0)
+        let lengths = parameters.map { CInt($0.byteCount) }
+        let formats = [CInt](repeating: 1, count: parameters.count)
+        let isSent = bytes.withUnsafeBytes { buffer in
+            let start = buffer.assumingMemoryBound(to: CChar.self).baseAddress
+            let values = places.map { place in start.map { $0 + place } }
+            return PQsendQueryPrepared(connection, name, CInt(parameters.count), values, lengths, formats, 1)
+        }
+        guard isSent == 1 else { throw Self.problem(connection) }
+        return try answer()
+    }
+
+    private mutating func prepare(_ sql: String, _ types: [UInt32]) throws(PostgreSQLError) -> String {
+        if let name = prepared[sql] { return name }
+        let name = "s\(prepared.count)"
+        guard PQsendPrepare(connection, name, sql, CInt(types.count), types) == 1 else { throw Self.problem(connection) }
+        _ = try answer()
+        prepared[sql] = name
+        return name
+    }
+
+    /// Runs statements without parameters, separated by semicolons, as one transaction unless they say otherwise.
+    public mutating func run(_ sql: String) throws(PostgreSQLError) {
+        guard PQsendQuery(connection, sql) == 1 else { throw Self.problem(connection) }
+        _ = try answer()
+    }
+
+    /// The warnings of the server since the last call.
+    public mutating func takeWarnings() -> [String] { notices.takeAll() }
+
+    // MARK: Answers
+
+    /// The last result of what was sent, or the first that is an error.
+    private mutating func answer() throws(PostgreSQLError) -> PostgreSQLRows {
+        let end = ContinuousClock.now + patience
+        var last: PostgreSQLRows?
+        var failure: PostgreSQLError?
+        while true {
+            try flush(until: end)
+            while PQisBusy(connection) == 1 {
+                try Self.wait(connection, for: POLLIN, until: end)
+                guard PQconsumeInput(connection) == 1 else { throw Self.problem(connection) }
+            }
+            guard let result = PQgetResult(connection) else { break }
+            let rows = PostgreSQLRows(result)
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: last = consume rows
+            default:
+                failure = failure ?? self.failure(result)
+                _ = consume rows
+            }
+        }
+        if let failure { throw failure }
+        guard let last else { throw Self.problem(connection) }
+        return last
+    }
+
+    private func failure(_ result: OpaquePointer) -> PostgreSQLError {
+        let text = PQresultErrorField(result, CInt(UInt8(ascii: "M"))).map { String(cString: $0) } ?? "the connection broke"
+        guard PQstatus(connection) == CONNECTION_OK, let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))) else {
+            return PostgreSQLError(.lost, text)
+        }
+        return PostgreSQLError(.refused(state: String(cString: state)), text)
+    }
+
+    private func flush(until end: ContinuousClock.Instant) throws(PostgreSQLError) {
+        while true {
+            switch PQflush(connection) {
+            case 0: return
+            case 1:
+                try Self.wait(connection, for: POLLOUT | POLLIN, until: end)
+                // The server may want to be read before it reads on.
+                guard PQconsumeInput(connection) == 1 else { throw Self.problem(connection) }
+            default: throw Self.problem(connection)
+            }
+        }
+    }
+
+    private static func wait(_ connection: OpaquePointer, for events: CInt, until end: ContinuousClock.Instant)
+        throws(PostgreSQLError)
+    {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
+        while true {
+            let left = (end - .now).components
+            let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000
+            guard milliseconds > 0 else { throw PostgreSQLError(.lost, "the server does not answer") }
+            let count = poll(&descriptor, 1, CInt(min(milliseconds, 60_000)))
+            if count > 0 { return }
+            guard count == 0 || errno == EINTR else { throw PostgreSQLError(.lost, String(cString: strerror(errno))) }
+        }
+    }
+
+    /// In the words of libpq, which are lines.
+    private static func problem(_ connection: OpaquePointer) -> PostgreSQLError {
+        let text = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+        let line = text.split(whereSeparator: \.isNewline).map { $0.drop { $0 == "\t" } }.joined(separator: "; ")
+        return PostgreSQLError(.lost, line.isEmpty ? "the connection broke" : line)
+    }
+}

@@ -1,0 +1,66 @@
+public import Journal
+import JournalChain
+import PostgreSQL
+
+/// The tables of a journal and their version.
+enum JournalSchema {
+    static let version = 1
+    /// The one partition that a store has.
+    static let partition = 0
+
+    /// Makes the tables; all of them or nothing.
+    ///
+    /// Batches are stored as they are: to compress them takes longer than to write them, and the records are packed already. The row of a
+    /// partition is updated by each append, so its page keeps room for that.
+    static func creation(_ place: PostgreSQLPlace) -> String {
+        let origin = "decode(repeat('00', \(Digest.origin.count)), 'hex')"
+        return """
+            BEGIN;
+            CREATE SCHEMA IF NOT EXISTS "\(place.schema)";
+            CREATE TABLE \(place.table("format")) (version bigint NOT NULL);
+            CREATE TABLE \(place.table("partitions")) (
+                id bigint PRIMARY KEY, identity uuid NOT NULL, epoch bigint NOT NULL, nonce uuid NOT NULL,
+                head bigint NOT NULL, digest bytea NOT NULL, trimmed bigint NOT NULL, trimmed_digest bytea NOT NULL
+            ) WITH (fillfactor = 30);
+            CREATE TABLE \(place.table("batches")) (
+                partition bigint, first bigint, last bigint NOT NULL, epoch bigint NOT NULL, digest bytea NOT NULL, data bytea NOT NULL,
+                PRIMARY KEY (partition, first)
+            );
+            ALTER TABLE \(place.table("batches")) ALTER data SET STORAGE EXTERNAL;
+            CREATE TABLE \(place.table("facts")) (
+                partition bigint, name text COLLATE "C", value bytea NOT NULL, PRIMARY KEY (partition, name)
+            );
+            CREATE TABLE \(place.table("snapshots")) (
+                partition bigint, turn bigint, bytes bigint NOT NULL, digest bytea NOT NULL, PRIMARY KEY (partition, turn)
+            );
+            CREATE TABLE \(place.table("snapshot_parts")) (
+                partition bigint, turn bigint, number bigint, data bytea NOT NULL, PRIMARY KEY (partition, turn, number),
+                FOREIGN KEY (partition, turn) REFERENCES \(place.table("snapshots")) ON DELETE CASCADE
+            );
+            ALTER TABLE \(place.table("snapshot_parts")) ALTER data SET STORAGE EXTERNAL;
+            INSERT INTO \(place.table("format")) VALUES (\(version));
+            INSERT INTO \(place.table("partitions"))
+                VALUES (\(partition), gen_random_uuid(), 0, gen_random_uuid(), 0, \(origin), 0, \(origin));
+            COMMIT;
+            """
+    }
+}
+
+extension PostgreSQLJournal {
+    /// Makes the tables of a journal, by a role that may make a schema. The role of the store needs to read and write them and no more:
+    /// `GRANT USAGE ON SCHEMA …` and `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA …`.
+    ///
+    /// - Returns: false if there is a journal already, which stays as it is.
+    /// - Throws: ``JournalError``.
+    public static func create(at place: PostgreSQLPlace) throws(JournalError) -> Bool {
+        var server = JournalServer(place)
+        do throws(PostgreSQLError) {
+            try server.ask { connection throws(PostgreSQLError) in try connection.run(JournalSchema.creation(place)) }
+            return true
+        } catch {
+            // There is a table of that name.
+            if error.state == "42P07" { return false }
+            throw JournalError(error, "The journal at \(place) cannot be made.")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Journal
+import PostgreSQL
+
+/// The connection of a journal, made anew when it has broken, and what its errors mean for a journal.
+struct JournalServer: ~Copyable {
+    let place: PostgreSQLPlace
+    private var connection: PostgreSQLConnection?
+    /// How often it has connected: what belongs to a connection, such as a lock, is gone with it.
+    private(set) var connections = 0
+
+    init(_ place: PostgreSQLPlace) {
+        self.place = place
+    }
+
+    /// Asks the server, over the connection that there is or another one.
+    mutating func ask<Answer: ~Copyable>(
+        _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
+    ) throws(PostgreSQLError) -> Answer {
+        var connection = try take()
+        do throws(PostgreSQLError) {
+            let answer = try body(&connection)
+            self.connection = consume connection
+            return answer
+        } catch {
+            if error.kind != .lost { self.connection = consume connection }
+            throw error
+        }
+    }
+
+    /// The same in a transaction, which is undone with the connection if it fails.
+    mutating func transaction<Answer>(
+        _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
+    ) throws(PostgreSQLError) -> Answer {
+        var connection = try take()
+        try connection.run("BEGIN")
+        let answer = try body(&connection)
+        try connection.run("COMMIT")
+        self.connection = consume connection
+        return answer
+    }
+
+    private mutating func take() throws(PostgreSQLError) -> PostgreSQLConnection {
+        if let connection = connection.take() { return connection }
+        connections += 1
+        return try PostgreSQLConnection(place.address, patience: place.patience)
+    }
+
+    mutating func disconnect() { connection = nil }
+}
+
+extension JournalError {
+    /// - Parameter what: was not done.
+    init(_ error: PostgreSQLError, _ what: String) {
+        self.init(Self.code(of: error), what, underlying: "\(error)")
+    }
+
+    /// By SQLSTATE: https://www.postgresql.org/docs/15/errcodes-appendix.html
+    private static func code(of error: PostgreSQLError) -> Code {
+        guard let state = error.state else { return error.kind == .lost ? .unavailable : .damaged }
+        switch state {
+        case "53100": return .full
+        // It may be tried again: connections, memory and locks come back, a replica may become the primary.
+        case _ where state.hasPrefix("53") || state.hasPrefix("40") || state.hasPrefix("57"), "55P03", "25006": return .unavailable
+        case "XX001", "XX002": return .damaged
+        case "42P01", "3F000": return .missing
+        default: return .inputOutput
+        }
+    }
+}

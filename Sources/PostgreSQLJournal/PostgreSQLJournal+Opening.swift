@@ -1,0 +1,116 @@
+import Foundation
+import Journal
+import JournalChain
+import PostgreSQL
+import SamovarCore
+import Synchronization
+
+extension JournalServer {
+    /// What the row of the partition says.
+    struct Partition {
+        let identity: UniqueID
+        let row: FenceRow
+        let anchor: BatchChain
+    }
+
+    mutating func requireFormat() throws(JournalError) {
+        let version: Int
+        do throws(PostgreSQLError) {
+            version = try ask { [sql = "SELECT version FROM \(place.table("format"))"] connection throws(PostgreSQLError) in
+                try connection.run(sql, []).integer(0, 0)
+            }
+        } catch {
+            let found = JournalError(error, "The journal at \(place) cannot be opened.")
+            throw found.code == .missing ? JournalError(.missing, "There is no journal at \(place): make one first.") : found
+        }
+        guard version == JournalSchema.version else {
+            throw JournalError(
+                .format, "\(place) has journal format \(version), and this build knows format \(JournalSchema.version) only.")
+        }
+    }
+
+    /// Waits until no other store is connected that has the journal. The lock is that of the connection, and a hint: the epoch is the fence.
+    mutating func lock(wait: Duration) throws(JournalError) {
+        // A number for the name of the journal in this database.
+        let sql = "SELECT pg_try_advisory_lock(('x' || substr(md5($1), 1, 16))::bit(64)::bigint)"
+        let table = place.table("partitions")
+        let end = ContinuousClock.now + wait
+        while true {
+            let isMine: Bool
+            do throws(PostgreSQLError) {
+                isMine = try ask { connection throws(PostgreSQLError) in
+                    try connection.run(sql, [.text(table)]).boolean(0, 0)
+                }
+            } catch {
+                throw JournalError(error, "The journal at \(place) cannot be locked.")
+            }
+            if isMine { return }
+            guard ContinuousClock.now < end else { throw JournalError(.busy, "Another store has the journal at \(place).") }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+    }
+
+    mutating func partition() throws(JournalError) -> Partition {
+        let sql = """
+            SELECT identity, epoch, nonce, head, digest, trimmed, trimmed_digest FROM \(place.table("partitions")) WHERE id = $1
+            """
+        do throws(PostgreSQLError) {
+            return try ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(sql, [.integer(JournalSchema.partition)])
+                guard let identity = UniqueID(bytes: try rows.bytes(0, 0)) else {
+                    throw PostgreSQLError(.unexpected, "the identity of the journal has not 16 bytes")
+                }
+                return Partition(
+                    identity: identity,
+                    row: FenceRow(
+                        epoch: try rows.integer(0, 1), nonce: try rows.bytes(0, 2),
+                        end: BatchChain(last: try rows.integer(0, 3), digest: try rows.bytes(0, 4))),
+                    anchor: BatchChain(last: try rows.integer(0, 5), digest: try rows.bytes(0, 6)))
+            }
+        } catch {
+            throw JournalError(error, "The end of the journal at \(place) cannot be read.")
+        }
+    }
+
+    /// The row names the end of the batches, or somebody has changed one of both.
+    mutating func requireEnd(_ end: BatchChain, anchor: BatchChain) throws(JournalError) {
+        let found = try chain(where: "TRUE", []) ?? anchor
+        guard found == end else {
+            throw JournalError(
+                .damaged,
+                "The batches of the journal at \(place) end with turn \(found.last.grouped), and not with turn \(end.last.grouped) as they should."
+            )
+        }
+    }
+
+    /// As the server says, and not as it was asked for.
+    mutating func durability() throws(JournalError) -> Durability {
+        let sql = """
+            SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names')
+            """
+        do throws(PostgreSQLError) {
+            return try ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(sql, [])
+                return .ofServer(fsync: try rows.text(0, 0), commit: try rows.text(0, 1), standbys: try rows.text(0, 2))
+            }
+        } catch {
+            throw JournalError(error, "What the server of \(place) makes durable cannot be read.")
+        }
+    }
+}
+
+extension Durability {
+    /// https://www.postgresql.org/docs/15/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT
+    static func ofServer(fsync: String, commit: String, standbys: String) -> Durability {
+        if fsync == "off" { return .process(why: "the server of PostgreSQL does not sync (fsync is off)") }
+        if commit == "off" { return .process(why: "the server of PostgreSQL confirms before it syncs (synchronous_commit is off)") }
+        guard !standbys.isEmpty, commit != "local" else { return .disk(how: "the log of a server of PostgreSQL is synced") }
+        let how =
+            switch commit {
+            case "remote_write": "written by replicas"
+            case "remote_apply": "synced and shown by replicas"
+            default: "synced by replicas"
+            }
+        return .replicated(how: "\(how) of PostgreSQL (\(standbys))")
+    }
+}

@@ -1,0 +1,81 @@
+public import Journal
+import JournalChain
+import PostgreSQL
+import Synchronization
+
+extension PostgreSQLJournal {
+    /// How many bytes of batches are read at once, unless a single one is larger. Appends wait for so much and no more.
+    private static let pageSize = 512 << 10
+
+    public func read(from turn: Int, _ body: (Batch) throws -> Void) throws {
+        try state.withLock { state throws(JournalError) in try state.requireOpen(place) }
+        try requireKept(turn)
+        let end = last
+        guard turn <= end else { return }
+        var chain = try chain(before: turn)
+        while chain.last < end {
+            let page = try page(after: chain.last, upTo: end, size: Self.pageSize)
+            if page.isEmpty {
+                throw JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
+            }
+            // A page with a damaged batch is not handed over in part.
+            for stored in page {
+                guard let problem = chain.advance(over: stored.batch, digest: stored.digest) else { continue }
+                throw JournalError(.damaged, "\(place): batch of \(stored.batch.turns): \(problem).")
+            }
+            for stored in page where stored.batch.last >= turn { try body(stored.batch) }
+        }
+    }
+
+    /// The place before the batch that holds `turn`.
+    private func chain(before turn: Int) throws(JournalError) -> BatchChain {
+        try state.withLock { state throws(JournalError) in
+            let batches = place.table("batches")
+            let condition = "first < (SELECT max(first) FROM \(batches) WHERE partition = $1 AND first <= $2)"
+            return try state.server.chain(where: condition, [.integer(turn)]) ?? state.anchor
+        }
+    }
+
+    /// The batches that begin after `turn`, as they are stored. Others may have written more than this journal knows of.
+    private func page(after turn: Int, upTo end: Int, size limit: Int) throws(JournalError) -> [StoredBatch] {
+        // Sizes stand beside the bytes, so that no more of these are read than are wanted.
+        let sql = """
+            SELECT first, last, digest, data FROM (
+                SELECT first, last, digest, data, sum(octet_length(data) + 64) OVER (ORDER BY first) - octet_length(data) AS before
+                FROM \(place.table("batches")) WHERE partition = $1 AND first > $2 AND last <= $4 ORDER BY first LIMIT 1000) AS pages
+            WHERE before < $3 ORDER BY first
+            """
+        return try reading("The batches after turn \(turn.grouped) cannot be read.") { server throws(PostgreSQLError) in
+            try server.ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(
+                    sql, [.integer(JournalSchema.partition), .integer(turn), .integer(limit), .integer(end)])
+                var batches: [StoredBatch] = []
+                for row in 0..<rows.count {
+                    let batch = Batch(
+                        first: try rows.integer(row, 0), last: try rows.integer(row, 1), bytes: try rows.bytes(row, 3))
+                    batches.append(StoredBatch(batch: batch, digest: try rows.bytes(row, 2)))
+                }
+                return batches
+            }
+        }
+    }
+}
+
+extension JournalServer {
+    /// The place after the last of some batches; nil if there is none.
+    ///
+    /// - Parameter condition: with parameters from `$2` on.
+    mutating func chain(where condition: String, _ parameters: [PostgreSQLValue]) throws(JournalError) -> BatchChain? {
+        let sql = """
+            SELECT last, digest FROM \(place.table("batches")) WHERE partition = $1 AND \(condition) ORDER BY first DESC LIMIT 1
+            """
+        do throws(PostgreSQLError) {
+            return try ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(sql, [.integer(JournalSchema.partition)] + parameters)
+                return rows.count == 0 ? nil : BatchChain(last: try rows.integer(0, 0), digest: try rows.bytes(0, 1))
+            }
+        } catch {
+            throw JournalError(error, "The batches of the journal at \(place) cannot be read.")
+        }
+    }
+}

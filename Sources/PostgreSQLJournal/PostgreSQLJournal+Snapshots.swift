@@ -1,0 +1,73 @@
+public import Journal
+import JournalChain
+import PostgreSQL
+
+extension PostgreSQLJournal {
+    /// A snapshot is written in parts, so that none is too large for a value.
+    private static let partSize = 1 << 20
+
+    public func save(_ snapshot: Snapshot) throws(JournalError) {
+        try writing { state throws(JournalError) in try snapshot.requireCovered(by: state.row.end.last) }
+        // Over a connection of its own, so that appends go on. It is a cache of turns that are durable, and so needs no fence.
+        var server = JournalServer(place)
+        do throws(PostgreSQLError) {
+            try server.transaction { connection throws(PostgreSQLError) in
+                let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
+                let (snapshots, parts) = (place.table("snapshots"), place.table("snapshot_parts"))
+                _ = try connection.run("DELETE FROM \(snapshots) WHERE partition = $1 AND turn = $2", key)
+                _ = try connection.run(
+                    "INSERT INTO \(snapshots) (partition, turn, bytes, digest) VALUES ($1, $2, $3, $4)",
+                    key + [.integer(snapshot.bytes.count), .bytes(Digest.of(snapshot, in: identity))])
+                for (number, start) in stride(from: 0, to: snapshot.bytes.count, by: Self.partSize).enumerated() {
+                    let part = Array(snapshot.bytes[start..<min(start + Self.partSize, snapshot.bytes.count)])
+                    _ = try connection.run(
+                        "INSERT INTO \(parts) (partition, turn, number, data) VALUES ($1, $2, $3, $4)",
+                        key + [.integer(number), .bytes(part)])
+                }
+                _ = try connection.run(
+                    """
+                    DELETE FROM \(snapshots) WHERE partition = $1 AND turn NOT IN (
+                        SELECT turn FROM \(snapshots) WHERE partition = $1 ORDER BY turn DESC LIMIT $2)
+                    """, [.integer(JournalSchema.partition), .integer(Self.snapshotLimit)])
+            }
+        } catch {
+            throw JournalError(error, "The snapshot of turn \(snapshot.turn.grouped) cannot be written.")
+        }
+    }
+
+    public func snapshots() throws(JournalError) -> [Int] {
+        let sql = "SELECT turn FROM \(place.table("snapshots")) WHERE partition = $1 AND turn <= $2 ORDER BY turn DESC"
+        let end = last
+        return try reading("The snapshots cannot be read.") { server throws(PostgreSQLError) in
+            try server.ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(sql, [.integer(JournalSchema.partition), .integer(end)])
+                var turns: [Int] = []
+                for row in 0..<rows.count { turns.append(try rows.integer(row, 0)) }
+                return turns
+            }
+        }
+    }
+
+    public func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
+        let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(turn)]
+        let found = try reading("The snapshot of turn \(turn.grouped) cannot be read.") {
+            server throws(PostgreSQLError) -> (bytes: [UInt8], count: Int, digest: [UInt8])? in
+            try server.transaction { connection throws(PostgreSQLError) in
+                let head = try connection.run(
+                    "SELECT bytes, digest FROM \(place.table("snapshots")) WHERE partition = $1 AND turn = $2", key)
+                guard head.count == 1 else { return nil }
+                let parts = try connection.run(
+                    "SELECT data FROM \(place.table("snapshot_parts")) WHERE partition = $1 AND turn = $2 ORDER BY number", key)
+                var bytes: [UInt8] = []
+                for row in 0..<parts.count { bytes += try parts.bytes(row, 0) }
+                return (bytes, try head.integer(0, 0), try head.bytes(0, 1))
+            }
+        }
+        guard let found else { throw JournalError(.missing, "There is no snapshot of turn \(turn.grouped).") }
+        let snapshot = Snapshot(turn: turn, bytes: found.bytes)
+        guard found.bytes.count == found.count, Digest.of(snapshot, in: identity) == found.digest else {
+            throw JournalError(.damaged, "\(place): the snapshot of turn \(turn.grouped) is not what was saved.")
+        }
+        return snapshot
+    }
+}

@@ -1,0 +1,67 @@
+public import Journal
+import JournalChain
+import PostgreSQL
+import Synchronization
+
+extension PostgreSQLJournal {
+    /// What one step of trimming removes at most, unless a single batch is larger. Appends wait for so much and no more.
+    private static let trimSize = 1 << 20
+    private static let trimBatches = 1_000
+
+    public func trim(through turn: Int) throws(JournalError) -> Bool {
+        if state.withLock({ $0.verifiedSnapshot }) < turn {
+            try requireSnapshot(behind: turn)
+            state.withLock { $0.verifiedSnapshot = max($0.verifiedSnapshot, turn) }
+        }
+        return try writing { state throws(JournalError) in
+            let (fence, parameters) = (state.fence, state.fenceParameters)
+            let step: TrimStep
+            do throws(PostgreSQLError) {
+                step = try state.server.transaction { connection throws(PostgreSQLError) in
+                    try Self.trimStep(&connection, place, through: turn, fence, parameters)
+                }
+            } catch {
+                throw JournalError(error, "The batches up to turn \(turn.grouped) cannot be removed.")
+            }
+            switch step {
+            case .fenced: throw try state.fenced()
+            case .nothing: return false
+            case .removed(let anchor, let hasMore):
+                state.anchor = anchor
+                return hasMore
+            }
+        }
+    }
+
+    private enum TrimStep {
+        case fenced
+        case nothing
+        case removed(through: BatchChain, hasMore: Bool)
+    }
+
+    private static func trimStep(
+        _ connection: inout PostgreSQLConnection, _ place: PostgreSQLPlace, through turn: Int, _ fence: String,
+        _ parameters: [PostgreSQLValue]
+    ) throws(PostgreSQLError) -> TrimStep {
+        guard try connection.run(fence, parameters).count == 1 else { return .fenced }
+        let batches = place.table("batches")
+        let partition = PostgreSQLValue.integer(JournalSchema.partition)
+        let rows = try connection.run(
+            """
+            SELECT first, last, digest, octet_length(data) FROM \(batches) WHERE partition = $1 AND last <= $2 ORDER BY first LIMIT $3
+            """, [partition, .integer(turn), .integer(trimBatches)])
+        var (size, count) = (0, 0)
+        while size < trimSize, count < rows.count {
+            size += try rows.integer(count, 3)
+            count += 1
+        }
+        guard count > 0 else { return .nothing }
+        let anchor = BatchChain(last: try rows.integer(count - 1, 1), digest: try rows.bytes(count - 1, 2))
+        _ = try connection.run(
+            "DELETE FROM \(batches) WHERE partition = $1 AND first <= $2", [partition, .integer(try rows.integer(count - 1, 0))])
+        _ = try connection.run(
+            "UPDATE \(place.table("partitions")) SET trimmed = $2, trimmed_digest = $3 WHERE id = $1",
+            [partition, .integer(anchor.last), .bytes(anchor.digest)])
+        return .removed(through: anchor, hasMore: count < rows.count || count == trimBatches)
+    }
+}

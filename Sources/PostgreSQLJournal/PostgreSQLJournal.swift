@@ -1,0 +1,294 @@
+public import Journal
+import JournalChain
+import PostgreSQL
+import SamovarCore
+import Synchronization
+
+/// A journal in a database of PostgreSQL, which one store at a time writes.
+///
+/// One row holds one batch, and one append is one statement: it compares and moves the end of the journal and the epoch of its writer, and
+/// inserts the batch. So a store whose journal was taken over cannot write any more, whether it knows that or not. The batches form the same
+/// chain of digests as in a file.
+///
+/// ```swift
+/// let place = PostgreSQLPlace(try PostgreSQLAddress("postgresql:///orders"))
+/// _ = try PostgreSQLJournal.create(at: place)
+/// let journal = try PostgreSQLJournal(at: place)
+/// ```
+///
+/// A journal may be opened by one thread and handed to another; calls from several threads at once are taken one after the other. While the
+/// server is away, calls throw ``JournalError/Code/unavailable``: an append that is tried again finds out whether it has happened.
+///
+/// What a server confirms is durable as far as its settings say, see ``durability``. A commit that came with a warning, since a replica was
+/// not waited for, is none until a later one has come without.
+public final class PostgreSQLJournal: FencedJournal, Sendable {
+    /// How a journal is opened.
+    public enum Access: Sendable {
+        /// Waits until no other store has the journal. It is taken with the first write.
+        case readWrite
+        /// The same without waiting for the other one, whose journal is taken away with the first write.
+        case takeover
+        /// Never writes.
+        case readOnly
+    }
+
+    struct State: ~Copyable {
+        var server: JournalServer
+        /// The row as this journal knows it: that of another one before ``hasBegun``.
+        var row: FenceRow
+        /// Where the batches that are kept begin.
+        var anchor: BatchChain
+        /// With which the journal is taken. Drawn here and kept, so that one whose answer is lost can be recognised, however late it happens.
+        let nonce = UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).bytes
+        var hasBegun = false
+        var isOpen = true
+        /// The end behind a batch of which it is unknown whether it is durable.
+        var unsettled: BatchChain?
+        /// The newest snapshot behind which trimming has been found safe.
+        var verifiedSnapshot = -1
+        /// The error after which nothing may be written any more.
+        var failure: JournalError?
+    }
+
+    /// How many snapshots are kept: more than one, since a damaged one is only found when it is needed.
+    static let snapshotLimit = 3
+
+    public let place: PostgreSQLPlace
+    public let access: Access
+    public let durability: Durability
+    let identity: UniqueID
+    let state: Mutex<State>
+
+    /// Opens the journal.
+    ///
+    /// - Parameter wait: how long another store that has it is waited for.
+    /// - Throws: ``JournalError/Code/missing`` if there is none; ``JournalError/Code/busy`` if another store has it;
+    ///   ``JournalError/Code/format``, ``JournalError/Code/damaged``, ``JournalError/Code/unavailable``,
+    ///   ``JournalError/Code/inputOutput``.
+    public init(
+        at place: PostgreSQLPlace, access: Access = .readWrite, wait: Duration = .seconds(5)
+    ) throws(JournalError) {
+        var server = JournalServer(place)
+        try server.requireFormat()
+        if access == .readWrite { try server.lock(wait: wait) }
+        let found = try server.partition()
+        try server.requireEnd(found.row.end, anchor: found.anchor)
+        self.place = place
+        self.access = access
+        identity = found.identity
+        durability = try server.durability()
+        state = Mutex(State(server: server, row: found.row, anchor: found.anchor))
+    }
+
+    public var first: Int { state.withLock { $0.anchor.last } + 1 }
+    public var last: Int { state.withLock { $0.row.end.last } }
+
+    /// Of the process that has written last, and of this one from its first write on.
+    public var epoch: Int { state.withLock { $0.row.epoch } }
+
+    public func append(_ batch: Batch) throws(JournalError) {
+        try writing { state throws(JournalError) in
+            let next = try state.row.end.behind(batch)
+            guard state.unsettled == nil || state.unsettled == next else {
+                throw JournalError(.misuse, "It is unknown whether another batch of \(batch.turns) is durable: try that one again.")
+            }
+            try state.commit(batch, next)
+            state.row.end = next
+        }
+    }
+
+    public func fact(_ name: String) throws(JournalError) -> [UInt8]? {
+        try reading("The fact \(name) cannot be read.") { server throws(PostgreSQLError) in
+            let sql = "SELECT value FROM \(server.place.table("facts")) WHERE partition = $1 AND name = $2"
+            return try server.ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(sql, [.integer(JournalSchema.partition), .text(name)])
+                return rows.count == 0 ? nil : try rows.bytes(0, 0)
+            }
+        }
+    }
+
+    public func record(_ value: [UInt8], as name: String) throws(JournalError) {
+        try writing { state throws(JournalError) in
+            let sql = """
+                WITH fence AS (\(state.fence)) INSERT INTO \(state.server.place.table("facts")) (partition, name, value)
+                SELECT id, $4, $5 FROM fence ON CONFLICT (partition, name) DO UPDATE SET value = excluded.value
+                """
+            let parameters = state.fenceParameters + [.text(name), .bytes(value)]
+            let changed = try state.asking("The fact \(name) cannot be written.") { connection throws(PostgreSQLError) in
+                try connection.run(sql, parameters).changed
+            }
+            if changed == 0 { throw try state.fenced() }
+        }
+    }
+
+    /// Gives the journal up, for others to take.
+    public func close() throws(JournalError) {
+        state.withLock { state in
+            state.isOpen = false
+            state.server.disconnect()
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension PostgreSQLJournal {
+    /// Takes the journal, unless that was done: who had it before cannot write any more.
+    ///
+    /// - Throws: ``JournalError/Code/fenced`` if somebody has written since it was opened.
+    public func beginWriting() throws(JournalError) { try writing { _ throws(JournalError) in } }
+
+    /// Runs `body` if the journal may be written, and remembers an error after which it may not.
+    func writing<Result>(_ body: (inout State) throws(JournalError) -> Result) throws(JournalError) -> Result {
+        try state.withLock { state throws(JournalError) in
+            try state.requireOpen(place)
+            guard access != .readOnly else { throw JournalError(.misuse, "\(place) was opened for reading only.") }
+            if let failure = state.failure { throw failure }
+            do throws(JournalError) {
+                try state.begin()
+                return try body(&state)
+            } catch {
+                if error.forbidsWriting { state.failure = error }
+                throw error
+            }
+        }
+    }
+
+    /// Asks the server for something that is not written.
+    func reading<Result>(
+        _ what: String, _ body: (inout JournalServer) throws(PostgreSQLError) -> Result
+    ) throws(JournalError) -> Result {
+        try state.withLock { state throws(JournalError) in
+            try state.requireOpen(place)
+            do throws(PostgreSQLError) { return try body(&state.server) } catch { throw JournalError(error, what) }
+        }
+    }
+}
+
+extension PostgreSQLJournal.State {
+    func requireOpen(_ place: PostgreSQLPlace) throws(JournalError) {
+        guard isOpen else { throw JournalError(.misuse, "\(place) is closed.") }
+    }
+
+    /// The row as long as this journal may write, locked until the end of the statement or transaction.
+    var fence: String {
+        "SELECT id FROM \(server.place.table("partitions")) WHERE id = $1 AND epoch = $2 AND nonce = $3 FOR NO KEY UPDATE"
+    }
+
+    var fenceParameters: [PostgreSQLValue] { [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)] }
+
+    mutating func asking<Answer>(
+        _ what: String, _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
+    ) throws(JournalError) -> Answer {
+        do throws(PostgreSQLError) { return try server.ask(body) } catch { throw JournalError(error, what) }
+    }
+
+    // MARK: Taking
+
+    fileprivate mutating func begin() throws(JournalError) {
+        guard !hasBegun else { return }
+        let claim = FenceRow(epoch: row.epoch + 1, nonce: nonce, end: row.end)
+        let sql = """
+            UPDATE \(server.place.table("partitions")) SET epoch = $2, nonce = $3
+            WHERE id = $1 AND epoch = $4 AND nonce = $5 AND head = $6 AND digest = $7
+            """
+        let parameters: [PostgreSQLValue] = [
+            .integer(JournalSchema.partition), .integer(claim.epoch), .uuid(claim.nonce), .integer(row.epoch), .uuid(row.nonce),
+            .integer(row.end.last), .bytes(row.end.digest),
+        ]
+        do throws(PostgreSQLError) {
+            _ = try server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters).changed }
+        } catch {
+            guard error.kind == .lost else { throw JournalError(error, "The journal at \(server.place) cannot be taken.") }
+        }
+        let found = try server.partition().row
+        guard found == claim else {
+            guard found != row else { throw JournalError(.unavailable, "The journal at \(server.place) could not be taken.") }
+            throw JournalError(.fenced, "Another store (epoch \(found.epoch)) has taken the journal at \(server.place).")
+        }
+        row = claim
+        hasBegun = true
+    }
+
+    // MARK: Appending
+
+    /// Makes a batch durable, or says that it is unknown whether it is.
+    fileprivate mutating func commit(_ batch: Batch, _ next: BatchChain) throws(JournalError) {
+        let what = "It is unknown whether \(batch.turns) \(batch.first == batch.last ? "is" : "are") durable."
+        let sql = """
+            WITH fence AS (
+                UPDATE \(server.place.table("partitions")) SET head = $6, digest = $7
+                WHERE id = $1 AND epoch = $2 AND nonce = $3 AND head = $4 AND digest = $5 RETURNING id, epoch)
+            INSERT INTO \(server.place.table("batches")) (partition, first, last, epoch, digest, data)
+            SELECT id, $4 + 1, $6, epoch, $7, $8 FROM fence
+            """
+        let parameters =
+            fenceParameters + [
+                .integer(row.end.last), .bytes(row.end.digest), .integer(next.last), .bytes(next.digest), .bytes(batch.bytes),
+            ]
+        let changed: Int
+        do throws(PostgreSQLError) {
+            changed = try server.ask { connection throws(PostgreSQLError) in
+                let changed = try connection.run(sql, parameters).changed
+                try Self.requireNoWarning(&connection)
+                return changed
+            }
+        } catch {
+            if error.kind == .lost { unsettled = next }
+            throw JournalError(error, error.kind == .lost ? what : "\(batch.turns) cannot be written.")
+        }
+        guard changed == 0 else {
+            unsettled = nil
+            return
+        }
+        // It is another's, or ours of an earlier try.
+        unsettled = next
+        guard try settle(next) else { throw JournalError(.unavailable, what) }
+    }
+
+    /// Finds out what has become of an append.
+    ///
+    /// - Returns: whether it is durable; if not, it has not happened.
+    private mutating func settle(_ next: BatchChain) throws(JournalError) -> Bool {
+        let found = try server.partition().row
+        switch Settlement(of: found, known: row, next: next) {
+        case .hasNotHappened:
+            unsettled = nil
+            return false
+        case .hasHappened:
+            // It can be read before it is replicated. A commit that comes later and is confirmed, confirms it.
+            let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
+            let parameters = fenceParameters
+            let changed = try asking("It is unknown whether the turns up to \(next.last.grouped) are durable.") {
+                connection throws(PostgreSQLError) in
+                let changed = try connection.run(sql, parameters).changed
+                try Self.requireNoWarning(&connection)
+                return changed
+            }
+            guard changed == 1 else { throw try fenced() }
+            unsettled = nil
+            return true
+        case .isFenced(let epoch):
+            throw JournalError(.fenced, "Another store (epoch \(epoch)) has the journal at \(server.place).")
+        case .isLost(let last):
+            throw JournalError(
+                .damaged,
+                "The journal at \(server.place) ends at turn \(last.grouped), and had confirmed turn \(row.end.last.grouped): its end is lost."
+            )
+        case .isForeign(let last):
+            throw JournalError(
+                .damaged, "The journal at \(server.place) ends at turn \(last.grouped), which this store has not written.")
+        }
+    }
+
+    /// A server that has committed otherwise than it was to says so by a warning.
+    private static func requireNoWarning(_ connection: inout PostgreSQLConnection) throws(PostgreSQLError) {
+        if let warning = connection.takeWarnings().first { throw PostgreSQLError(.lost, warning) }
+    }
+
+    /// The error of one whose statement found no row.
+    mutating func fenced() throws(JournalError) -> JournalError {
+        let found = try server.partition().row
+        return JournalError(.fenced, "Another store (epoch \(found.epoch)) has the journal at \(server.place).")
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Journal
+import PostgreSQL
+import ProcessSupport
+import Synchronization
+import Testing
+
+@testable import PostgreSQLJournal
+
+/// Connections that break and servers that go away around a commit. Each test has a server of its own, which it torments.
+@Suite(.enabled("there is no PostgreSQL: journals in it are not tested") { TestServer.programs != nil })
+struct LostAnswerTests {
+    /// Appends a batch as a store does: it tries again for as long as the journal is unavailable.
+    private func append(_ batch: Batch, to journal: PostgreSQLJournal, _ failures: inout Int) throws {
+        while true {
+            do throws(JournalError) {
+                return try journal.append(batch)
+            } catch {
+                guard error.code == .unavailable else { throw error }
+                failures += 1
+            }
+        }
+    }
+
+    private func batches(of journal: PostgreSQLJournal) throws -> [Batch] {
+        var batches: [Batch] = []
+        try journal.read(from: 1) { batches.append($0) }
+        return batches
+    }
+
+    private func batch(_ turn: Int) -> Batch {
+        Batch(first: turn, last: turn, bytes: withUnsafeBytes(of: turn) { Array($0) })
+    }
+
+    @Test func `An append whose connection is ended is done once, whether it had happened or not`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal()
+        let kills = ChaosCount.kills
+        let isOver = Atomic(false)
+        let seed = UInt64.random(in: .min ... .max)
+        let hasEnded = Atomic(false)
+        let killer = Thread {
+            defer { hasEnded.store(true, ordering: .relaxed) }
+            var random = SeededRandom(seed: seed)
+            do {
+                var connection = try server.connect()
+                while !isOver.load(ordering: .relaxed) {
+                    usleep(UInt32.random(in: 0...3_000, using: &random))
+                    // Those that write, and not the killer.
+                    _ = try connection.run(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+                        """, [])
+                }
+            } catch {
+                Issue.record(error)
+            }
+        }
+        killer.start()
+        defer { isOver.store(true, ordering: .relaxed) }
+        var (turn, failures) = (0, 0)
+        while failures < kills {
+            turn += 1
+            try append(batch(turn), to: journal, &failures)
+        }
+        isOver.store(true, ordering: .relaxed)
+        try await eventually("nobody is killed any more") { hasEnded.load(ordering: .relaxed) }
+        print("\(turn) appends and \(failures) connections that were ended, seed \(seed)")
+        #expect(journal.last == turn)
+        let reader = try PostgreSQLJournal(at: journal.place, access: .readOnly)
+        #expect(try batches(of: reader) == (1...turn).map(batch))
+        try reader.close()
+    }
+
+    @Test func `An append that waits for another one is decided by the row, and not by its connection`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal(patience: .milliseconds(300))
+        try journal.append(batch(1))
+        // Somebody holds the row, as a process of the server does that is still committing.
+        var holder = try server.connect()
+        try holder.run("BEGIN; SELECT 1 FROM \(journal.place.table("partitions")) FOR UPDATE")
+        let error = #expect(throws: JournalError.self) { try journal.append(batch(2)) }
+        #expect(error?.code == .unavailable && error?.message == "It is unknown whether turn 2 is durable.")
+        let other = #expect(throws: JournalError.self) { try journal.append(Batch(first: 2, last: 2, bytes: [7])) }
+        #expect(other?.code == .misuse)
+        try holder.run("COMMIT")
+        var failures = 0
+        try append(batch(2), to: journal, &failures)
+        try append(batch(3), to: journal, &failures)
+        #expect(try batches(of: journal) == [batch(1), batch(2), batch(3)])
+    }
+
+    @Test func `A server that crashes takes nothing with it, and the journal goes on with its next start`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal()
+        for turn in 1...20 { try journal.append(batch(turn)) }
+        try await server.crash()
+        let error = #expect(throws: JournalError.self) { try journal.append(batch(21)) }
+        #expect(error?.code == .unavailable)
+        try await server.start()
+        var failures = 0
+        try append(batch(21), to: journal, &failures)
+        #expect(try batches(of: journal) == (1...21).map(batch))
+    }
+
+    @Test func `A server that is frozen is unavailable, and heals`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal(patience: .milliseconds(500))
+        try journal.append(batch(1))
+        var other = try server.connect()
+        let pid = try other.run(
+            "SELECT pid::bigint FROM pg_stat_activity WHERE query LIKE 'WITH fence AS%' AND pid <> pg_backend_pid()", []
+        )
+        .integer(0, 0)
+        kill(pid_t(pid), SIGSTOP)
+        let error = #expect(throws: JournalError.self) { try journal.append(batch(2)) }
+        #expect(error?.code == .unavailable)
+        kill(pid_t(pid), SIGCONT)
+        var failures = 0
+        try append(batch(2), to: journal, &failures)
+        #expect(try batches(of: journal) == [batch(1), batch(2)])
+    }
+
+    @Test func `A commit that no replica has confirmed is none, until a later one is confirmed`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal(patience: .seconds(5))
+        try journal.append(batch(1))
+        try server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try server.run("SELECT pg_reload_conf()")
+        let isOver = Atomic(false)
+        let canceller = Thread {
+            do {
+                var connection = try server.connect()
+                try connection.run("SET synchronous_commit = local")
+                while !isOver.load(ordering: .relaxed) {
+                    usleep(20_000)
+                    _ = try connection.run(
+                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", [])
+                }
+            } catch {
+                Issue.record(error)
+            }
+        }
+        canceller.start()
+        defer { isOver.store(true, ordering: .relaxed) }
+        try await eventually("the server waits for a replica") {
+            do throws(JournalError) {
+                try journal.append(batch(journal.last + 1))
+                return false
+            } catch {
+                #expect(error.code == .unavailable)
+                return true
+            }
+        }
+        let last = journal.last
+        let error = #expect(throws: JournalError.self) { try journal.append(batch(last + 1)) }
+        #expect(error?.code == .unavailable && journal.last == last)
+        // It can be read, and is not confirmed.
+        #expect(try PostgreSQLJournal(at: journal.place, access: .readOnly).last == last + 1)
+        var connection = try server.connect()
+        try connection.run("SET synchronous_commit = local")
+        try connection.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try connection.run("SELECT pg_reload_conf()")
+        var failures = 0
+        try append(batch(last + 1), to: journal, &failures)
+        #expect(try batches(of: journal).map(\.last) == Array(1...last + 1))
+    }
+}
+
+/// How much is tried: little in `make test`, much in `make chaos`.
+enum ChaosCount {
+    static var kills: Int { ProcessInfo.processInfo.environment["SAMOVAR_CHAOS_SECONDS"] == nil ? 40 : 1_000 }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Journal
+import PostgreSQL
+import ProcessSupport
+import SamovarTesting
+import Synchronization
+import Testing
+
+@testable import PostgreSQLJournal
+
+@Suite(.enabled("there is no PostgreSQL: journals in it are not tested") { TestServer.programs != nil })
+struct PostgreSQLJournalTests {
+    // MARK: Contracts
+
+    @Test(arguments: JournalContract.Rule.allCases)
+    func `Keeps the contract`(_ rule: JournalContract.Rule) async throws {
+        let server = try await TestServer.common()
+        let contract = JournalContract(
+            make: { try server.journal() },
+            reopen: { journal in
+                let former = try #require(journal as? PostgreSQLJournal)
+                try former.close()
+                return try PostgreSQLJournal(at: former.place)
+            })
+        try contract.verify(rule)
+    }
+
+    @Test(arguments: FencedJournalContract.Rule.allCases)
+    func `Keeps the contract of the fence`(_ rule: FencedJournalContract.Rule) async throws {
+        let server = try await TestServer.common()
+        let contract = FencedJournalContract(
+            make: { try server.journal() },
+            takeOver: { try PostgreSQLJournal(at: #require($0 as? PostgreSQLJournal).place, access: .takeover) })
+        try contract.verify(rule)
+    }
+
+    // MARK: Opening
+
+    @Test func `A journal is made once, and missing before`() async throws {
+        let server = try await TestServer.common()
+        let place = try server.place()
+        let error = #expect(throws: JournalError.self) { try PostgreSQLJournal(at: place) }
+        #expect(error?.code == .missing && error?.message == "There is no journal at \(place): make one first.")
+        #expect(try PostgreSQLJournal.create(at: place))
+        #expect(try !PostgreSQLJournal.create(at: place))
+    }
+
+    @Test func `One store has the journal at a time, and the next waits for it`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        let error = #expect(throws: JournalError.self) { try PostgreSQLJournal(at: journal.place, wait: .milliseconds(200)) }
+        #expect(error?.code == .busy)
+        #expect(try PostgreSQLJournal(at: journal.place, access: .readOnly).last == 0)
+        try journal.close()
+        _ = try PostgreSQLJournal(at: journal.place)
+    }
+
+    @Test func `A journal that is only read is not written`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        let reader = try PostgreSQLJournal(at: journal.place, access: .readOnly)
+        let error = #expect(throws: JournalError.self) { try reader.append(Batch(first: 1, last: 1, bytes: [])) }
+        #expect(error?.code == .misuse)
+    }
+
+    @Test func `A batch that was changed is found, and named`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...3 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        try server.run("UPDATE \(journal.place.table("batches")) SET data = 'x' WHERE first = 2")
+        let error = #expect(throws: JournalError.self) { try journal.read(from: 1) { _ in } }
+        #expect(error?.code == .damaged && error?.message.hasSuffix("batch of turn 2: digest differs.") == true)
+    }
+
+    @Test func `A journal whose end is not that of its row is not opened`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...3 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        try journal.close()
+        try server.run("DELETE FROM \(journal.place.table("batches")) WHERE first = 3")
+        let error = #expect(throws: JournalError.self) { try PostgreSQLJournal(at: journal.place) }
+        #expect(error?.code == .damaged)
+    }
+
+    // MARK: Durability
+
+    @Test func `What is durable is what the server says`() {
+        func durability(_ fsync: String, _ commit: String, _ standbys: String) -> String {
+            "\(Durability.ofServer(fsync: fsync, commit: commit, standbys: standbys))".prefix { $0 != ":" }.description
+        }
+        #expect(durability("off", "on", "*") == "process")
+        #expect(durability("on", "off", "*") == "process")
+        #expect(durability("on", "on", "") == "disk")
+        #expect(durability("on", "local", "*") == "disk")
+        for commit in ["on", "remote_write", "remote_apply"] { #expect(durability("on", commit, "ANY 1 (b)") == "replicated") }
+    }
+
+    @Test func `It is asked of the server`() async throws {
+        let server = try await TestServer.common()
+        let place = try server.place()
+        _ = try PostgreSQLJournal.create(at: place)
+        #expect(try PostgreSQLJournal(at: place).durability == .disk(how: "the log of a server of PostgreSQL is synced"))
+        try server.run("ALTER ROLE samovar IN DATABASE postgres SET synchronous_commit = off")
+        defer { #expect(throws: Never.self) { try server.run("ALTER ROLE samovar IN DATABASE postgres RESET synchronous_commit") } }
+        let weak = try server.place()
+        _ = try PostgreSQLJournal.create(at: weak)
+        guard case .process = try PostgreSQLJournal(at: weak).durability else {
+            Issue.record("it is not durable")
+            return
+        }
+    }
+}
