@@ -272,7 +272,7 @@ let package = Package(
         // Peers that know docs/protocol.md alone: neither frames nor machines of ours, but sockets and MessagePack.
         .testTarget(
             name: "ForeignPeerTests",
-            dependencies: ["ProcessSupport", "ContractProgram", "CounterExample", "ZeroMQ", "MessagePack"],
+            dependencies: ["ProcessSupport", "ContractProgram", "CounterExample", "ZeroMQ", "CZeroMQ", "MessagePack"],
             swiftSettings: settings),
         // What plays a store to peers: in virtual time with our machines, and with real processes.
         .testTarget(

@@ -76,11 +76,7 @@ final class ForeignStore: Sendable {
     func ask(_ verb: String, _ arguments: Value = .nil, number: Int64 = .random(in: 1 ... .max)) async throws
         -> (refusal: String?, value: Value)
     {
-        let operatorPeer = try RawPeer(admin)
-        try await operatorPeer.send(.request, 0, [.int(number), .string(verb), arguments])
-        let reply = try await operatorPeer.next(.reply).body.first ?? .nil
-        #expect(reply[0] == .int(number), "a reply has the number of its request")
-        return (reply[1]?.string, reply[2] ?? .nil)
+        try await RawPeer(admin).ask(verb, arguments, number: number)
     }
 
     /// One of the counters that `status` tells.

@@ -10,7 +10,7 @@ enum Kind: UInt8 {
 
 /// The numbers of section 4.
 enum Code: Int64 {
-    case schema = 1, misuse, unknownPeer, sessionExpired, retryLater, resync, superseded
+    case schema = 1, misuse, unknownPeer, sessionExpired, retryLater, resync, superseded, forbidden, keyRefused
 }
 
 typealias Value = MessagePackValue

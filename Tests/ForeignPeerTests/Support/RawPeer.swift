@@ -135,6 +135,16 @@ final class RawPeer {
     /// The outcomes of the next RECEIPT.
     func outcomes() async throws -> [Value] { try await next(.receipt).body.first?.elements ?? [] }
 
+    /// Asks as an operator: the refusal, nil if there is none, and the value.
+    func ask(_ verb: String, _ arguments: Value = .nil, number: Int64 = .random(in: 1 ... .max)) async throws
+        -> (refusal: String?, value: Value)
+    {
+        try await send(.request, 0, [.int(number), .string(verb), arguments])
+        let reply = try await next(.reply).body.first ?? .nil
+        #expect(reply[0] == .int(number), "a reply has the number of its request")
+        return (reply[1]?.string, reply[2] ?? .nil)
+    }
+
     /// Shows that nothing else has come: PONG answers this PING at once, and what was said before it was answered before.
     func expectNothingBeforePong(_ number: Int64 = 0) async throws {
         try await send(.ping, number)

@@ -2,17 +2,17 @@ import Foundation
 import Synchronization
 
 /// Ports on loopback for stores of tests, below those that the system gives to connections.
-enum Ports {
-    struct NoneFree: Error {}
+public enum Ports {
+    public struct NoneFree: Error {}
 
     private static let given = Mutex<Set<Int>>([])
 
-    /// The first of three free ports in a row.
-    static func free() throws -> Int {
+    /// The first of four free ports in a row: a store with keys has so many.
+    public static func free() throws -> Int {
         for _ in 0..<1_000 {
             let port = Int.random(in: 5_000..<8_000) * 4
             guard given.withLock({ $0.insert(port).inserted }) else { continue }
-            if (port..<port + 3).allSatisfy(isFree) { return port }
+            if (port..<port + 4).allSatisfy(isFree) { return port }
         }
         throw NoneFree()
     }
