@@ -73,7 +73,7 @@ struct CrowdRole {
         case .requestView(let turn, _):
             member.isAsking = true
             front.wanted = max(front.wanted ?? 0, turn)
-        case .live, .stale, .idle, .note: break
+        case .live, .stale, .idle, .checkKey, .note: break
         }
     }
 

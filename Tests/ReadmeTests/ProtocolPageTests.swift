@@ -34,9 +34,9 @@ import Testing
             String($0.1)
         }
         // What a store does over its own death, over hours, or to itself; what a peer does that no store can see; and to whom it hands out what
-        // needs something, which no program of these tests orders; what needs keys, or thousands of clients.
+        // needs something, which no program of these tests orders; what needs thousands of clients.
         let elsewhere: Set = [
-            "Durable, then visible", "Timeouts", "Liveness", "Limits", "Limit of clients", "Capabilities", "Keys",
+            "Durable, then visible", "Timeouts", "Liveness", "Limits", "Limit of clients", "Capabilities",
         ]
         #expect(rules.count > 20, "\(rules)")
         #expect(Set(try rows().keys) == Set(rules).subtracting(elsewhere))

@@ -57,6 +57,7 @@ final class VirtualWorker: VirtualPeer {
             case .cancel(let lease):
                 if !isStubborn { running[lease]?.isCancelled = true }
             case .acknowledged(let mark): running[mark.lease]?.window.acknowledged(through: mark.index)
+            case .checkKey: perform(machine.keyFound(nil, now: now), now)
             case .keyRefused: break
             case .refused: deeds.append(.exit(78))
             case .stop: deeds.append(.exit(0))

@@ -177,7 +177,9 @@ struct ClientLoop: ~Copyable {
         try save()
         for action in actions {
             switch action {
-            case .connect: try front.connect(&poller)
+            case .connect:
+                try front.connect(&poller)
+                machine.keyShown(front.shownKey)
             case .disconnect: front.disconnect(&poller)
             case .send(let envelope):
                 try front.send(envelope.parts)
@@ -185,6 +187,7 @@ struct ClientLoop: ~Copyable {
             case .welcomed(_, let timeline):
                 client.tell(difficulty: nil)
                 client.connectedContinuation.yield(.success(timeline))
+            case .checkKey: try perform(machine.keyFound(front.readKey(), now: now), &front, &feed, &poller, now)
             case .keyRefused(let reason):
                 // Who waits for the connection is told by that.
                 let level: Logger.Level = client.isAwaited ? .debug : .warning
@@ -229,7 +232,10 @@ struct ClientLoop: ~Copyable {
     ) throws {
         for action in actions {
             switch action {
-            case .reconnect: try feed.connect(&poller)
+            case .reconnect:
+                try feed.connect(&poller)
+                subscriber.keyShown(feed.shownKey)
+            case .checkKey: subscriber.keyFound(feed.readKey(), now: now)
             case .show(let turn, let bytes, let timeline):
                 let view = StoreClient.View(timeline: timeline, turn: turn, bytes: bytes)
                 newest = view

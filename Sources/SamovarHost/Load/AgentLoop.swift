@@ -232,7 +232,7 @@ struct AgentLoop: ~Copyable {
         }
         try say(.result(result(now)))
         // The sessions need not wait for their expiry.
-        for seat in slotStates { try seat.perform(seat.client.close(now: now), &poller) }
+        for seat in slotStates { try seat.perform(seat.client.close(now: now), &poller, now) }
     }
 
     private func result(_ now: Timestamp) -> AgentResult {

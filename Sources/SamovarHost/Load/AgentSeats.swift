@@ -23,13 +23,16 @@ final class ClientSeat {
         if let end { actions += client.disconnected(now: now, because: end) }
         actions += client.ticked(now: now)
         actions += client.pump(now: now)
-        try perform(actions, &poller)
+        try perform(actions, &poller, now)
     }
 
-    func perform(_ actions: [ClientMachine.Action], _ poller: inout Poller) throws {
+    func perform(_ actions: [ClientMachine.Action], _ poller: inout Poller, _ now: Timestamp) throws {
         for action in actions {
             switch action {
-            case .connect: try front.connect(&poller)
+            case .connect:
+                try front.connect(&poller)
+                client.keyShown(front.shownKey)
+            case .checkKey: try perform(client.keyFound(front.readKey(), now: now), &poller, now)
             case .disconnect: front.disconnect(&poller)
             case .send(let envelope): try front.send(envelope.parts)
             case .view(_, let turn, let bytes): views.append((turn, bytes))
@@ -85,12 +88,15 @@ final class SubscriberSeat {
     ) throws {
         for action in actions {
             switch action {
-            case .reconnect: try feed.connect(&poller)
+            case .reconnect:
+                try feed.connect(&poller)
+                machine.keyShown(feed.shownKey)
+            case .checkKey: machine.keyFound(feed.readKey(), now: now)
             case .show(let turn, _, _):
                 views += 1
                 for latency in tracker.viewed(turn: turn, now: now) { record(latency) }
             case .requestView(let turn, let timeline):
-                try helper.perform(helper.client.requestView(atLeast: turn, in: timeline, now: now), &poller)
+                try helper.perform(helper.client.requestView(atLeast: turn, in: timeline, now: now), &poller, now)
             // A store that ends waits for that.
             case .stale: feed.disconnect(&poller)
             case .live, .idle, .note: break

@@ -18,6 +18,8 @@ struct PeerSocket: ~Copyable {
     private var names: NameDesk
     /// As it was read for this attempt.
     private var key: KeyFile?
+    /// Which that was; nil without a key.
+    private(set) var shownKey: Fingerprint?
     private var place = ""
     /// Why the attempt has failed before there was a socket.
     private var failure: Disconnection?
@@ -84,8 +86,12 @@ struct PeerSocket: ~Copyable {
             failure = .impossible("\(error)")
             return try names.wake(&poller)
         }
+        shownKey = key?.fingerprint
         try take(plan.next(keys: key?.servers.count ?? 1), &poller)
     }
+
+    /// The key that the file has now; nil if there is none to be read, and a new one may just be about to be.
+    func readKey() -> Fingerprint? { keyFile.flatMap { try? KeyFile.ofPeer($0).fingerprint } }
 
     private mutating func take(_ step: ConnectionPlan.Step, _ poller: inout Poller) throws {
         switch step {
@@ -112,7 +118,7 @@ struct PeerSocket: ~Copyable {
 
     mutating func disconnect(_ poller: inout Poller) {
         names.forget()
-        (key, failure) = (nil, nil)
+        (key, shownKey, failure) = (nil, nil, nil)
         if let slot = slot.take() { poller.remove(slot) }
         if let slot = monitorSlot.take() { poller.remove(slot) }
         monitor = nil

@@ -115,6 +115,14 @@ final class WorkerCoordinator: SlotCoordinator {
         }
     }
 
+    /// See ``WorkerMachine/keyShown(_:)``.
+    func keyShown(_ key: Fingerprint?) { state.withLock { $0.machine.keyShown(key) } }
+
+    /// See ``WorkerMachine/keyFound(_:now:)``.
+    func keyFound(_ key: Fingerprint?) -> [WorkerMachine.Action] {
+        state.withLock { $0.machine.keyFound(key, now: clock.now()) }
+    }
+
     var timeline: Timeline { state.withLock { $0.machine.timeline } }
 
     /// A free slot for a task that the machine starts.

@@ -40,7 +40,9 @@ struct WorkerLoop: ~Copyable {
         _ action: WorkerMachine.Action, _ socket: inout PeerSocket, _ poller: inout Poller
     ) throws {
         switch action {
-        case .connect: try socket.connect(&poller)
+        case .connect:
+            try socket.connect(&poller)
+            coordinator.keyShown(socket.shownKey)
         case .disconnect: socket.disconnect(&poller)
         case .send(let envelope):
             CrashPoint.pass(.workerBeforeResult, if: envelope.kind == .result)
@@ -51,6 +53,8 @@ struct WorkerLoop: ~Copyable {
         case .cancel(let lease):
             if let slot = coordinator.slot(of: lease) { slots[slot].cancel(lease) }
         case .acknowledged(let mark): coordinator.acknowledged(mark)
+        case .checkKey:
+            for action in coordinator.keyFound(socket.readKey()) { try perform(action, &socket, &poller) }
         case .keyRefused(let reason):
             logger.warning("the store does not let this worker in, which is tried again: \(reason)")
         case .refused(let error):

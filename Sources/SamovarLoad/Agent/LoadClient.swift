@@ -145,6 +145,14 @@ extension LoadClient {
         take(machine.disconnected(now: now, because: reason), now)
     }
 
+    /// See ``ClientMachine/keyShown(_:)``.
+    public mutating func keyShown(_ key: Fingerprint?) { machine.keyShown(key) }
+
+    /// See ``ClientMachine/keyFound(_:now:)``.
+    public mutating func keyFound(_ key: Fingerprint?, now: Timestamp) -> [ClientMachine.Action] {
+        take(machine.keyFound(key, now: now), now)
+    }
+
     /// Asks for a view on behalf of a subscriber, through this client's socket.
     public mutating func requestView(atLeast turn: Int, in timeline: Timeline, now: Timestamp) -> [ClientMachine.Action] {
         // No room for one more request: the subscriber asks again.

@@ -48,8 +48,10 @@ extension ClientMachine {
         case page(PageRequest, Page)
         /// There will be no such page: the place is of another timeline, or the client has ended.
         case pageless(PageRequest, UnknownReason)
-        /// The store does not take this client's key, or has another than the client knows: in words, at the first of such attempts. It
-        /// goes on trying.
+        /// The store does not take this client's key: read it again, and say by `keyFound` which one it is now.
+        case checkKey
+        /// It is the same still, or the store has another than the client knows: in words, at the first of such attempts. It goes on
+        /// trying.
         case keyRefused(String)
         /// The store will not have this client, for good. Only another session can go on.
         case refused(PeerError)
@@ -107,5 +109,13 @@ extension ClientMachine {
     public var places: Int {
         get { connection.places }
         set { connection.places = newValue }
+    }
+
+    /// The host has read the key with which it connects; nil if it has none.
+    public mutating func keyShown(_ key: Fingerprint?) { connection.keyShown(key) }
+
+    /// After `checkKey`, the host has read the key again.
+    public mutating func keyFound(_ key: Fingerprint?, now: Timestamp) -> [Action] {
+        connection.keyFound(key, now: now).map { [.keyRefused($0)] } ?? []
     }
 }

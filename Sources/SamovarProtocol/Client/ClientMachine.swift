@@ -395,9 +395,9 @@ extension ClientMachine {
         case .lost(let reason):
             lost(&actions)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
-        case .keyRefused(let reason):
+        case .checkKey:
             lost(&actions)
-            actions.append(.keyRefused(reason))
+            actions.append(.checkKey)
         case .refused(let error): refused(error, &actions)
         }
     }

@@ -15,6 +15,8 @@ public import SamovarCore
 /// | GOODBYE | lost | stale, lost | – |
 /// | answered (from the front) | shown if newer | same timeline: shown if newer | shown if newer |
 /// | disconnected | lost | stale, lost | – |
+/// | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – |
+/// | another key was found | – | – | lost, but for no pause: once |
 ///
 /// It begins as one that was lost, and asks at once. Behind is: nothing is shown, another timeline than that of the view shown,
 /// or a newer view than it for more than 200 ms. It asks at most once a second.
@@ -35,6 +37,8 @@ public struct SubscriberMachine: ~Copyable {
     public enum Action: Equatable, Sendable {
         /// Close the SUB socket if there is one, open another, and subscribe to the topic of the instance.
         case reconnect
+        /// The store does not take this subscriber's key: read it again, and say by `keyFound` which one it is now.
+        case checkKey
         /// This is the view now; none older follows, unless the timeline changed.
         case show(turn: Int, bytes: [UInt8], timeline: Timeline)
         /// Ask through the front socket for a view of at least this turn of this timeline.
@@ -180,6 +184,15 @@ extension SubscriberMachine {
         }
         return actions
     }
+
+    /// The host has read the key with which it connects; nil if it has none.
+    public mutating func keyShown(_ key: Fingerprint?) { attempts.shown = key }
+
+    /// After `checkKey`, the host has read the key again. With another one than was refused the next attempt is made at once.
+    public mutating func keyFound(_ key: Fingerprint?, now: Timestamp) {
+        guard case .lost = state, attempts.hurries(with: key) else { return }
+        state = .lost(until: now)
+    }
 }
 
 // MARK: - Decisions
@@ -229,6 +242,8 @@ extension SubscriberMachine {
         case .subscribing: break
         case .live: actions += [.stale, .note(reason)]
         }
-        state = .lost(until: now + attempts.fail(&random).pause)
+        let (pause, refusal) = attempts.fail(&random)
+        state = .lost(until: now + pause)
+        if refusal != nil { actions.append(.checkKey) }
     }
 }

@@ -14,6 +14,12 @@ struct Attempts: Equatable {
     private var wait = Duration.zero
     /// Why a place has not taken our key since then.
     private var refusal: String?
+    /// The key that this attempt shows, as far as is known.
+    var shown: Fingerprint?
+    /// The one that a place has not taken last.
+    private var refused: Fingerprint?
+    /// The next attempt with another key has to wait, too.
+    private var hasHurried = false
     private var backoff: Backoff
 
     init(_ settings: ConnectionSettings) {
@@ -31,11 +37,22 @@ struct Attempts: Equatable {
 
     mutating func succeed() {
         startOver()
+        hasHurried = false
         backoff.reset()
     }
 
     /// The place that is tried does not take our key, and says why.
-    mutating func refuse(_ reason: String) { refusal = reason }
+    mutating func refuse(_ reason: String) {
+        refusal = reason
+        refused = shown
+    }
+
+    /// Whether the next attempt need not wait, since the peer has this key by now, and another one was refused: once, so that two files that
+    /// take turns do not make a peer hammer.
+    mutating func hurries(with key: Fingerprint?) -> Bool {
+        hasHurried = !hasHurried && key != nil && refused != nil && key != refused
+        return hasHurried
+    }
 
     /// The attempt has failed, or the connection is lost.
     ///

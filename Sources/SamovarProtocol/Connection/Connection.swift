@@ -14,11 +14,12 @@ import SamovarCore
 /// |---|---|---|---|---|
 /// | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
 /// | disconnected | lost | lost | – | – |
-/// | disconnected, the key is refused | lost; after the last place for the longest pause | the same | – | – |
+/// | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 /// | WELCOME | welcomed | note | – | – |
 /// | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
 /// | ERROR retryLater | lost; after the last place for its wait | lost for its wait | – | – |
-/// | ERROR keyRefused | lost; after the last place for the longest pause | lost for the longest pause | – | – |
+/// | ERROR keyRefused | lost; after the last place for the longest pause, and check the key | the same | – | – |
+/// | another key was found | – | – | lost, but for no pause: once | – |
 /// | ERROR unknownPeer | – | greet, greeting | – | – |
 /// | ERROR resync | – | deliver | – | – |
 /// | GOODBYE | lost | lost | – | – |
@@ -55,6 +56,8 @@ struct Connection: ~Copyable {
         set { attempts.places = max(1, newValue) }
     }
 
+    /// Why no place has taken our key, as long as it is not known whether there is another one by now.
+    private var refusal: String?
     private let settings: ConnectionSettings
     private var patience: Duration
     private var attempts: Attempts
@@ -115,8 +118,8 @@ struct Connection: ~Copyable {
         case deliver(Frame)
         /// Close the socket; the reason is told once, not for every attempt.
         case lost(String?)
-        /// Likewise, and every place was tried: nobody takes our key, or the store has another than we know. Told once, too.
-        case keyRefused(String)
+        /// Close the socket; every place was tried, and nobody takes our key. Which one is there by now? `keyFound` wants to know.
+        case checkKey
         case refused(PeerError)
     }
 
@@ -152,6 +155,21 @@ struct Connection: ~Copyable {
             case .keyRefused(let text): lose(.keyRefused(text), now)
             }
         }
+    }
+
+    /// The host has read the key for the attempt that has begun; nil if it has none.
+    mutating func keyShown(_ key: Fingerprint?) { attempts.shown = key }
+
+    /// After `checkKey`, the host has read the key again. With another one than was refused the next attempt is made at once.
+    ///
+    /// - Returns: why the key is not taken, for somebody who has to mend it; told once, too.
+    mutating func keyFound(_ key: Fingerprint?, now: Timestamp) -> String? {
+        guard case .lost = state, let reason = refusal.take() else { return nil }
+        if attempts.hurries(with: key) {
+            state = .lost(until: now)
+            return nil
+        }
+        return tell(reason) ? reason : nil
     }
 
     /// The store has told of a turn, in its timeline.
@@ -271,7 +289,10 @@ struct Connection: ~Copyable {
         if case .keyRefused(let text) = loss { attempts.refuse(text) }
         let (pause, refusal) = attempts.fail(atLeast: wait, &random)
         state = .lost(until: now + pause)
-        if let refusal { return tell(refusal) ? .keyRefused(refusal) : .lost(nil) }
+        if let refusal {
+            self.refusal = refusal
+            return .checkKey
+        }
         switch loss {
         case .usual(let text): return .lost(told.isEmpty && tell(text) ? text : nil)
         case .particular(let text): return .lost(tell(text) ? text : nil)

@@ -35,8 +35,10 @@ extension WorkerMachine {
         case cancel(Lease)
         /// What the handler of this job has streamed is on disk up to a number: there is room for more.
         case acknowledged(StreamMark)
-        /// The store does not take this worker's key, or has another than the worker knows: in words, at the first of such attempts. It
-        /// goes on trying.
+        /// The store does not take this worker's key: read it again, and say by `keyFound` which one it is now.
+        case checkKey
+        /// It is the same still, or the store has another than the worker knows: in words, at the first of such attempts. It goes on
+        /// trying.
         case keyRefused(String)
         /// The store will not have this worker, for good.
         case refused(PeerError)

@@ -207,6 +207,14 @@ extension WorkerMachine {
         return actions
     }
 
+    /// The host has read the key with which it connects; nil if it has none.
+    public mutating func keyShown(_ key: Fingerprint?) { connection.keyShown(key) }
+
+    /// After `checkKey`, the host has read the key again.
+    public mutating func keyFound(_ key: Fingerprint?, now: Timestamp) -> [Action] {
+        connection.keyFound(key, now: now).map { [.keyRefused($0)] } ?? []
+    }
+
     /// Takes no more work; what runs may finish.
     public mutating func drain(now: Timestamp) -> [Action] {
         guard state == .working else { return [] }
@@ -315,9 +323,9 @@ extension WorkerMachine {
             repetition = nil
             actions.append(.disconnect)
             if let reason { actions.append(.note("lost the store: \(reason)")) }
-        case .keyRefused(let reason):
+        case .checkKey:
             repetition = nil
-            actions += [.disconnect, .keyRefused(reason)]
+            actions += [.disconnect, .checkKey]
         case .refused(let error): refused(error, &actions)
         }
     }

@@ -303,7 +303,10 @@ final class ClientProcess: Process {
 
     private func perform(_ action: ClientMachine.Action, _ now: Timestamp) throws(Violation) {
         switch action {
-        case .connect: front.connect(world.network.connect(self, listener: .front), world.network)
+        case .connect:
+            front.connect(world.network.connect(self, listener: .front), world.network)
+            machine?.keyShown(world.keyKeeper?.key(of: self))
+        case .checkKey: try perform(machine?.keyFound(world.keyKeeper?.key(of: self), now: now) ?? [], now)
         case .disconnect: front.disconnect(world.network)
         case .send(let envelope):
             try world.checker.clientSends(envelope, self)
@@ -372,7 +375,10 @@ final class ClientProcess: Process {
     private func perform(_ actions: [SubscriberMachine.Action], _ now: Timestamp) throws(Violation) {
         for action in actions where isUp {
             switch action {
-            case .reconnect: feed.connect(world.network.connect(self, listener: nil), world.network)
+            case .reconnect:
+                feed.connect(world.network.connect(self, listener: nil), world.network)
+                subscriber?.keyShown(world.keyKeeper?.key(of: self))
+            case .checkKey: subscriber?.keyFound(world.keyKeeper?.key(of: self), now: now)
             case .show(let turn, let bytes, let timeline):
                 let previous = shown?.timeline == timeline ? shown?.turn : nil
                 try world.checker.shown(self, turn: turn, bytes: bytes, timeline: timeline, after: previous)

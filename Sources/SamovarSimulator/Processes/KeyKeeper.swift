@@ -82,6 +82,9 @@ final class KeyKeeper: Process {
     /// With what a process comes that connects now.
     func identity(of process: Process) -> Identity { holders[process.name].map { .key($0.held) } ?? .local }
 
+    /// The key that a process has now; nil if it needs none.
+    func key(of process: Process) -> Fingerprint? { holders[process.name]?.held }
+
     /// It may be in the table, or in one that is still in force.
     func isIn(_ identity: Identity) -> Bool {
         guard case .key(let fingerprint) = identity else { return true }

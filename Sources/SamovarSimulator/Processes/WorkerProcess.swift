@@ -189,7 +189,11 @@ final class WorkerProcess: Process {
 
     private func perform(_ action: WorkerMachine.Action) throws(Violation) {
         switch action {
-        case .connect: port.connect(world.network.connect(self, listener: .work), world.network)
+        case .connect:
+            port.connect(world.network.connect(self, listener: .work), world.network)
+            machine?.keyShown(world.keyKeeper?.key(of: self))
+        case .checkKey:
+            for action in machine?.keyFound(world.keyKeeper?.key(of: self), now: localNow) ?? [] { try perform(action) }
         case .disconnect: port.disconnect(world.network)
         case .send(let envelope):
             try world.checker.workerSends(envelope, self, on: port.link)

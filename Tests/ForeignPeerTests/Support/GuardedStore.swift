@@ -33,8 +33,11 @@ final class GuardedStore: Sendable {
                 "--keys", scratch.folder("keys"),
             ],
             in: scratch,
-            // Its peers say nothing but what their test says. Every view is published.
-            variables: ["SAMOVAR_STORE_SILENCE_SECONDS": "60", "SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS": "0"])
+            // Its peers say nothing but what their test says, and take their time for jobs. Every view is published.
+            variables: [
+                "SAMOVAR_STORE_SILENCE_SECONDS": "600", "SAMOVAR_STORE_TIMEOUT_GRACE_SECONDS": "600",
+                "SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS": "0",
+            ])
         try await eventually("the store serves: \(child.errors)") { [child] in child.errors.contains("serving") }
     }
 

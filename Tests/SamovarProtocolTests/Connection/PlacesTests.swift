@@ -86,22 +86,93 @@ import Testing
 
     // MARK: Keys
 
+    private let old = Fingerprint(high: 0, low: 1)
+    private let new = Fingerprint(high: 0, low: 2)
+
+    /// Opens with a key that is refused.
+    private func refuse(_ connection: inout Connection, _ key: Fingerprint?, at time: Timestamp) -> Connection.Action {
+        #expect(connection.ticked(now: time) == .open)
+        connection.keyShown(key)
+        return connection.disconnected(now: time, because: .keyRefused("unknown key"))
+    }
+
     @Test func `A key that no place takes is told once, and tried again after the longest pause`() {
         var connection = connection(places: 1)
-        #expect(fail(&connection, .keyRefused("unknown key"), at: 0) == .keyRefused("unknown key"))
+        #expect(refuse(&connection, old, at: at(0)) == .checkKey)
+        #expect(connection.keyFound(old, now: at(0)) == "unknown key")
         guard let due = connection.deadline else { return }
         #expect((at(4)...at(8)).contains(due))
-        #expect(connection.ticked(now: due) == .open)
-        #expect(connection.disconnected(now: due, because: .keyRefused("unknown key")) == .lost(nil))
+        #expect(refuse(&connection, old, at: due) == .checkKey)
+        #expect(connection.keyFound(old, now: due) == nil)
         #expect(connection.deadline.map { $0 >= due + .seconds(4) } == true)
+    }
+
+    @Test func `With another key than was refused a peer comes again at once, and nobody is told`() {
+        var connection = connection(places: 1)
+        #expect(refuse(&connection, old, at: at(0)) == .checkKey)
+        #expect(connection.keyFound(new, now: at(1)) == nil)
+        #expect(connection.state == .lost(until: at(1)))
+        #expect(connection.ticked(now: at(1)) == .open)
+        connection.keyShown(new)
+        #expect(connection.received(welcome, now: at(1)) != .none)
+        #expect(connection.received(error(.keyRefused), now: at(2)) == .checkKey)
+        #expect(connection.keyFound(old, now: at(2)) == nil)
+        #expect(connection.state == .lost(until: at(2)), "it was in meanwhile")
+    }
+
+    @Test func `It comes again at once but once, whatever its file has after that`() {
+        var connection = connection(places: 1)
+        var now = at(0)
+        for _ in 0..<3 {
+            #expect(refuse(&connection, old, at: now) == .checkKey)
+            _ = connection.keyFound(new, now: now)
+            #expect(connection.state == .lost(until: now))
+            #expect(refuse(&connection, new, at: now) == .checkKey)
+            _ = connection.keyFound(old, now: now)
+            guard let due = connection.deadline else { return }
+            #expect((now + .seconds(4)...now + .seconds(8)).contains(due))
+            now = due
+        }
+    }
+
+    @Test func `Without a key, or with a file that has none by now, a peer waits`() {
+        for (shown, found) in [(nil, nil), (nil, new), (old, nil)] as [(Fingerprint?, Fingerprint?)] {
+            var connection = connection(places: 1)
+            #expect(refuse(&connection, shown, at: at(0)) == .checkKey)
+            #expect(connection.keyFound(found, now: at(0)) == "unknown key")
+            #expect(connection.deadline.map { $0 >= at(4) } == true)
+        }
+    }
+
+    @Test func `What was found counts for the refusal that it was asked for, and for nothing else`() {
+        var connection = connection(places: 1)
+        #expect(connection.keyFound(new, now: at(0)) == nil)
+        #expect(refuse(&connection, old, at: at(0)) == .checkKey)
+        _ = connection.keyFound(old, now: at(0))
+        let due = connection.deadline
+        #expect(connection.keyFound(new, now: at(1)) == nil)
+        #expect(connection.deadline == due)
     }
 
     @Test func `A key that one place does not take is tried at the others first`() {
         var connection = connection(places: 2)
-        #expect(fail(&connection, .keyRefused("unknown key"), at: 0) == .lost(nil))
+        #expect(refuse(&connection, old, at: at(0)) == .lost(nil))
         #expect(connection.state == .lost(until: at(0)))
-        #expect(fail(&connection, at: 0) == .keyRefused("unknown key"), "the other one is away")
+        #expect(connection.ticked(now: at(0)) == .open)
+        connection.keyShown(old)
+        #expect(connection.disconnected(now: at(0)) == .checkKey, "the other one is away")
+        #expect(connection.keyFound(old, now: at(0)) == "unknown key")
         #expect(connection.deadline.map { (at(4)...at(8)).contains($0) } == true)
+    }
+
+    @Test func `A key that came while another place was tried is tried where the former one was refused`() {
+        var connection = connection(places: 2)
+        _ = refuse(&connection, old, at: at(0))
+        _ = connection.ticked(now: at(0))
+        connection.keyShown(new)
+        #expect(connection.disconnected(now: at(0)) == .checkKey)
+        #expect(connection.keyFound(new, now: at(0)) == nil)
+        #expect(connection.state == .lost(until: at(0)))
     }
 
     @Test func `A place that takes the key makes the refusal of the one before nobody's concern`() {
@@ -116,12 +187,14 @@ import Testing
         var connection = connection(places: 1)
         _ = connection.ticked(now: at(0))
         _ = connection.received(welcome, now: at(0))
-        #expect(connection.received(error(.keyRefused), now: at(0)) == .keyRefused("because"))
+        #expect(connection.received(error(.keyRefused), now: at(0)) == .checkKey)
+        #expect(connection.keyFound(nil, now: at(0)) == "because")
         guard let due = connection.deadline else { return }
         #expect((at(4)...at(8)).contains(due))
         #expect(connection.ticked(now: due) == .open)
         #expect(connection.received(welcome, now: due) != .none)
-        #expect(connection.received(error(.keyRefused), now: due) == .keyRefused("because"), "it is told anew after a success")
+        #expect(connection.received(error(.keyRefused), now: due) == .checkKey)
+        #expect(connection.keyFound(nil, now: due) == "because", "it is told anew after a success")
     }
 
     @Test func `What somebody has to mend is told, each reason once`() {
@@ -135,12 +208,14 @@ import Testing
     @Test func `Machines tell their hosts of the key, and go on`() {
         var client = ClientMachine(session: me, schema: counter, random: Random(seed: 1))
         _ = client.ticked(now: at(0))
-        #expect(client.disconnected(now: at(0), because: .keyRefused("why")) == [.disconnect, .keyRefused("why")])
+        #expect(client.disconnected(now: at(0), because: .keyRefused("why")) == [.disconnect, .checkKey])
+        #expect(client.keyFound(nil, now: at(0)) == [.keyRefused("why")])
         #expect(client.deadline != nil)
         var worker = WorkerMachine(
             WorkerOffer(id: me, slots: 1, queues: [.default]), schema: counter, random: Random(seed: 1))
         _ = worker.ticked(now: at(0))
-        #expect(worker.disconnected(now: at(0), because: .keyRefused("why")) == [.disconnect, .keyRefused("why")])
+        #expect(worker.disconnected(now: at(0), because: .keyRefused("why")) == [.disconnect, .checkKey])
+        #expect(worker.keyFound(nil, now: at(0)) == [.keyRefused("why")])
         #expect(worker.deadline != nil)
     }
 
@@ -150,7 +225,11 @@ import Testing
         _ = machine.ticked(now: at(0))
         _ = machine.disconnected(now: at(0))
         #expect(machine.ticked(now: at(0)) == [.reconnect])
-        _ = machine.disconnected(now: at(0), because: .keyRefused("why"))
+        machine.keyShown(old)
+        #expect(machine.disconnected(now: at(0), because: .keyRefused("why")).contains(.checkKey))
+        machine.keyFound(old, now: at(0))
         #expect(!machine.ticked(now: at(1)).contains(.reconnect), "the second was the last")
+        machine.keyFound(new, now: at(1))
+        #expect(machine.ticked(now: at(1)) == [.reconnect])
     }
 }

@@ -151,7 +151,7 @@ struct LossyWorld: ~Copyable {
             case .disconnect: cutClient()
             case .send(let envelope): if clientLink.isOpen { clientLink.toStore.append(envelope.frame) }
             case .answered(let outcome): answered[outcome.sequence, default: 0] += 1
-            case .unknown, .unsettled, .keyRefused, .refused, .stop, .page, .pageless: Issue.record("\(action)")
+            case .unknown, .unsettled, .checkKey, .keyRefused, .refused, .stop, .page, .pageless: Issue.record("\(action)")
             case .welcomed, .settled, .waiting, .view, .noView, .note: break
             }
         }
@@ -168,7 +168,7 @@ struct LossyWorld: ~Copyable {
                 running.append(task.lease)
                 windows[task.lease] = StreamWindow(after: task.resume)
                 #expect(running.count <= slots, "more jobs than slots")
-            case .cancel, .keyRefused, .refused, .stop: Issue.record("\(action)")
+            case .cancel, .checkKey, .keyRefused, .refused, .stop: Issue.record("\(action)")
             case .acknowledged(let mark): windows[mark.lease]?.acknowledged(through: mark.index)
             case .note: break
             }

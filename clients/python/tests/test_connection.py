@@ -123,8 +123,31 @@ class ConnectionTests(unittest.TestCase):
     def test_a_key_that_is_refused_comes_again_after_the_longest_pause(self) -> None:
         connection = conn.Connection(conn.WORKER, random.Random(1), places=3)
         connection.ticked(0)
-        self.assertEqual(connection.received(error(ErrorCode.KEY_REFUSED), 0), conn.Lost("the store refuses the key: no"))
+        self.assertEqual(connection.received(error(ErrorCode.KEY_REFUSED), 0), conn.CheckKey())
+        self.assertEqual(connection.key_found(None, 0), Note("the store refuses the key: no", is_warning=True))
         self.assertGreaterEqual(connection.deadline or 0, 1.0)
+
+    def test_with_another_key_than_was_refused_it_comes_again_at_once_but_once(self) -> None:
+        connection = conn.Connection(conn.WORKER, random.Random(1))
+        connection.ticked(0)
+        connection.key_shown(b"old")
+        connection.received(error(ErrorCode.KEY_REFUSED), 0)
+        self.assertIsNone(connection.key_found(b"new", 0))
+        self.assertEqual(connection.deadline, 0)
+        self.assertEqual(connection.ticked(0), conn.Open())
+        connection.key_shown(b"new")
+        connection.received(error(ErrorCode.KEY_REFUSED), 0)
+        self.assertIsNotNone(connection.key_found(b"old", 0))
+        self.assertGreaterEqual(connection.deadline or 0, 1.0)
+
+    def test_without_another_key_it_waits(self) -> None:
+        for shown, found in ((None, None), (None, b"new"), (b"old", None), (b"old", b"old")):
+            connection = conn.Connection(conn.WORKER, random.Random(1))
+            connection.ticked(0)
+            connection.key_shown(shown)
+            connection.received(error(ErrorCode.KEY_REFUSED), 0)
+            self.assertIsNotNone(connection.key_found(found, 0))
+            self.assertGreaterEqual(connection.deadline or 0, 1.0)
 
     def test_unknown_peer_is_greeted_on_the_same_socket(self) -> None:
         connection = welcomed()

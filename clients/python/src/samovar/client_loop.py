@@ -175,6 +175,9 @@ class ClientLoop:
                     self._connect(place, now)
                 case act.Disconnect():
                     self._front.socket.close()
+                case act.CheckKey():
+                    if (note := self.machine.connection.key_found(self._front.read_key(), now)) is not None:
+                        log.log(note.level, "%s", note.text)
                 case act.Send(frame, timeline):
                     self._front.socket.send(frame.parts(timeline))
                 case act.Connected():
@@ -209,6 +212,7 @@ class ClientLoop:
     def _connect(self, place: int, now: float) -> None:
         try:
             self.machine.connection.places = self._front.connect(place)
+            self.machine.connection.key_shown(self._front.shown_key)
         # It may be there again at the next attempt.
         except KeyFileError as error:
             self._perform(self.machine.disconnected(now, str(error)), now)

@@ -20,7 +20,7 @@ from zmq.utils.monitor import parse_monitor_message
 
 from . import folders
 from .endpoints import Endpoint, Endpoints, Listener, parse_all
-from .errors import EndpointError
+from .errors import EndpointError, KeyFileError
 from .keys import PeerKey, read_key
 
 log = logging.getLogger("samovar")
@@ -134,6 +134,13 @@ class Routes:
             # A file of `ipc` is for those who may open it, with or without a key.
             routes += [Route(endpoint)] if endpoint.is_local else [Route(endpoint, key, server) for server in key.servers]
         return routes
+
+    def read_public_key(self) -> bytes | None:
+        """The public half of the key that the file has now; None if there is none to be read, and a new one may just be about to be."""
+        try:
+            return None if self._key is None else read_key(self._key).public
+        except KeyFileError:
+            return None
 
 
 class PeerSocket:
@@ -269,3 +276,12 @@ class Link:
         log.debug("connecting to %s", self.route.endpoint)
         self.socket.connect(self.route, self._listener)
         return len(routes)
+
+    @property
+    def shown_key(self) -> bytes | None:
+        """The public half of the key of the newest attempt; None without a key."""
+        return self.route.key.public if self.route is not None and self.route.key is not None else None
+
+    def read_key(self) -> bytes | None:
+        """Likewise of the key that the file has now."""
+        return self._routes.read_public_key()

@@ -188,6 +188,9 @@ class _WorkerLoop:
                     self._connect(place, now)
                 case act.Disconnect():
                     self._link.socket.close()
+                case act.CheckKey():
+                    if (note := self._machine.connection.key_found(self._link.read_key(), now)) is not None:
+                        log.log(note.level, "%s", note.text)
                 case act.Send(frame, timeline):
                     self._link.socket.send(frame.parts(timeline))
                 case act.Start(task, timeline):
@@ -210,6 +213,7 @@ class _WorkerLoop:
     def _connect(self, place: int, now: float) -> None:
         try:
             self._machine.connection.places = self._link.connect(place)
+            self._machine.connection.key_shown(self._link.shown_key)
         # It may be there again at the next attempt.
         except KeyFileError as error:
             self._perform(self._machine.disconnected(now, str(error)), now)

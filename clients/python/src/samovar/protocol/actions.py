@@ -29,6 +29,11 @@ class Disconnect:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckKey:
+    """The store does not take this peer's key: read it again, and say by `key_found` which one it is now."""
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     frame: Frame
     timeline: bytes
@@ -66,7 +71,7 @@ class Connected:
     timeline: bytes
 
 
-Action: TypeAlias = Connect | Disconnect | Send | Refused | Stop | Note | Connected
+Action: TypeAlias = Connect | Disconnect | CheckKey | Send | Refused | Stop | Note | Connected
 
 
 # Client

@@ -380,6 +380,10 @@ class ClientMachine:
                 actions.append(act.Disconnect())
                 if reason is not None:
                     actions.append(act.Note(f"lost the store: {reason}", is_warning=True))
+            case conn.CheckKey():
+                self._repeat_at = None
+                self._requests.pause()
+                actions += (act.Disconnect(), act.CheckKey())
             case act.Refused(error):
                 self._refused(error, actions)
 

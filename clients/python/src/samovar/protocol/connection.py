@@ -10,7 +10,8 @@ a new one and say HELLO, which tells the store all it must know.
 | WELCOME | welcomed | note | – | – |
 | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
 | ERROR retryLater | lost for its wait | lost for its wait | – | – |
-| ERROR keyRefused | lost for the longest pause | the same | – | – |
+| ERROR keyRefused | lost for the longest pause, and check the key | the same | – | – |
+| another key was found | – | – | lost, but for no pause: once | – |
 | ERROR unknownPeer | – | greet, greeting | – | – |
 | ERROR resync | – | deliver | – | – |
 | GOODBYE | lost | lost | – | – |
@@ -100,7 +101,12 @@ class Lost:
     reason: str | None
 
 
-Event: TypeAlias = None | Open | Greet | SayPing | Note | Welcomed | Answer | Deliver | Lost | Refused
+@dataclass(frozen=True, slots=True)
+class CheckKey:
+    """Close the socket: the store does not take our key. Which one is there by now? `key_found` wants to know."""
+
+
+Event: TypeAlias = None | Open | Greet | SayPing | Note | Welcomed | Answer | Deliver | Lost | CheckKey | Refused
 
 
 @dataclass(slots=True)
@@ -150,6 +156,10 @@ class Connection:
         self._backoff = Backoff(self.settings.first_pause, self.settings.longest_pause)
         self._state: _Greeting | _Welcomed | _Lost | _Closed = _Lost(float("-inf"))
         self._tried = 0
+        self._shown: bytes | None = None
+        #: The key that the store has not taken, and its word for why, as long as it is not known whether there is another one.
+        self._refused: tuple[bytes | None, str] | None = None
+        self._has_hurried = False
 
     @property
     def is_welcomed(self) -> bool:
@@ -189,6 +199,25 @@ class Connection:
     def start_over(self, reason: str, now: float) -> Event:
         """The store broke a rule that only a new HELLO can mend."""
         return self._lose(reason, now) if isinstance(self._state, _Greeting | _Welcomed) else None
+
+    def key_shown(self, key: bytes | None) -> None:
+        """The host has read the key for the attempt that has begun; None if it has none."""
+        self._shown = key
+
+    def key_found(self, key: bytes | None, now: float) -> Note | None:
+        """After `CheckKey`, the host has read the key again.
+
+        With another one than was refused the next attempt is made at once: once, so that two files that take turns do not make a
+        peer hammer.
+        """
+        if self._refused is None or not isinstance(self._state, _Lost):
+            return None
+        (refused, reason), self._refused = self._refused, None
+        self._has_hurried = not self._has_hurried and None not in (key, refused) and key != refused
+        if self._has_hurried:
+            self._state = _Lost(until=now)
+            return None
+        return Note(f"the store refuses the key: {reason}", is_warning=True)
 
     def has_told(self, turn: int) -> None:
         """The store has told of a turn, in its timeline."""
@@ -255,6 +284,7 @@ class Connection:
         self._patience = self.settings.greeting
         self._backoff.reset()
         self._tried = 0
+        self._has_hurried = False
         self._state = _Welcomed(heard=now, sent=now)
         return Welcomed(welcome, left)
 
@@ -263,7 +293,9 @@ class Connection:
             case ErrorCode.RETRY_LATER:
                 return self._lose(error.text, now, wait=min(max(error.wait, 0.0), LONGEST_WAIT))
             case ErrorCode.KEY_REFUSED:
-                return self._lose(f"the store refuses the key: {error.text}", now, wait=self.settings.longest_pause)
+                self._lose("", now, wait=self.settings.longest_pause)
+                self._refused = (self._shown, error.text)
+                return CheckKey()
             case ErrorCode.UNKNOWN_PEER:
                 if not self.is_welcomed:
                     return None

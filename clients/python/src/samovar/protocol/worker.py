@@ -321,6 +321,9 @@ class WorkerMachine:
                 actions.append(act.Disconnect())
                 if reason is not None:
                     actions.append(act.Note(f"lost the store: {reason}", is_warning=True))
+            case conn.CheckKey():
+                self._repetition = None
+                actions += (act.Disconnect(), act.CheckKey())
             case act.Refused(error):
                 self._refused(error, actions)
 
