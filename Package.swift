@@ -241,7 +241,7 @@ let package = Package(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
         .testTarget(
             name: "SamovarHostTests",
-            dependencies: ["SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", logging],
+            dependencies: ["SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", "CLinux", logging],
             swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),
@@ -267,7 +267,7 @@ let package = Package(
             name: "ContractProgram", dependencies: samovar + [logging], path: "Tests/ContractProgram", swiftSettings: settings),
         .testTarget(
             name: "ContractTests",
-            dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", logging] + samovar,
+            dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", "ZeroMQ", logging] + samovar,
             swiftSettings: settings),
         // Peers that know docs/protocol.md alone: neither frames nor machines of ours, but sockets and MessagePack.
         .testTarget(

@@ -39,6 +39,8 @@ package struct KeyFile: Sendable {
 
     /// - Throws: `KeyFileError` if others may have read it, or if it is no such file.
     package init(_ path: String) throws(KeyFileError) {
+        try SecretText.requireName(path)
+        try SecretProcess.seal()
         self = try PrivateFile.read(path, upTo: Self.maximumBytes) { bytes throws(KeyFileError) in
             try KeyFile(reading: bytes, path)
         }

@@ -23,6 +23,7 @@ package struct KeysFolder: ~Copyable {
     /// - Parameter mayMake: makes the folder with a key for a store if there is none.
     /// - Throws: `KeyFileError`, also if another one is changing it.
     package init(_ path: String, mayMake: Bool = false, wait: Duration = Self.wait) throws(KeyFileError) {
+        try SecretText.requireName(path)
         if mayMake { try Self.make(path) }
         try PrivateFile.requirePrivateFolder(path)
         let lock = try Self.lock(path, wait)
@@ -266,6 +267,7 @@ package struct KeysFolder: ~Copyable {
     }
 
     private static func newPair() throws(KeyFileError) -> CurveKeyPair {
+        try SecretProcess.seal()
         do throws(ZeroMQError) {
             return try CurveKeyPair()
         } catch {

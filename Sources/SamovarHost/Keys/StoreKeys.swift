@@ -27,6 +27,7 @@ package struct StoreKeys: Sendable {
     ///
     /// - Throws: `KeyFileError` if something in it is wrong, or if others may have read or changed it.
     package init(folder: String) throws(KeyFileError) {
+        try SecretText.requireName(folder)
         try PrivateFile.requirePrivateFolder(folder)
         self.folder = folder
         server = try KeyFile(Self.serverFile(in: folder)).pair
