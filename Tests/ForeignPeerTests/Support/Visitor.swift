@@ -43,7 +43,7 @@ final class Visitor {
         var socket = try Socket(context, door == .view ? .subscriber : .dealer, options: options)
         let pointer = socket.handle.pointer
         if case .password = proof {
-            for (option, text) in [(ZMQ_PLAIN_USERNAME, "root"), (ZMQ_PLAIN_PASSWORD, "root")] {
+            for (option, text) in [(ZMQ_PLAIN_USERNAME, "root"), (ZMQ_PLAIN_PASSWORD, Canary.password)] {
                 #expect(zmq_setsockopt(pointer, option, text, text.utf8.count) == 0)
             }
         }
