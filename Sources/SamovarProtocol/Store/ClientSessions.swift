@@ -176,9 +176,9 @@ struct ClientSessions {
         }
         if let current, current != route {
             out.send(.error(PeerError(.superseded, "another connection uses this session")), to: current, floor: .none)
-            forget(current, &readers)
+            forget(current, &readers, &out)
         }
-        if let other = connections[route], other != session { forget(route, &readers) }
+        if let other = connections[route], other != session { forget(route, &readers, &out) }
         let last = turns.state.sessions.last(of: session)
         let client = join(session, hello, by: key?.sender, last: last, at: route, now: now)
         connections.connect(session, identity, at: route)
@@ -189,15 +189,18 @@ struct ClientSessions {
         out.send(.welcome(welcome), isProven: client.takesProofs, to: route, floor: .turn(turns.head))
     }
 
-    /// A connection is gone; what it asked for is not answered any more.
-    private mutating func forget(_ route: Route, _ readers: inout Readers) {
+    /// A connection is gone; what it asked for is not answered any more, and nothing is told there.
+    private mutating func forget(_ route: Route, _ readers: inout Readers, _ out: inout Outlet) {
+        out.mute(route)
         if let session = connections.disconnect(route) { disconnect(session, from: route) }
         readers.forget(route)
     }
 
     /// A client says goodbye. The origin tells that its client ended it. A session without a record is nothing to remember.
-    mutating func leave(_ session: SessionID, from route: Route, now: Timestamp, _ readers: inout Readers, _ turns: inout Turns) {
-        forget(route, &readers)
+    mutating func leave(
+        _ session: SessionID, from route: Route, now: Timestamp, _ readers: inout Readers, _ turns: inout Turns, _ out: inout Outlet
+    ) {
+        forget(route, &readers, &out)
         end(session, origin: .client(session: session, sequence: turns.state.sessions.last(of: session) + 1), now: now, &turns)
     }
 
@@ -242,7 +245,7 @@ struct ClientSessions {
                 let error = objection(identity, sessions[session]?.owner)
             else { continue }
             out.close(route, error)
-            forget(route, &readers)
+            forget(route, &readers, &out)
         }
         for owner in owned.keys.sorted() where isRevoked(owner) {
             for session in sessions.values.filter({ $0.owner == owner }).map(\.id).sorted() { end(session, now: now, &turns) }
@@ -364,9 +367,9 @@ struct ClientSessions {
     }
 
     /// Forgets the connections of clients that are silent. A session without a record, or that has ended, is nothing to keep.
-    mutating func buryTheSilent(_ table: SessionTable, now: Timestamp, _ readers: inout Readers) {
+    mutating func buryTheSilent(_ table: SessionTable, now: Timestamp, _ readers: inout Readers, _ out: inout Outlet) {
         for client in silent(now: now) {
-            if let route = client.route { forget(route, &readers) }
+            if let route = client.route { forget(route, &readers, &out) }
             if !table.isOpen(client.id), client.inbox.isEmpty { remove(client.id) }
         }
     }

@@ -20,6 +20,7 @@ struct Dispatcher {
     /// Effects that wait for some time before another attempt.
     private var delayed = TimedQueue<EffectID>()
     private var timeouts = Timeouts()
+    private(set) var departures = Departures()
     /// When the rate of a queue, and nothing else, lets the next effect go.
     private var nextToken: Timestamp?
     /// The order in which workers are served next.
@@ -175,7 +176,10 @@ struct Dispatcher {
     mutating func popExpired(now: Timestamp) -> EffectID? { timeouts.popExpired(places, now: now) }
 
     /// Tasks that waited for this turn or an earlier one have left.
-    mutating func left(through durable: Int, now: Timestamp) { timeouts.left(through: durable, places, now: now) }
+    mutating func left(through durable: Int, now: Timestamp) {
+        departures.left(through: durable)
+        timeouts.left(through: durable, places, now: now)
+    }
 
     /// The earliest time at which `popDue` gives something, or a rate lets `assign` go on.
     var nextDue: Timestamp? {
@@ -351,9 +355,7 @@ struct Dispatcher {
         let line = suspects.lazy.compactMap { ledger.open[$0]?.line }.first { line in
             lines.governor(of: line.queue)?.isReadySoon(now: now) != false && isServed(line)
         }
-        reserved = line.flatMap { line in
-            workers.filter { !$0.value.isLeaving && $0.value.serves(line) }.keys.min()
-        }
+        reserved = line.flatMap { line in workers.filter { !$0.value.isLeaving && $0.value.serves(line) }.keys.min() }
         lines.keepToken(of: line?.queue)
     }
 
@@ -425,6 +427,7 @@ struct Dispatcher {
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
         let token = proof.token(of: effect.id, under: lease)
+        departures.hold(lease, untilDurable: floor)
         assign(effect, at: place, to: worker, lease: lease, token: token)
         worker.sent += 1
         if let timeout = effect.timeout {

@@ -348,21 +348,18 @@ struct EffectScheduler {
     }
 
     /// Lets the effects of before go, once nobody can be running them unseen.
-    mutating func releaseHeld(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        guard let end = heldUntil(turns.state.missing), awaited.isEmpty || now >= end else { return }
+    ///
+    /// - Returns: workers of before that have not come back by then.
+    mutating func releaseHeld(in state: borrowing StoreState, now: Timestamp) -> [WorkerID] {
+        guard let end = heldUntil(state.missing), awaited.isEmpty || now >= end else { return [] }
         let (missing, effects) = (awaited.sorted(), held.sorted())
         (awaited, held) = ([], [])
-        for id in missing {
-            out.note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
-            turns.write(.workerLeft(id), now: now)
-        }
-        for id in effects { offer(id, in: turns.state.ledger, now: now) }
+        for id in effects { offer(id, in: state.ledger, now: now) }
+        return missing
     }
 
-    /// A worker of before has spoken, or is known to be gone.
-    mutating func noLongerAwaited(_ worker: WorkerID, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        if awaited.remove(worker) != nil { releaseHeld(now: now, &turns, &out) }
-    }
+    /// A worker of before has spoken, or is known to be gone; false if it was none, or was known of before.
+    mutating func noLongerAwaits(_ worker: WorkerID) -> Bool { awaited.remove(worker) != nil }
 
     // MARK: What is overdue
 

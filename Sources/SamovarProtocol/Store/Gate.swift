@@ -11,6 +11,8 @@ struct Gate<Item> {
 
     var isEmpty: Bool { waiting.isEmpty }
     var count: Int { waiting.count }
+    /// For which turn the last of them waits; nil if there is none.
+    var newest: Int? { waiting.last?.floor }
 
     init(durable: Int) {
         self.durable = durable

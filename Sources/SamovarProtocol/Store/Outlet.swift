@@ -38,6 +38,8 @@ struct Outlet {
     private var closed: Set<Route> = []
     /// Few: with a key that is not good, nobody gets another connection.
     private static let closedLimit = 10_000
+    /// Connections that are gone, each until this turn is on disk: of what waits for it at the gate, nothing but errors leaves there.
+    private var gone: [Route: Int] = [:]
     /// Bytes of views for single peers of the network since the last time.
     private var viewBytes: [Route: Int] = [:]
 
@@ -67,10 +69,15 @@ struct Outlet {
     /// The journal holds every turn up to this one.
     mutating func committed(through turn: Int) {
         for action in gate.open(to: turn) { leave(action) }
+        if !gone.isEmpty { gone = gone.filter { $0.value > durable } }
     }
 
     private mutating func leave(_ action: StoreAction) {
-        if !closed.isEmpty, case .send(let envelope, let route) = action, closed.contains(route), envelope.kind != .error { return }
+        if !closed.isEmpty || !gone.isEmpty, case .send(let envelope, let route) = action, envelope.kind != .error,
+            closed.contains(route) || gone[route] != nil
+        {
+            return
+        }
         if case .publish(let envelope, _) = action, case .view(_, let turn, let bytes) = envelope.frame {
             shown = TurnView(turn: turn, bytes: bytes)
         }
@@ -132,9 +139,16 @@ struct Outlet {
         closed.insert(route)
     }
 
+    /// Its peer is gone, or has another connection: it is told nothing any more, also of what waits at the gate, or it would hear that with
+    /// whatever becomes of its key.
+    mutating func mute(_ route: Route) {
+        gone[route] = gate.newest
+    }
+
     /// Its peer is welcome, now or again.
     mutating func open(_ route: Route) {
         if !closed.isEmpty { closed.remove(route) }
+        if !gone.isEmpty { gone[route] = nil }
     }
 
     mutating func refuse(_ route: Route, _ reason: String, wait: Duration = .seconds(1)) {

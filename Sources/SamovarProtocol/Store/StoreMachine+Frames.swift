@@ -81,7 +81,7 @@ extension StoreMachine {
             askForViews(envelope.frame, for: route, by: identity, now: now)
         case .outputsRequest(_, let place, let waits):
             readers.ask(outputsAfter: place, waits: waits, for: route, turns, &out)
-        case .goodbye: clients.leave(session, from: route, now: now, &readers, &turns)
+        case .goodbye: clients.leave(session, from: route, now: now, &readers, &turns, &out)
         default: out.misuse("\(envelope.frame.kind) is not for clients to send", route)
         }
     }
@@ -141,10 +141,17 @@ extension StoreMachine {
             return refuse(text, route)
         }
         try out.requireTail(hello, of: seen, what: "worker \(offer.id)")
-        guard !turns.isDiskFull else { return refuseOnFullDisk(route) }
+        let sender = access.sender(identity)
+        guard workers.admits(offer.id, by: sender, turns) else {
+            return out.send(.error(.notYours("worker's identity")), to: route, floor: .none)
+        }
+        guard !turns.isDiskFull else {
+            // A worker that is sent away is not silent: its jobs must be there when it comes again.
+            scheduler.heard(offer.id, credit: nil, now: now)
+            return refuseOnFullDisk(route)
+        }
         guard phase == .serving else { return out.refuse(route, "the store is about to stop") }
-        try workers.greet(
-            hello, offer, of: seen, by: identity, access.sender(identity), at: route, now: now, &scheduler, &turns, &out)
+        try workers.greet(hello, offer, of: seen, by: identity, sender, at: route, now: now, &scheduler, &turns, &out)
     }
 
     private mutating func refuse(_ mismatch: String, _ route: Route) {

@@ -11,7 +11,7 @@ extension StoreMachine {
         let now = time(now)
         expireKeys(now: now)
         tickIfDue(now: now)
-        scheduler.releaseHeld(now: now, &turns, &out)
+        workers.releaseHeld(now: now, &scheduler, &turns, &out)
         scheduler.offerDelayed(in: turns.state.ledger, now: now)
         scheduler.findOverdue(now: now)
         do throws(StopReason) {
@@ -124,7 +124,7 @@ extension StoreMachine {
         }
         if turns.isDiskFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
         scheduler.findSilent(now: now)
-        clients.buryTheSilent(turns.state.sessions, now: now, &readers)
+        clients.buryTheSilent(turns.state.sessions, now: now, &readers, &out)
         scheduler.forgetClosed(exceptOf: turns.state.ledger)
         if turns.canTake { clients.expire(now: now, &turns) }
         clients.limitFingerprints()

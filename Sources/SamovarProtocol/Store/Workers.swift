@@ -38,17 +38,19 @@ struct Workers {
 
     // MARK: Coming and going
 
+    /// Whether a worker's identity is for this key, or for none.
+    func admits(_ id: WorkerID, by sender: Sender?, _ turns: borrowing Turns) -> Bool {
+        owners.admits(id, sender?.name, turns.state)
+    }
+
     /// - Parameters:
     ///   - identity: with which the worker came.
-    ///   - sender: its key.
+    ///   - sender: its key, which its identity is for.
     mutating func greet(
         _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, by identity: Identity, _ sender: Sender?, at route: Route,
         now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         let id = offer.id
-        guard owners.admits(id, sender?.name, turns.state) else {
-            return out.send(.error(.notYours("worker's identity")), to: route, floor: .none)
-        }
         let current = scheduler.dispatcher.workers[id]?.route
         if connections.isRepeated(hello.epoch, of: id, at: route, current: current) {
             return welcome(hello, at: route, turns, &out)
@@ -58,7 +60,7 @@ struct Workers {
         }
         if let current, current != route {
             out.send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: current, floor: .none)
-            forget(current, &scheduler)
+            forget(current, &scheduler, &out)
         }
         if !turns.state.joined.contains(id) || turns.state.missing[id] != nil {
             turns.write(.workerJoined(id), sender: sender, now: now)
@@ -70,7 +72,7 @@ struct Workers {
         let claimed = seen == out.identity.timeline ? try adopt(offer, at: route, now: now, &scheduler, turns, &out) : []
         // Handed out, and never arrived: the frame was lost with the connection.
         for effect in before.subtracting(claimed).sorted() { scheduler.giveBack(effect, in: turns.state.ledger, now: now) }
-        scheduler.noLongerAwaited(id, now: now, &turns, &out)
+        noLongerAwaited(id, now: now, &scheduler, &turns, &out)
     }
 
     private func welcome(_ hello: Hello, at route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
@@ -133,26 +135,29 @@ struct Workers {
             let what = evidence.map { "is dead: \($0)" } ?? silence
             out.note(.warning, "worker \(id) \(what); \(count(worker.running, "job")) taken back")
             let (isIsolated, slots) = (worker.isIsolated, worker.slots)
-            let jobs = leave(id, from: worker.route, now: now, &scheduler, &turns)
+            let unsent = Set(scheduler.dispatcher.unsent(of: id))
+            let jobs = leave(id, from: worker.route, now: now, &scheduler, &turns, &out)
             // Only what it had started can have killed it, and it starts its jobs in order.
+            let started = Array(jobs.lazy.filter { !unsent.contains($0) }.prefix(slots))
             try scheduler.ended(
-                started: Array(jobs.prefix(slots)), rest: Array(jobs.dropFirst(slots)), evidence: evidence,
-                isIsolated: isIsolated, now: now, &turns, &out)
+                started: started, rest: jobs.filter { !started.contains($0) }, evidence: evidence, isIsolated: isIsolated, now: now,
+                &turns, &out)
         } else {
             writeLeft(id, now: now, &turns)
         }
-        scheduler.noLongerAwaited(id, now: now, &turns, &out)
+        noLongerAwaited(id, now: now, &scheduler, &turns, &out)
     }
 
     /// Removes a worker; returns what it held beyond its answers, which may still wait for their turn.
     private mutating func leave(
-        _ id: WorkerID, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns
+        _ id: WorkerID, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
     ) -> [EffectID] {
         writeLeft(id, now: now, &turns)
         let answered = answered(by: id, scheduler)
         let jobs = scheduler.leave(id).filter { !answered.contains($0) }
         connections.forget(id)
-        forget(route, &scheduler)
+        forget(route, &scheduler, &out)
         return jobs
     }
 
@@ -160,6 +165,20 @@ struct Workers {
         guard turns.state.joined.contains(id) else { return }
         owners.left(id, turns.state.workerKeys[id])
         turns.write(.workerLeft(id), now: now)
+    }
+
+    /// Lets the effects of before a restart go, once nobody can be running them unseen. Who has not come back by then has left.
+    mutating func releaseHeld(now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet) {
+        for id in scheduler.releaseHeld(in: turns.state, now: now) {
+            out.note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
+            writeLeft(id, now: now, &turns)
+        }
+    }
+
+    private mutating func noLongerAwaited(
+        _ id: WorkerID, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
+    ) {
+        if scheduler.noLongerAwaits(id) { releaseHeld(now: now, &scheduler, &turns, &out) }
     }
 
     /// Sends away workers whose key does not allow them any more. Their jobs go to others; nobody suspects these of anything. One that has
@@ -180,18 +199,21 @@ struct Workers {
             out.close(route, error)
             if let name = owner, isRenewed(name, queues) {
                 scheduler.setLeaving(id)
-                forget(route, &scheduler)
+                // Nobody has them: what waits at the gate does not leave.
+                for effect in scheduler.dispatcher.unsent(of: id) { scheduler.giveBack(effect, in: turns.state.ledger, now: now) }
+                forget(route, &scheduler, &out)
                 continue
             }
-            for effect in leave(id, from: route, now: now, &scheduler, &turns) {
+            for effect in leave(id, from: route, now: now, &scheduler, &turns, &out) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
             }
-            scheduler.noLongerAwaited(id, now: now, &turns, &out)
+            noLongerAwaited(id, now: now, &scheduler, &turns, &out)
         }
     }
 
     /// A connection is gone; nothing is told there any more.
-    private mutating func forget(_ route: Route, _ scheduler: inout EffectScheduler) {
+    private mutating func forget(_ route: Route, _ scheduler: inout EffectScheduler, _ out: inout Outlet) {
+        out.mute(route)
         connections.disconnect(route)
         answers.disconnect(route)
         streamMarks.remove(route)
@@ -219,10 +241,10 @@ struct Workers {
             for report in reports { scheduler.note(report, of: id) }
         case .drain: scheduler.setLeaving(id)
         case .goodbye:
-            for effect in leave(id, from: route, now: now, &scheduler, &turns) {
+            for effect in leave(id, from: route, now: now, &scheduler, &turns, &out) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
             }
-            scheduler.noLongerAwaited(id, now: now, &turns, &out)
+            noLongerAwaited(id, now: now, &scheduler, &turns, &out)
         default: out.misuse("\(frame.kind) is not for workers to send", route)
         }
     }

@@ -19,7 +19,8 @@ extension InvariantChecker {
                 reference.keys.senders[session, default: [:]][submission.sequence, default: []].insert(sender)
             }
         case (.goodbye, let id?): reference.keys.farewells.insert(id)
-        case (.ping, let id?), (.credit, let id?), (.result, let id?), (.progress, let id?): reference.keys.hear(id, world.now)
+        case (.ping, let id?), (.credit, let id?), (.result, let id?), (.progress, let id?):
+            if !link.standing.isSentAway { reference.keys.hear(id, world.now) }
         case (.request(let request), _):
             link.standing.isRefused = false
             if link.peer === world.operatorProcess { world.operatorProcess?.errand(request.id)?.senders.insert(sender) }
@@ -29,7 +30,7 @@ extension InvariantChecker {
 
     private func greets(_ hello: Hello, on link: Link, by sender: Sender?) {
         link.standing.isRefused = false
-        link.standing.isUntold = false
+        link.standing.isSentAway = false
         link.standing.welcomesDue += 1
         link.standing.greetedAt = world.now
         switch hello.role {
@@ -55,7 +56,7 @@ extension InvariantChecker {
             if let queues = key.queues, !queues.isSuperset(of: offer.queues) { return false }
             id = offer.id
         }
-        guard let owner = reference.keys.owners[id], owner.name != key.name else { return true }
+        guard let owner = reference.keys.owner(of: id), owner.name != key.name else { return true }
         link.standing.hasClaimed = true
         return false
     }
@@ -90,10 +91,11 @@ extension InvariantChecker {
     // MARK: What leaves the store
 
     func requireMayHear(_ frame: Frame, on link: Link?) throws(Violation) {
+        if case .error(let error) = frame, let link { sends(error, on: link) }
         guard let link, let fingerprint = link.fingerprint, frame != .goodbye, !world.store.isStopped else { return }
         if case .error(let error) = frame { return try requireReason(error, on: link, fingerprint) }
         try require(
-            !link.standing.isRefused && (link.standing.isUntold || link.listener == .admin || wasAdmitted(link)), .i22,
+            !link.standing.isRefused && (link.listener == .admin || wasAdmitted(link)), .i22,
             expected: "nothing for \(link.peer.name), whose key \(fingerprint) is refused", seen: "\(frame.kind)")
         let reasons = Self.reasons[frame.kind] ?? [.hello]
         try require(
@@ -104,6 +106,7 @@ extension InvariantChecker {
         switch frame {
         case .welcome:
             link.standing.welcomesDue -= 1
+            link.standing.isSentAway = false
             guard link.listener == .work, let id = link.standing.greeted else { break }
             reference.keys.hear(id, link.standing.greetedAt)
             if reference.keys.workerSenders[id, default: []].count > 1 { reference.count(.workerRenewed) }
@@ -154,7 +157,20 @@ extension InvariantChecker {
                 expected: "\(link.peer.name) to be heard, whose key \(fingerprint) allows what it does", seen: "\(error)")
             if let client = link.peer as? ClientProcess { sentAway.insert(client.session) }
             reference.count(.forbidden)
-        case .superseded: link.standing.isUntold = true
+        default: break
+        }
+    }
+
+    private func sends(_ error: PeerError, on link: Link) {
+        switch error.code {
+        case .superseded, .unknownPeer: link.standing.isSentAway = true
+        case .retryLater where link.listener == .work:
+            link.standing.isSentAway = true
+            // A worker that comes while the disk is full is not silent, if the store knows it.
+            guard error.text.contains("disk"), let id = link.standing.greeted, let heard = reference.keys.heard[id]?.last,
+                heard >= world.store.startInstant
+            else { return }
+            reference.keys.hear(id, link.standing.greetedAt)
         default: break
         }
     }
@@ -202,7 +218,7 @@ extension InvariantChecker {
         }
         if let id {
             let owner = KeyBook.Owner(name: record.sender?.name)
-            let known = reference.keys.owners[id] ?? owner
+            let known = reference.keys.owner(of: id) ?? owner
             try require(
                 owner == known, .i23, expected: "\(id) to belong to \(known.name.map { "\($0)" } ?? "nobody's key")",
                 seen: "\(record)")
@@ -239,7 +255,7 @@ extension InvariantChecker {
 
     /// A worker that lives is kept as long as its name has a key that is good for what it does, whichever of its keys that is.
     func requireReason(toLeave id: WorkerID, _ record: Record) throws(Violation) {
-        defer { reference.keys.owners[id] = nil }
+        defer { reference.keys.leave(id) }
         // Before it has come back after a start, an earlier start counts, and the wall clock.
         let made = reference.instant(of: record.time)
         guard world.keyKeeper != nil, !world.swarm.isHarsh, !reference.keys.farewells.contains(id),

@@ -13,6 +13,8 @@ struct KeyBook {
     private var tables: [(after: Int, table: KeyTable)] = []
     /// By the journal.
     var owners: [UniqueID: Owner] = [:]
+    /// Those of workers that have left since the store has started: it remembers them.
+    private var former: [WorkerID: Owner] = [:]
     /// From whom the store has read each input of a session.
     var senders: [SessionID: [Int: Set<Sender?>]] = [:]
     /// And with which keys workers have said HELLO.
@@ -26,6 +28,16 @@ struct KeyBook {
     mutating func bring(_ table: KeyTable, after turn: Int) {
         tables.removeAll { $0.after >= turn }
         tables.append((turn, table))
+    }
+
+    /// The store starts, and knows what its journal says.
+    mutating func start() { former.removeAll() }
+
+    /// Whose a session or a worker is; nil if it is nobody's yet.
+    func owner(of id: UniqueID) -> Owner? { owners[id] ?? former[id] }
+
+    mutating func leave(_ worker: WorkerID) {
+        if let owner = owners.removeValue(forKey: worker) { former[worker] = owner }
     }
 
     mutating func hear(_ worker: WorkerID, _ time: Instant) {

@@ -92,8 +92,8 @@ struct Standing {
     var hasClaimed = false
     /// It was told that its key is refused.
     var isRefused = false
-    /// Another connection took its place: the store does not know it any more, but something may wait for the disk.
-    var isUntold = false
+    /// It was told that the store does not know it (any more), or to come later.
+    var isSentAway = false
 }
 
 /// The credit that a worker has told over one link.

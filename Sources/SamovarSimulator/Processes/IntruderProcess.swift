@@ -109,7 +109,7 @@ final class IntruderProcess: Process {
     }
 
     /// It is known whose it is. Of what nobody has used before, the store takes the first who comes for the owner.
-    private func isOfOthers(_ id: UniqueID) -> Bool { world.checker.reference.keys.owners[id] != nil }
+    private func isOfOthers(_ id: UniqueID) -> Bool { world.checker.reference.keys.owner(of: id) != nil }
 
     // MARK: What it sends
 

@@ -55,6 +55,7 @@ final class StoreProcess: Process {
         try world.checker.recovered(machine)
         lead = machine.head == 0 ? .zero : max(.zero, world.checker.reference.time - localNow)
         former = (keys, time)
+        world.checker.reference.keys.start()
         world.checker.reference.keys.bring(keys, after: machine.head)
         guard world.survives(self) else { return }
         (heard, hears) = (machine.head, machine.head)

@@ -25,9 +25,12 @@ import Testing
         let open = try #require(try bench.order(job("a")))
         scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1), workerID(2)], effects: [open])
         scheduler.begin(bench.turns.state.ledger, now: at(1))
-        scheduler.noLongerAwaited(workerID(1), now: at(2), &bench.turns, &bench.out)
+        func isReleased(by number: UInt8, now: Timestamp) -> Bool {
+            scheduler.noLongerAwaits(workerID(number)) && scheduler.releaseHeld(in: bench.turns.state, now: now).isEmpty
+        }
+        #expect(isReleased(by: 1, now: at(2)) && !isReleased(by: 1, now: at(2)))
         #expect(scheduler.dispatcher.waits(open) == nil && scheduler.heldUntil([workerID(2): at(0)]) == at(6))
-        scheduler.noLongerAwaited(workerID(2), now: at(3), &bench.turns, &bench.out)
+        #expect(isReleased(by: 2, now: at(3)))
         #expect(scheduler.dispatcher.waits(open) == at(3) && scheduler.heldUntil([:]) == nil)
     }
 
@@ -38,17 +41,11 @@ import Testing
         #expect(scheduler.heldUntil([:]) == nil)
         scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(2), workerID(1), workerID(3)], effects: [open])
         scheduler.begin(bench.turns.state.ledger, now: at(1))
-        scheduler.noLongerAwaited(workerID(2), now: at(2), &bench.turns, &bench.out)
-        #expect(scheduler.awaited == [workerID(1), workerID(3)])
-        _ = bench.out.takeActions()
-        scheduler.releaseHeld(now: at(6.9), &bench.turns, &bench.out)
-        #expect(bench.out.takeActions().isEmpty && scheduler.dispatcher.waits(open) == nil)
-        scheduler.releaseHeld(now: at(7), &bench.turns, &bench.out)
-        let warnings = ([1, 3] as [UInt8]).map { number in
-            let text = "worker \(workerID(number)) of before the restart has not come back; its jobs go to others"
-            return StoreAction.note(Note(.warning, text))
-        }
-        #expect(bench.out.takeActions() == warnings && scheduler.dispatcher.waits(open) == at(7))
+        #expect(scheduler.noLongerAwaits(workerID(2)) && scheduler.awaited == [workerID(1), workerID(3)])
+        let early = scheduler.releaseHeld(in: bench.turns.state, now: at(6.9))
+        #expect(early.isEmpty && scheduler.dispatcher.waits(open) == nil)
+        let missing = scheduler.releaseHeld(in: bench.turns.state, now: at(7))
+        #expect(missing == [workerID(1), workerID(3)] && scheduler.dispatcher.waits(open) == at(7))
         #expect(scheduler.awaited.isEmpty && scheduler.heldUntil([:]) == nil)
     }
 

@@ -35,6 +35,7 @@ struct PartBench: ~Copyable {
         guard let batch = turns.takeBatch() else { return }
         turns.committed(through: batch.last)
         out.committed(through: batch.last)
+        scheduler.left(through: batch.last, now: at(0))
     }
 
     /// The frames that have left, in order.

@@ -52,6 +52,18 @@ import Testing
         #expect(rig.greetWorker(1, by: by(1), epoch: 10).isWelcome)
     }
 
+    @Test func `A worker that has not come back after a restart leaves its identity to nobody`() throws {
+        let rig = try Rig.with(key(1, "one", .worker), key(2, "two", .worker))
+        #expect(rig.greetWorker(1, by: by(1)).isWelcome)
+        let again = try rig.restarted()
+        again.tick(again.machine.settings.silence + .seconds(1))
+        #expect(again.durable.joined.isEmpty)
+        #expect(
+            again.takeNotes().contains("worker \(workerID(1)) of before the restart has not come back; its jobs go to others"))
+        #expect(again.greetWorker(1, by: by(2), epoch: 9, at: remoteWorker(5)).errors == [.forbidden])
+        #expect(again.greetWorker(1, by: by(1), epoch: 2).isWelcome)
+    }
+
     @Test func `A snapshot keeps whose sessions and workers are`() throws {
         let rig = try Rig.with(key(1, "one", .client, .worker), key(2, "two", .client, .worker))
         _ = rig.greetClient(1, by: by(1))
@@ -206,6 +218,82 @@ import Testing
         #expect(rig.greetWorker(1, by: by(2), claims: [claim], epoch: 2, at: remoteWorker(2)).isWelcome)
         rig.exchange(.result([task.answered("a")], credit: 2), from: remoteWorker(2), by: by(2))
         #expect(try rig.state().done == ["a"])
+    }
+
+    @Test func `A task that waits for the disk when its worker's key is renewed is free at once, and costs no attempt`() throws {
+        for hasOther in [true, false] {
+            let rig = try Rig.with(key(1, "maker", .worker), key(3, "other", .worker))
+            rig.connectClient(1)
+            for number in [1, 3] as [UInt8] { _ = rig.greetWorker(number, by: by(UInt64(number))) }
+            rig.deliver(.credit(1), from: remoteWorker(1), by: by(1))
+            rig.commits = false
+            #expect(rig.exchange(inputs([.order([job("a", attempts: 2, timeout: 1)])]), from: client(1)).isEmpty)
+            let effect = try #require(rig.machine.turns.state.ledger.open.keys.max())
+            let lease = try #require(rig.machine.scheduler.dispatcher.assignment(of: effect)?.lease)
+            try rig.read(key(2, "maker", .worker), key(3, "other", .worker))
+            if hasOther { rig.deliver(.credit(1), from: remoteWorker(3), by: by(3)) }
+            rig.commits = true
+            rig.tick(.milliseconds(1))
+            if !hasOther { rig.tick(.seconds(5)) }
+            #expect(rig.greetWorker(1, by: by(2), epoch: 2, at: remoteWorker(2)).isWelcome)
+            rig.deliver(.credit(1), from: remoteWorker(2), by: by(2))
+            rig.round()
+            let (former, mine, others) = (
+                rig.takeTasks(remoteWorker(1)), rig.takeTasks(remoteWorker(2)), rig.takeTasks(remoteWorker(3))
+            )
+            #expect(former.isEmpty && mine.count == (hasOther ? 0 : 1) && others.count == (hasOther ? 1 : 0))
+            let task = try #require((mine + others).first)
+            #expect(task.lease > lease && rig.machine.turns.state.ledger.open[task.effect]?.failures == 0)
+            let (route, key) = hasOther ? (remoteWorker(3), by(3)) : (remoteWorker(2), by(2))
+            rig.exchange(.result([task.answered("a")], credit: 2), from: route, by: key)
+            #expect(try rig.state().done == ["a"])
+        }
+    }
+
+    @Test func `A worker that comes while the disk is full is not silent, unless it has another's key`() throws {
+        for number in [1, 2] as [UInt64] {
+            let rig = try Rig.with(key(1, "maker", .worker), key(2, "other", .worker))
+            rig.connectClient(1)
+            _ = rig.greetWorker(1, by: by(1))
+            rig.deliver(.credit(1), from: remoteWorker(1), by: by(1))
+            rig.exchange(inputs([.order([job("a")])]), from: client(1))
+            let task = try #require(rig.takeTasks(remoteWorker(1)).first)
+            rig.machine.journalIsFull(true, now: rig.now)
+            for second in 1...20 {
+                #expect(
+                    rig.greetWorker(1, by: by(number), epoch: 1 + second, at: remoteWorker(UInt8(1 + second))).errors
+                        == [number == 1 ? .retryLater : .forbidden])
+                rig.tick(.seconds(1))
+            }
+            rig.machine.journalIsFull(false, now: rig.now)
+            rig.round()
+            #expect(rig.durable.joined.contains(workerID(1)) == (number == 1))
+            let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+            #expect(rig.greetWorker(1, by: by(1), claims: [claim], epoch: 99, at: remoteWorker(99)).isWelcome)
+            #expect(rig.machine.scheduler.dispatcher.assignment(of: task.effect)?.lease == task.lease)
+        }
+    }
+
+    @Test func `A connection that its client has left, replaced or forgotten hears nothing that waited for the disk`() throws {
+        for leaves in [
+            { rig in rig.exchange(.goodbye, from: remoteClient(1), by: by(1)) },
+            { rig in rig.greetClient(1, by: by(1), epoch: 2, at: remoteClient(2)) },
+            { rig in
+                rig.tick(rig.machine.settings.silence + .seconds(1))
+                return []
+            },
+        ] as [(Rig) -> [Frame]] {
+            let rig = try Rig.with(key(1, "a", .client))
+            _ = rig.greetClient(1, by: by(1))
+            rig.commits = false
+            #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).isEmpty)
+            #expect(leaves(rig).isEmpty)
+            try rig.read()
+            rig.commits = true
+            rig.tick(.milliseconds(1))
+            #expect(rig.take(remoteClient(1)).verdicts.isEmpty)
+            #expect(try rig.state().total == 1)
+        }
     }
 
     @Test func `An operator whose key is renewed asks again, and what was done is told and not done twice`() throws {

@@ -115,6 +115,23 @@ import Testing
         #expect(workers.connections[worker(1)] == nil && workers.deadWorkers == 0)
     }
 
+    @Test(arguments: ["signal 9", nil])
+    mutating func `A task that waits for the disk when its worker ends goes to others, and nothing is held against it`(
+        evidence: String?
+    ) throws {
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a", attempts: 3)))
+        try greet(&bench)
+        bench.scheduler.assign(
+            from: bench.turns.state.ledger, head: bench.turns.head, to: workers.connections, now: at(2), &bench.out)
+        let isHeld = bench.scheduler.dispatcher.assignment(of: open) != nil
+        try workers.ended(workerID(1), evidence: evidence, now: at(3), &bench.scheduler, &bench.turns, &bench.out)
+        let (waits, deaths) = (bench.scheduler.dispatcher.waits(open), bench.turns.state.ledger.open[open]?.deaths)
+        #expect(isHeld && waits == at(3) && deaths == 0 && bench.scheduler.dispatcher.trustsNewcomers)
+        let kinds = kinds(&bench)
+        #expect(kinds == [], "also WELCOME waited")
+    }
+
     @Test mutating func `Of a dead worker only what it had started is held against its effect`() throws {
         var bench = try PartBench()
         for name in ["a", "b"] { try bench.order(job(name, attempts: 3)) }
