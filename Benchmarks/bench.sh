@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The figures of docs/performance.md, beside their yardsticks: `make bench`. Takes less than five minutes after the build.
+# The figures of docs/performance.md, beside their yardsticks: `make bench`. Takes some five minutes after the build.
 #
 #   PARTS="round-trips idle"   measures these alone, see Benchmarks/parts
 #   ROUNDS=3     how often each of the two sides is measured, in turn
@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C
 
-all="round-trips receipts latency fan-out crowd replay sizes idle turns search"
+all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search"
 rounds=${ROUNDS:-3}
 work=$(mktemp -d)
 bin=${BIN:-} own=${OWN:-}
