@@ -29,17 +29,20 @@ struct ClientLoop: ~Copyable {
     init(_ client: StoreClient) throws {
         self.client = client
         let random = Random(seed: .random(in: .min ... .max))
+        let isKeyed = client.store.keyFile(for: .front) != nil
+        let settings: ClientMachine.Settings = isKeyed ? .keyed : .standard
         if let path = client.outbox {
             let file = try OutboxFile(path)
             outbox = file
-            machine = ClientMachine(outbox: file.outbox, schema: client.schema, random: random)
+            machine = ClientMachine(outbox: file.outbox, schema: client.schema, settings: settings, random: random)
         } else {
             outbox = nil
-            machine = ClientMachine(session: .random(), schema: client.schema, random: random)
+            machine = ClientMachine(session: .random(), schema: client.schema, settings: settings, random: random)
         }
         restoring = Set(machine.open)
         if restoring.isEmpty { client.restoredContinuation.finish() }
-        subscriber = SubscriberMachine(instance: client.instance, random: Random(seed: .random(in: .min ... .max)))
+        subscriber = SubscriberMachine(
+            instance: client.instance, settings: isKeyed ? .keyed : .standard, random: Random(seed: .random(in: .min ... .max)))
     }
 
     mutating func run() throws {

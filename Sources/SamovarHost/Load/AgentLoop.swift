@@ -130,7 +130,7 @@ struct AgentLoop: ~Copyable {
         slotStates = (0..<share.clients).map { number in
             let client = LoadClient(
                 share.firstClient + number, of: plan, inputs: inputs, session: .random(), schema: agent.schema,
-                random: Random(seed: .random(in: .min ... .max)))
+                settings: store.keyFile(for: .front) == nil ? .standard : .keyed, random: Random(seed: .random(in: .min ... .max)))
             return ClientSeat(client, context, at: store)
         }
         subscribers = (0..<share.subscribers).map { _ in

@@ -57,7 +57,7 @@ final class SubscriberSeat {
     private(set) var views = 0
 
     init(_ context: Context, at store: StoreAccess, random: Random) {
-        machine = SubscriberMachine(random: random)
+        machine = SubscriberMachine(settings: store.keyFile(for: .view) == nil ? .standard : .keyed, random: random)
         feed = PeerSocket(context, views: .main, of: store)
     }
 

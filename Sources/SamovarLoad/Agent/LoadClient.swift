@@ -62,7 +62,8 @@ public struct LoadClient: ~Copyable {
     public private(set) var refusal: String?
 
     public init(
-        _ number: Int, of plan: LoadPlan, inputs: [InputTemplate], session: SessionID, schema: Schema?, random: Random
+        _ number: Int, of plan: LoadPlan, inputs: [InputTemplate], session: SessionID, schema: Schema?,
+        settings: ClientMachine.Settings = .standard, random: Random
     ) {
         self.session = session
         client = number
@@ -73,7 +74,7 @@ public struct LoadClient: ~Copyable {
         settleLimit = max(1, 4_096 / plan.clients)
         let rate = if case .rate(let rate) = plan.pace { rate } else { 1.0 }
         schedule = SendSchedule(client: number, of: plan.clients, rate: rate, duration: plan.duration)
-        machine = ClientMachine(session: session, schema: schema, random: random)
+        machine = ClientMachine(session: session, schema: schema, settings: settings, random: random)
     }
 
     public var isConnected: Bool { machine.isConnected }

@@ -19,6 +19,8 @@ extension ClientMachine {
         public var requests = 4_096
 
         public static let standard = Settings()
+        /// Of a client with a key.
+        public static let keyed = Settings(connection: .keyedClient)
     }
 
     public enum Action: Equatable, Sendable {

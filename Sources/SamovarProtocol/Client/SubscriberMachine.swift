@@ -9,7 +9,7 @@ public import SamovarCore
 ///
 /// | | subscribing | live | lost |
 /// |---|---|---|---|
-/// | ticked | 3 s: reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
+/// | ticked | 3 s (8 s with keys): reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
 /// | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
 /// | TICK | live; asks if behind | asks if behind; idle | – |
 /// | GOODBYE | lost | stale, lost | – |
@@ -24,6 +24,8 @@ public struct SubscriberMachine: ~Copyable {
     public struct Settings: Equatable, Sendable {
         /// Silence of the SUB socket after which another is opened; ticks come every second.
         public var silence = Duration.seconds(3)
+        /// How long the transport may take before that, where there is no other place to try; see ``ConnectionSettings/keyedClient``.
+        public var handshake = Duration.zero
         /// How long a published view may take to arrive before it is asked for.
         public var patience = Duration.milliseconds(200)
         /// The least time between two requests.
@@ -32,6 +34,8 @@ public struct SubscriberMachine: ~Copyable {
         public var longestPause = Duration.seconds(3)
 
         public static let standard = Settings()
+        /// Of a client with a key.
+        public static let keyed = Settings(handshake: ConnectionSettings.keyedClient.handshake)
     }
 
     public enum Action: Equatable, Sendable {
@@ -107,12 +111,15 @@ public struct SubscriberMachine: ~Copyable {
     public var deadline: Timestamp {
         let own =
             switch state {
-            case .subscribing(let since): since + settings.silence
+            case .subscribing(let since): since + greeting
             case .live(let heard): heard + settings.silence
             case .lost(let until): until
             }
         return missing.map { min(own, max($0.due, nextRequest)) } ?? own
     }
+
+    /// How long a new subscription waits for its first sign.
+    private var greeting: Duration { places == 1 ? settings.handshake + settings.silence : settings.silence }
 }
 
 // MARK: - Events
@@ -123,7 +130,7 @@ extension SubscriberMachine {
         var actions: [Action] = []
         switch state {
         case .subscribing(let since):
-            if now >= since + settings.silence { subscribe(now, &actions) }
+            if now >= since + greeting { subscribe(now, &actions) }
         case .live(let heard):
             if now >= heard + settings.silence {
                 actions += [.stale, .note("no tick for \(settings.silence)")]

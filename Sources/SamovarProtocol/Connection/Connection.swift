@@ -127,8 +127,7 @@ struct Connection: ~Copyable {
         switch state {
         case .greeting(let until):
             guard now >= until else { return .none }
-            let waited = patience
-            let action = lose(.usual("no WELCOME within \(waited)"), now)
+            let action = lose(.usual("no WELCOME within \(wait)"), now)
             if attempts.isPausing { patience = min(patience * 2, silence) }
             return action
         case .welcomed(let heard, let sent):
@@ -274,8 +273,11 @@ struct Connection: ~Copyable {
 
     private mutating func greet(_ now: Timestamp) {
         epoch += 1
-        state = .greeting(until: now + patience)
+        state = .greeting(until: now + wait)
     }
+
+    /// For WELCOME, the connection included. Where there is another place to try, nothing is waited for that may never come.
+    private var wait: Duration { places == 1 ? settings.handshake + patience : patience }
 
     private enum Loss {
         /// Told if it is the first reason since the last WELCOME.
@@ -311,6 +313,8 @@ public struct ConnectionSettings: Equatable, Sendable {
     /// How long the first HELLO waits for WELCOME. Each further attempt waits twice as long, up to `silence`, so that a store
     /// that is slow to answer is not drowned in attempts.
     public var greeting = Duration.seconds(1)
+    /// How long the transport may take before that, where there is no other place to try.
+    public var handshake = Duration.zero
     /// A PING is sent when nothing else was for this long.
     public var pingAfter = Duration.seconds(1)
     /// Silence after which the store is taken for dead, until WELCOME names another.
@@ -324,4 +328,7 @@ public struct ConnectionSettings: Equatable, Sendable {
     public static let worker = ConnectionSettings(longestPause: .seconds(1))
     /// Clients are many.
     public static let client = ConnectionSettings(longestPause: .seconds(10))
+    /// With keys, a handshake costs a store half a millisecond of a processor: seconds, if a crowd comes back. Who goes away meanwhile has
+    /// kept it busy for nothing, and begins again behind all others. It has as long as libzmq gives it.
+    public static let keyedClient = ConnectionSettings(handshake: .seconds(5), longestPause: .seconds(10))
 }

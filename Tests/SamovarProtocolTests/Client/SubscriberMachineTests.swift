@@ -52,6 +52,20 @@ import Testing
         #expect(due == [.reconnect])
     }
 
+    @Test func `With a key the handshake has its time before silence counts, unless there is another place to try`() {
+        for (places, seconds) in [(1, 8.0), (2, 3.0)] {
+            var machine = SubscriberMachine(settings: .keyed, random: Random(seed: 1))
+            machine.places = places
+            _ = machine.ticked(now: at(0))
+            _ = machine.answered(turn: 5, bytes: [5], timeline: home, now: at(0))
+            #expect(machine.deadline == at(seconds))
+            #expect(machine.ticked(now: at(seconds - 0.1)) == [])
+            #expect(machine.ticked(now: at(seconds)) == [.reconnect])
+            _ = machine.received(tick(view: 5), now: at(20))
+            #expect(machine.ticked(now: at(23)) == [.stale, .note("no tick for 3.0 seconds"), .reconnect])
+        }
+    }
+
     @Test func `A silent store makes the view stale`() {
         var machine = live()
         let early = machine.ticked(now: at(2.9))

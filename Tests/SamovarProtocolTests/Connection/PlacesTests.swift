@@ -53,6 +53,28 @@ import Testing
         #expect(connection.state == .lost(until: due))
     }
 
+    /// How long each attempt waits, if nobody answers.
+    private func waits(_ settings: ConnectionSettings, places: Int) -> [Duration] {
+        var connection = Connection(settings, random: Random(seed: 1))
+        connection.places = places
+        var now = at(0)
+        return (0..<4).compactMap { _ in
+            _ = connection.ticked(now: now)
+            guard let due = connection.deadline else { return nil }
+            defer {
+                _ = connection.ticked(now: due)
+                now = connection.deadline ?? due
+            }
+            return due - now
+        }
+    }
+
+    @Test func `With a key the handshake has its time before HELLO has its own, unless there is another place to try`() {
+        #expect(waits(.client, places: 1) == [.seconds(1), .seconds(2), .seconds(4), .seconds(6)])
+        #expect(waits(.keyedClient, places: 1) == [.seconds(6), .seconds(7), .seconds(9), .seconds(11)])
+        #expect(waits(.keyedClient, places: 2) == waits(.client, places: 2))
+    }
+
     @Test func `HELLO waits twice as long when all places were tried, and not before`() {
         var connection = connection(places: 2, longest: .zero)
         var now = at(0)

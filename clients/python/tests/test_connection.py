@@ -56,6 +56,15 @@ class ConnectionTests(unittest.TestCase):
             self.assertEqual(connection.deadline, now + waited)
             self.assertEqual(connection.ticked(now + waited), conn.Lost(None))
 
+    def test_with_a_key_the_handshake_has_its_time_unless_there_is_another_place_to_try(self) -> None:
+        for places, waited in ((1, 6.0), (2, 1.0)):
+            connection = conn.Connection(conn.KEYED_CLIENT, random.Random(1))
+            connection.places = places
+            self.assertEqual(connection.ticked(0), conn.Open())
+            self.assertEqual(connection.deadline, waited)
+            self.assertIsNone(connection.ticked(waited - 0.1))
+            self.assertIsInstance(connection.ticked(waited), conn.Lost)
+
     def test_silence_ends_a_connection_and_ping_keeps_it(self) -> None:
         connection = welcomed()
         self.assertEqual(connection.ticked(1.0), conn.SayPing())

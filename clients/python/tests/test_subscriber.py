@@ -9,7 +9,7 @@ from typing import Any
 from samovar.protocol import received as rx
 from samovar.protocol.actions import Note, Reconnect, RequestView, Show, Stale
 from samovar.protocol.frame import NO_TIMELINE
-from samovar.protocol.subscriber import SubscriberMachine, SubscriberSettings
+from samovar.protocol.subscriber import KEYED, SubscriberMachine, SubscriberSettings
 
 HOME, AWAY = b"h" * 16, b"a" * 16
 
@@ -42,6 +42,16 @@ class SubscriberTests(unittest.TestCase):
     def test_it_subscribes_and_asks_at_once(self) -> None:
         machine = SubscriberMachine(random.Random(1))
         self.assertEqual(machine.ticked(0), [Reconnect(), RequestView(0, NO_TIMELINE)])
+
+    def test_with_a_key_the_handshake_has_its_time_before_silence_counts(self) -> None:
+        machine = SubscriberMachine(random.Random(1), settings=KEYED)
+        machine.ticked(0)
+        machine.answered(5, "view 5", HOME)
+        self.assertEqual(machine.deadline, 8.0)
+        self.assertEqual(machine.ticked(7.9), [])
+        self.assertEqual(machine.ticked(8.0), [Reconnect()])
+        machine.received(tick(5), 20)
+        self.assertEqual(machine.ticked(23), [Stale(), Note("no tick for 3 s"), Reconnect()])
 
     def test_views_are_shown_if_they_are_newer(self) -> None:
         machine = subscribing()

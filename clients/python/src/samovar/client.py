@@ -16,6 +16,7 @@ from .outbox_file import OutboxFile
 from .packing import pack, unpack
 from .places import OutputPlace
 from .protocol.client import TIMELINE_CHANGED, ClientMachine
+from .protocol.connection import CLIENT, KEYED_CLIENT
 from .protocol.frame import MAIN, Schema
 from .protocol.received import OutputPage, ViewPage
 from .protocol.requests import NOW, OutputsAfter, Page, PageRequest, ViewsAfter
@@ -59,6 +60,7 @@ class Client:
         """Raises `EndpointError`. Nothing is opened or sent before the client is entered."""
         self._schema = None if program is None else Schema(program, version)
         self._routes = Routes(endpoint, key)
+        self._times = CLIENT if key is None else KEYED_CLIENT
         self._instance = instance
         self._outbox = outbox
         self._entered: ClientLoop | None = None
@@ -76,7 +78,8 @@ class Client:
         self._routes.check(Listener.FRONT)
         outbox = None if self._outbox is None else OutboxFile(self._outbox)
         session = os.urandom(16) if outbox is None else outbox.outbox
-        machine = ClientMachine(session, self._schema, random.SystemRandom(), self._instance)
+        machine = ClientMachine(session, self._schema, random.SystemRandom(), self._instance, times=self._times)
+        machine.connection.places = len(self._routes.read())
         self._entered = ClientLoop(machine, self._routes, self._instance, outbox)
         self._task = asyncio.create_task(self._entered.run(), name="samovar client")
         return self

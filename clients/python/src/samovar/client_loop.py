@@ -18,7 +18,7 @@ from .protocol import actions as act
 from .protocol.client import TIMELINE_CHANGED, ClientMachine, SubmitError
 from .protocol.received import Malformed, parse
 from .protocol.requests import Page, PageRequest
-from .protocol.subscriber import SubscriberMachine
+from .protocol.subscriber import KEYED, STANDARD, SubscriberMachine
 from .receipts import Receipt, Rejected, Unknown, View, receipt_of
 from .transport import CLIENT_BYTES, LINGER, Bell, Link, PeerSocket, Route, Routes
 
@@ -252,7 +252,9 @@ class ClientLoop:
             self._subscriber = None
             return
         if self._subscriber is None:
-            self._subscriber = SubscriberMachine(self._random, self._instance)
+            route = self._front.route
+            times = STANDARD if route is None or route.key is None else KEYED
+            self._subscriber = SubscriberMachine(self._random, self._instance, times)
         messages, end = self._feed.receive()
         actions: list[act.SubscriberAction] = []
         for parts in messages:

@@ -49,6 +49,8 @@ class ConnectionSettings:
     first_pause: float = 0.02
     #: How long the first HELLO waits for WELCOME. Each further round waits twice as long, up to `silence`.
     greeting: float = 1.0
+    #: How long the transport may take before that, where there is no other place to try.
+    handshake: float = 0.0
     ping_after: float = 1.0
     #: Silence after which the store is taken for dead, until WELCOME names another.
     silence: float = 6.0
@@ -56,6 +58,9 @@ class ConnectionSettings:
 
 WORKER = ConnectionSettings(longest_pause=1.0)
 CLIENT = ConnectionSettings(longest_pause=10.0)
+#: With keys, a handshake costs a store half a millisecond of a processor: seconds, if a crowd comes back. Who goes away meanwhile has
+#: kept it busy for nothing, and begins again behind all others.
+KEYED_CLIENT = ConnectionSettings(longest_pause=10.0, handshake=5.0)
 
 
 # What the connection asks of its owner, beside `Note` and `Refused`.
@@ -178,7 +183,7 @@ class Connection:
     def ticked(self, now: float) -> Event:
         match self._state:
             case _Greeting(until) if now >= until:
-                waited = self._patience
+                waited = self._wait
                 if self._tried >= self.places:
                     self._patience = min(self._patience * 2, self.silence)
                 return self._lose(f"no WELCOME within {waited:g} s", now)
@@ -308,7 +313,12 @@ class Connection:
 
     def _greet(self, now: float) -> None:
         self.epoch += 1
-        self._state = _Greeting(until=now + self._patience)
+        self._state = _Greeting(until=now + self._wait)
+
+    @property
+    def _wait(self) -> float:
+        """For WELCOME, the connection included. Where there is another place to try, nothing is waited for that may never come."""
+        return self._patience + (self.settings.handshake if self.places == 1 else 0.0)
 
     def _keep(self, proof: Proof | None) -> None:
         if proof is not None and (self.proof is None or proof.turn >= self.proof.turn):

@@ -34,6 +34,8 @@ class SubscriberSettings:
 
     #: Silence of the SUB socket after which another is opened; ticks come every second.
     silence: float = 3.0
+    #: How long the transport may take before that.
+    handshake: float = 0.0
     #: How long a published view may take to arrive before it is asked for.
     patience: float = 0.2
     #: The least time between two requests.
@@ -43,6 +45,8 @@ class SubscriberSettings:
 
 
 STANDARD = SubscriberSettings()
+#: It is there only while the store has welcomed its client, so there is no other place to try.
+KEYED = SubscriberSettings(handshake=5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class SubscriberMachine:
         """When `ticked` is to be called at the latest."""
         match self._state:
             case _Subscribing(since):
-                own = since + self._settings.silence
+                own = since + self._settings.handshake + self._settings.silence
             case _Live(heard):
                 own = heard + self._settings.silence
             case _Lost(until):
@@ -102,7 +106,7 @@ class SubscriberMachine:
         actions: list[SubscriberAction] = []
         silence = self._settings.silence
         match self._state:
-            case _Subscribing(since) if now >= since + silence:
+            case _Subscribing(since) if now >= since + self._settings.handshake + silence:
                 self._subscribe(now, actions)
             case _Live(heard) if now >= heard + silence:
                 actions += [Stale(), Note(f"no tick for {silence:g} s")]
