@@ -250,10 +250,13 @@ let package = Package(
             name: "ChaosSupport",
             dependencies: ["ProcessSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "SQLiteJournal"],
             path: "Tests/ChaosSupport", swiftSettings: settings),
+        // Peers that know libzmq alone, in C.
+        .target(name: "Strangers", path: "Tests/Strangers", linkerSettings: [.linkedLibrary("zmq")]),
         .executableTarget(
             name: "ChaosProgram",
             dependencies: samovar + [
-                "ChaosSupport", "ProcessSupport", "CrashPoints", "SamovarProtocol", "ZeroMQ", "MessagePack", logging, signals,
+                "ChaosSupport", "ProcessSupport", "CrashPoints", "Strangers", "SamovarProtocol", "ZeroMQ", "MessagePack", logging,
+                signals,
             ],
             path: "Tests/ChaosProgram", swiftSettings: settings),
         .testTarget(

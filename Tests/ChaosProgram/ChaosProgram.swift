@@ -26,6 +26,10 @@ enum ChaosProgram {
         case "splice": try await SpliceRole(RoleArguments(arguments)).run()
         case "churn": try ChurnRole(RoleArguments(arguments)).run()
         case "crowd": try CrowdRole(RoleArguments(arguments)).run()
+        case "keyed-crowd": try KeyedCrowdRole(RoleArguments(arguments)).run()
+        case "flood": try StrangerRole(RoleArguments(arguments)).flood()
+        case "bare-listener": try StrangerRole(RoleArguments(arguments)).listen()
+        case "bare-asker": try StrangerRole(RoleArguments(arguments)).ask()
         default: await SlateApp.main()
         }
     }

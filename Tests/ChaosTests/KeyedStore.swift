@@ -2,20 +2,27 @@ import Foundation
 import ProcessSupport
 import Testing
 
-/// A counter's store with keys, on loopback, and the files of those who may come.
+/// A counter's store with keys, and the files of those who may come.
 final class KeyedStore {
     let scratch: Scratch
-    let port: Int
+    let endpoint: String
     private let starter: [String]
+    private let peerStarter: [String]
     private(set) var child: Child
 
     /// - Parameters:
     ///   - keys: names, and the options of `keys new`.
-    ///   - starter: a program that starts the store, with its arguments: `prlimit`.
-    init(in scratch: Scratch, keys: [(name: String, options: [String])], starter: [String] = []) async throws {
+    ///   - endpoint: where it listens; nil for loopback.
+    ///   - starter: a program that starts the store, with its arguments: `prlimit`, `nsenter`.
+    ///   - peerStarter: one that starts its peers.
+    init(
+        in scratch: Scratch, keys: [(name: String, options: [String])], at endpoint: String? = nil, starter: [String] = [],
+        peerStarter: [String] = []
+    ) async throws {
         self.scratch = scratch
         self.starter = starter
-        port = try Ports.free()
+        self.peerStarter = peerStarter
+        self.endpoint = try endpoint ?? "tcp://127.0.0.1:\(Ports.free())"
         for key in keys {
             let made = try Child(
                 Executable.counter,
@@ -24,15 +31,15 @@ final class KeyedStore {
                 in: scratch)
             #expect(try await made.wait() == .exited(0), "\(made.errors)")
         }
-        child = try Self.start(starter, port, in: scratch)
+        child = try Self.start(starter, self.endpoint, in: scratch)
         try await serves()
     }
 
-    private static func start(_ starter: [String], _ port: Int, in scratch: Scratch) throws -> Child {
+    private static func start(_ starter: [String], _ endpoint: String, in scratch: Scratch) throws -> Child {
         let words =
             starter + [
-                Executable.counter, "store", "--data", scratch.folder("data"), "--endpoint", "tcp://127.0.0.1:\(port)",
-                "--keys", scratch.folder("keys"),
+                Executable.counter, "store", "--data", scratch.folder("data"), "--endpoint", endpoint, "--keys",
+                scratch.folder("keys"),
             ]
         return try Child(words[0], Array(words.dropFirst()), in: scratch)
     }
@@ -41,7 +48,6 @@ final class KeyedStore {
         try await eventually("the store serves: \(child.errors)") { self.child.errors.contains("serving") }
     }
 
-    var endpoint: String { "tcp://127.0.0.1:\(port)" }
     /// The file of a key.
     func key(_ name: String) -> String { scratch.folder("\(name).key") }
 
@@ -51,13 +57,13 @@ final class KeyedStore {
     func restart() async throws {
         child.send(SIGKILL)
         try await child.wait()
-        child = try Self.start(starter, port, in: scratch)
+        child = try Self.start(starter, endpoint, in: scratch)
         try await serves()
     }
 
-    /// Starts a command of the counter as somebody who has a key.
-    func start(_ arguments: [String], as key: String, starter: [String] = []) throws -> Child {
-        let words = starter + [Executable.counter] + arguments + ["--endpoint", endpoint, "--key", self.key(key)]
+    /// Starts a command of the counter, or of another program, as somebody who has a key.
+    func start(_ arguments: [String], of program: String = Executable.counter, as key: String) throws -> Child {
+        let words = peerStarter + [program] + arguments + ["--endpoint", endpoint, "--key", self.key(key)]
         return try Child(words[0], Array(words.dropFirst()), in: scratch)
     }
 

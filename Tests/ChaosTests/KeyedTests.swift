@@ -7,7 +7,7 @@ import Testing
 /// A store with keys, and more who want in than there is room for.
 @Suite(.serialized, .enabled(if: ProcessTable.isAvailable))
 struct KeyedTests {
-    private let scratch: Scratch
+    let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
@@ -28,9 +28,10 @@ struct KeyedTests {
                 ("operator", ["--role", "operator"]), ("worker", ["--role", "worker"]),
                 ("client", ["--role", "client", "--sessions", "1000", "--hellos", "1000"]),
             ],
-            starter: ["prlimit", "--nofile=200:200"])
+            // Between the marks at which the store has no room and at which it closes its listeners there is a tenth: for those who come late.
+            starter: ["prlimit", "--nofile=300:300"])
         let limit = try await store.number("maximumClients")
-        #expect(limit == 48)
+        #expect(limit == 83)
         let own = try store.process.descriptors
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             var clients = try (0..<limit).map { _ in try watch(store, &tasks) }

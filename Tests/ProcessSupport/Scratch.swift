@@ -7,9 +7,12 @@ public final class Scratch: Sendable {
     public let path: String
     private let counter = Atomic<Int>(0)
 
-    public init() throws {
+    /// - Parameter isInMemory: where there is a file system without a disk, it is there: for what must not wait for other users of the disk.
+    public init(inMemory isInMemory: Bool = false) throws {
+        let memory = "/dev/shm"
         // Not the system's folder for temporary files: the path of a socket has at most 107 bytes.
-        path = "/tmp/samovar-test-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        let place = isInMemory && access(memory, W_OK) == 0 ? memory : "/tmp"
+        path = "\(place)/samovar-test-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }

@@ -74,3 +74,24 @@ public struct CrowdReport: Codable, Sendable, Equatable {
         self.view = view
     }
 }
+
+/// How many of a crowd of clients with keys are in.
+public struct KeyedCrowdReport: Codable, Sendable, Equatable {
+    public let members: Int
+    /// How many are welcomed and hear views.
+    public let inside: Int
+    /// Of those, since when the one is in that came first, by the clock of the machine; 0 if nobody is.
+    public let since: Int
+    /// Connections that were begun, all together.
+    public let attempts: Int
+    /// How many of them the store has refused because of their key.
+    public let refusals: Int
+
+    public init(members: Int, inside: Int, since: Int, attempts: Int, refusals: Int) {
+        self.members = members
+        self.inside = inside
+        self.since = since
+        self.attempts = attempts
+        self.refusals = refusals
+    }
+}
