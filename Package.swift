@@ -251,7 +251,7 @@ let package = Package(
             dependencies: ["ProcessSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "SQLiteJournal"],
             path: "Tests/ChaosSupport", swiftSettings: settings),
         // Peers that know libzmq alone, in C.
-        .target(name: "Strangers", path: "Tests/Strangers", linkerSettings: [.linkedLibrary("zmq")]),
+        .target(name: "Strangers", dependencies: ["CZeroMQ"], path: "Tests/Strangers"),
         .executableTarget(
             name: "ChaosProgram",
             dependencies: samovar + [

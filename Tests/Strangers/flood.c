@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -53,8 +54,8 @@ static void close_keyed(struct peer *peer) {
 }
 
 static void open_bare(struct peer *peer, const struct sockaddr_in *address) {
-    peer->descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    check(peer->descriptor >= 0, "socket");
+    peer->descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    check(peer->descriptor >= 0 && fcntl(peer->descriptor, F_SETFL, O_NONBLOCK) == 0, "socket");
     /* What it closes is reset, and keeps no port. */
     struct linger linger = {1, 0};
     setsockopt(peer->descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
@@ -78,7 +79,7 @@ static void speak(struct peer *peer) {
         memset(bytes + 74, 0, 72);
     }
     /* Whatever of it arrives. */
-    (void)!send(peer->descriptor, bytes, sizeof bytes, MSG_NOSIGNAL);
+    (void)!send(peer->descriptor, bytes, sizeof bytes, 0);
     peer->has_spoken = 1;
 }
 
@@ -122,6 +123,8 @@ int strangers_flood(const char *host, int port, const char *server_key, int peer
     struct sockaddr_in bare = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     if (peers < 1 || peers > MOST_PEERS || inet_pton(AF_INET, host, &bare.sin_addr) != 1) return 64;
     snprintf(address, sizeof address, "tcp://%s:%d", host, port);
+    /* Whoever is sent away may just be speaking. */
+    signal(SIGPIPE, SIG_IGN);
     void *context = zmq_ctx_new();
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 4 * MOST_PEERS);
     for (int index = 0; index < KEYS; index++) check(zmq_curve_keypair(keys[index].public_key, keys[index].secret_key) == 0, "key");
