@@ -111,6 +111,8 @@ private final class Member {
             case .disconnect:
                 welcomed = nil
                 front.close()
+            // Its key is never another one.
+            case .checkKey: try perform(client.keyFound(nil, now: now), now)
             case .send(let envelope): try front.send(envelope)
             case .welcomed: welcomed = machineTime()
             case .view(_, let turn, let bytes):
@@ -131,6 +133,7 @@ private final class Member {
             case .stale:
                 live = nil
                 views.close()
+            case .checkKey: subscriber.keyFound(nil, now: now)
             case .live: live = machineTime()
             case .requestView(let turn, let timeline):
                 try perform(client.requestView(atLeast: turn, in: timeline, now: now), now)
