@@ -26,4 +26,11 @@ extension Dispatcher {
     func unsent(of worker: WorkerID) -> [EffectID] {
         jobs(of: worker).filter { id in assignment(of: id).map { !departures.hasLeft($0.lease) } ?? false }
     }
+
+    /// Takes them back because their tasks will not leave. Nobody has had them, so that an older attempt may go on.
+    mutating func takeBackUnsent(of worker: WorkerID) -> [EffectID] {
+        let unsent = unsent(of: worker)
+        for id in unsent { forget(id) }
+        return unsent
+    }
 }

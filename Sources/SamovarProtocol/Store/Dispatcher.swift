@@ -255,14 +255,14 @@ struct Dispatcher {
         return true
     }
 
-    /// Removes a worker; returns its jobs in the order in which it was given them.
+    /// Removes a worker, to which nothing leaves any more; returns its jobs in the order in which it was given them.
     mutating func leave(_ id: WorkerID) -> [EffectID] {
         guard let workerState = workers[id] else { return [] }
         serve([], workerState)
         rotation.remove(id)
         let jobs = places.effects(of: workerState)
         for job in jobs {
-            if let former = places.remove(job) { formerLeases.insert(former.lease, of: job) }
+            if let former = places.remove(job), departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
             told[job] = nil
         }
         workers[id] = nil

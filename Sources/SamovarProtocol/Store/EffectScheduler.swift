@@ -144,6 +144,11 @@ struct EffectScheduler {
         offer(effect, in: ledger, now: now)
     }
 
+    /// The same for those that a worker has not seen, and will not.
+    mutating func giveBackUnsent(of worker: WorkerID, in ledger: EffectLedger, now: Timestamp) {
+        for effect in dispatcher.takeBackUnsent(of: worker) { offer(effect, in: ledger, now: now) }
+    }
+
     /// Ends all work on an effect; whoever runs it in vain is told.
     mutating func close(_ effect: EffectID, answered lease: Lease?) {
         if let holder = dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }

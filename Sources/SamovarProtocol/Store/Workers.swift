@@ -60,7 +60,7 @@ struct Workers {
         }
         if let current, current != route {
             out.send(.error(PeerError(.superseded, "another connection uses this worker's identity")), to: current, floor: .none)
-            forget(current, &scheduler, &out)
+            forget(current, now: now, &scheduler, turns, &out)
         }
         if !turns.state.joined.contains(id) || turns.state.missing[id] != nil {
             turns.write(.workerJoined(id), sender: sender, now: now)
@@ -157,7 +157,7 @@ struct Workers {
         let answered = answered(by: id, scheduler)
         let jobs = scheduler.leave(id).filter { !answered.contains($0) }
         connections.forget(id)
-        forget(route, &scheduler, &out)
+        forget(route, now: now, &scheduler, turns, &out)
         return jobs
     }
 
@@ -199,9 +199,7 @@ struct Workers {
             out.close(route, error)
             if let name = owner, isRenewed(name, queues) {
                 scheduler.setLeaving(id)
-                // Nobody has them: what waits at the gate does not leave.
-                for effect in scheduler.dispatcher.unsent(of: id) { scheduler.giveBack(effect, in: turns.state.ledger, now: now) }
-                forget(route, &scheduler, &out)
+                forget(route, now: now, &scheduler, turns, &out)
                 continue
             }
             for effect in leave(id, from: route, now: now, &scheduler, &turns, &out) {
@@ -211,10 +209,12 @@ struct Workers {
         }
     }
 
-    /// A connection is gone; nothing is told there any more.
-    private mutating func forget(_ route: Route, _ scheduler: inout EffectScheduler, _ out: inout Outlet) {
+    /// A connection is gone; nothing is told there any more, and what its worker has not seen goes to others.
+    private mutating func forget(
+        _ route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns, _ out: inout Outlet
+    ) {
         out.mute(route)
-        connections.disconnect(route)
+        if let id = connections.disconnect(route) { scheduler.giveBackUnsent(of: id, in: turns.state.ledger, now: now) }
         answers.disconnect(route)
         streamMarks.remove(route)
         scheduler.forget(route)

@@ -19,4 +19,23 @@ import Testing
         departures.left(through: 9)
         #expect(departures.hasLeft(lease(5)))
     }
+
+    @Test(arguments: [true, false])
+    func `What is taken back before it has left fences no older attempt`(isGone: Bool) throws {
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 2), EffectLedger())
+        let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
+        let older = Lease(start: 1, counter: 9)
+        ledger.order(effect)
+        for (durable, isOutdated) in [(6, false), (7, true)] {
+            dispatcher.join(WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), route: worker(1), now: at(0))
+            dispatcher.heard(workerID(1), credit: 1, now: at(0))
+            dispatcher.enqueue(effect, now: at(0))
+            let handed = dispatcher.assign(from: ledger, floor: 7, JobProof(home, workshopSecret), now: at(0))
+            dispatcher.left(through: durable, now: at(0))
+            let taken = isGone ? dispatcher.leave(workerID(1)) : dispatcher.takeBackUnsent(of: workerID(1))
+            let isHeld = dispatcher.assignment(of: effect.id) != nil
+            #expect(handed.count == 1 && taken.isEmpty == isHeld && isHeld == (isOutdated && !isGone))
+            #expect(dispatcher.isOutdated(older, of: effect.id) == (isOutdated && isGone))
+        }
+    }
 }

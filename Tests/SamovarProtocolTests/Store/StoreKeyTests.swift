@@ -279,7 +279,7 @@ import Testing
             { rig in rig.exchange(.goodbye, from: remoteClient(1), by: by(1)) },
             { rig in rig.greetClient(1, by: by(1), epoch: 2, at: remoteClient(2)) },
             { rig in
-                rig.tick(rig.machine.settings.silence + .seconds(1))
+                for _ in 0...rig.machine.settings.silence.components.seconds { rig.tick(.seconds(1)) }
                 return []
             },
         ] as [(Rig) -> [Frame]] {
