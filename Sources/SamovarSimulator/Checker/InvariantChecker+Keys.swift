@@ -20,7 +20,7 @@ extension InvariantChecker {
             }
         case (.goodbye, let id?): reference.keys.farewells.insert(id)
         case (.ping, let id?), (.credit, let id?), (.result, let id?), (.progress, let id?):
-            if !link.standing.isSentAway { reference.keys.hear(id, world.now) }
+            if link.standing.isKnown { reference.keys.hear(id, world.now) }
         case (.request(let request), _):
             link.standing.isRefused = false
             if link.peer === world.operatorProcess { world.operatorProcess?.errand(request.id)?.senders.insert(sender) }
@@ -30,7 +30,6 @@ extension InvariantChecker {
 
     private func greets(_ hello: Hello, on link: Link, by sender: Sender?) {
         link.standing.isRefused = false
-        link.standing.isSentAway = false
         link.standing.welcomesDue += 1
         link.standing.greetedAt = world.now
         switch hello.role {
@@ -91,6 +90,7 @@ extension InvariantChecker {
     // MARK: What leaves the store
 
     func requireMayHear(_ frame: Frame, on link: Link?) throws(Violation) {
+        if case .welcome = frame { link?.standing.isKnown = true }
         if case .error(let error) = frame, let link { sends(error, on: link) }
         guard let link, let fingerprint = link.fingerprint, frame != .goodbye, !world.store.isStopped else { return }
         if case .error(let error) = frame { return try requireReason(error, on: link, fingerprint) }
@@ -106,7 +106,6 @@ extension InvariantChecker {
         switch frame {
         case .welcome:
             link.standing.welcomesDue -= 1
-            link.standing.isSentAway = false
             guard link.listener == .work, let id = link.standing.greeted else { break }
             reference.keys.hear(id, link.standing.greetedAt)
             if reference.keys.workerSenders[id, default: []].count > 1 { reference.count(.workerRenewed) }
@@ -163,9 +162,9 @@ extension InvariantChecker {
 
     private func sends(_ error: PeerError, on link: Link) {
         switch error.code {
-        case .superseded, .unknownPeer: link.standing.isSentAway = true
+        case .superseded, .unknownPeer: link.standing.isKnown = false
         case .retryLater where link.listener == .work:
-            link.standing.isSentAway = true
+            link.standing.isKnown = false
             // A worker that comes while the disk is full is not silent, if the store knows it.
             guard error.text.contains("disk"), let id = link.standing.greeted, let heard = reference.keys.heard[id]?.last,
                 heard >= world.store.startInstant

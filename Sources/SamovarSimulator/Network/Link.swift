@@ -92,8 +92,8 @@ struct Standing {
     var hasClaimed = false
     /// It was told that its key is refused.
     var isRefused = false
-    /// It was told that the store does not know it (any more), or to come later.
-    var isSentAway = false
+    /// It was welcomed there, and has not heard since that the store does not know it any more, or that it shall come later.
+    var isKnown = false
 }
 
 /// The credit that a worker has told over one link.
