@@ -23,7 +23,7 @@ final class CounterStore: Sendable {
         self.data = data
         let command = ["up", "--workers", "\(workers)", "--data", data]
         up = try Child(executable, command + arguments, in: scratch, variables: variables)
-        try await eventually("the store serves") { [up] in up.errors.contains("serving") }
+        try await eventually("the store serves: \(self.up.errors)") { [up] in up.errors.contains("serving") }
     }
 
     /// Starts a command on this store.

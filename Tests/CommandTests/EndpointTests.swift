@@ -49,11 +49,9 @@ import Testing
 
     // MARK: Beyond the folder
 
-    private func port() -> Int { Int.random(in: 5_000..<7_500) * 4 }
-
     @Test func `A store with ports is in its folder, too, and the workers of up come in there`() async throws {
         let scratch = try Scratch()
-        let endpoint = "tcp://127.0.0.1:\(port())"
+        let endpoint = "tcp://127.0.0.1:\(try Ports.free())"
         let store = try await CounterStore(workers: 1, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
         let worker = try #require(ProcessTable.all(naming: store.data).first { $0.command == "worker" })
         let words = try String(contentsOfFile: "/proc/\(worker.id)/cmdline", encoding: .utf8)
@@ -68,7 +66,7 @@ import Testing
     @Test func `A peer finds its store at whichever of several endpoints it is, and operators do, too`() async throws {
         let scratch = try Scratch()
         let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", "ipc://" + scratch.folder("b")])
-        let places = "tcp://127.0.0.1:\(port()),ipc://\(scratch.folder("a")),ipc://\(scratch.folder("b"))"
+        let places = "tcp://127.0.0.1:\(try Ports.free()),ipc://\(scratch.folder("a")),ipc://\(scratch.folder("b"))"
         for command in [["send", "increment"], ["view"], ["monitor", "--once"], ["status"], ["effects"], ["queues"], ["outputs"]] {
             let child = try Child(Executable.counter, command + ["--endpoint", places], in: scratch)
             #expect(try await child.wait() == .exited(0), "\(command): \(child.errors)")
@@ -78,7 +76,7 @@ import Testing
 
     @Test func `A list that nobody is at is told as a whole`() async throws {
         let scratch = try Scratch()
-        let places = "tcp://127.0.0.1:\(port()),ipc://\(scratch.folder("a"))"
+        let places = "tcp://127.0.0.1:\(try Ports.free()),ipc://\(scratch.folder("a"))"
         let child = try Child(Executable.counter, ["view", "--timeout", "500ms", "--endpoint", places], in: scratch)
         #expect(try await child.wait() == .exited(69))
         #expect(child.errors.contains("no store answers at \(places)/front, for 500 ms now"), "\(child.errors)")
@@ -99,7 +97,7 @@ import Testing
     func `Whoever is asked for a key, or has one of another store, is told at once, with 77`(_ command: [String]) async throws {
         let scratch = try Scratch()
         let key = try await key(in: scratch)
-        let endpoint = "tcp://127.0.0.1:\(port())"
+        let endpoint = "tcp://127.0.0.1:\(try Ports.free())"
         let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
         let begun = ContinuousClock.now
         let child = try Child(Executable.counter, command + ["--endpoint", endpoint, "--key", key], in: scratch)
@@ -119,7 +117,7 @@ import Testing
     @Test func `A worker goes on trying where its key is not taken, and says so once`() async throws {
         let scratch = try Scratch()
         let key = try await key(in: scratch)
-        let endpoint = "tcp://127.0.0.1:\(port())"
+        let endpoint = "tcp://127.0.0.1:\(try Ports.free())"
         let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
         let worker = try Child(Executable.counter, ["worker", "--endpoint", endpoint, "--key", key], in: scratch)
         let text = "the store does not let this worker in, which is tried again: "

@@ -5,10 +5,13 @@ import Testing
 /// Commands at a store that has keys, over TCP, as from another machine.
 @Suite struct KeyedPeerTests {
     private let scratch: Scratch
-    private let port = Int.random(in: 5_000..<7_500) * 4
+    private let port: Int
     private var keys: String { scratch.folder("keys") }
 
-    init() throws { scratch = try Scratch() }
+    init() throws {
+        scratch = try Scratch()
+        port = try Ports.free()
+    }
 
     private func keysCommand(_ arguments: String...) async throws {
         let child = try Child(Executable.counter, ["keys"] + arguments + ["--keys", keys], in: scratch)

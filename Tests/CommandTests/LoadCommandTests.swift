@@ -75,11 +75,11 @@ import Testing
                 ], in: scratch)
             #expect(try await made.wait() == .exited(0), "\(made.errors)")
         }
-        let port = Int.random(in: 5_000..<7_500) * 4
-        let store = "tcp://127.0.0.1:\(port)"
+        let store = "tcp://127.0.0.1:\(try Ports.free())"
         let running = try await CounterStore(workers: 1, in: scratch, arguments: ["--endpoint", store, "--keys", keys])
         let key = ["--key", scratch.folder("load.key")]
-        let meeting = "tcp://127.0.0.1:\(port + 4)"
+        let port = try Ports.free()
+        let meeting = "tcp://127.0.0.1:\(port)"
         let load = try Child(
             Executable.counter,
             [
@@ -88,7 +88,7 @@ import Testing
                 "--rate", "100", "--duration", "1s", "--json",
             ] + key, in: scratch)
         try await eventually("it waits") {
-            try await Child.run("/bin/bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port + 4)"]).end == .exited(0)
+            try await Child.run("/bin/bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port)"]).end == .exited(0)
         }
         let stranger = try Child(
             Executable.samovar, ["load", "--agent", "--join", meeting, "--key", scratch.folder("stranger.key")], in: scratch)

@@ -15,21 +15,21 @@ public let patience = Duration.seconds(60)
 ///
 /// - Throws: `TimedOut`, or what `probe` throws.
 public func eventually<Answer>(
-    _ what: String, within limit: Duration = patience, isolation: isolated (any Actor)? = #isolation,
+    _ what: @autoclosure () throws -> String, within limit: Duration = patience, isolation: isolated (any Actor)? = #isolation,
     _ probe: () async throws -> Answer?
 ) async throws -> Answer {
     let end = ContinuousClock.now + limit
     while true {
         if let answer = try await probe() { return answer }
-        guard ContinuousClock.now < end else { throw TimedOut("not within \(limit): \(what)") }
+        guard ContinuousClock.now < end else { throw TimedOut("not within \(limit): \(try what())") }
         try await Task.sleep(for: .milliseconds(10))
     }
 }
 
 /// Asks again and again until it is so.
 public func eventually(
-    _ what: String, within limit: Duration = patience, isolation: isolated (any Actor)? = #isolation,
+    _ what: @autoclosure () throws -> String, within limit: Duration = patience, isolation: isolated (any Actor)? = #isolation,
     _ isSo: () async throws -> Bool
 ) async throws {
-    _ = try await eventually(what, within: limit) { try await isSo() ? true : nil } as Bool
+    _ = try await eventually(try what(), within: limit) { try await isSo() ? true : nil } as Bool
 }

@@ -47,7 +47,7 @@ struct ResolverTests {
         resolver.ask("dead") { _ in }
         oracle.release("store")
         #expect(await !answer(resolver, "store").addresses.isEmpty)
-        #expect(Set(oracle.asked) == ["dead", "store"])
+        while !oracle.asked.contains("dead") { await Task.yield() }
         oracle.release("dead")
     }
 

@@ -105,13 +105,10 @@ extension FourMachines {
     private func renew(_ name: String) async throws {
         try await keys("renew", name, "--out", keyFile(name))
         try await keys("reload")
-        let refusals = try refusals(of: name)
         try await keys("renew", name, "--finish")
         try await keys("reload")
-        // An agent is told, too, and is back within ten seconds; meanwhile the other one sends.
-        guard Self.workers.contains(name) else { return }
-        try await hold("\(name) hears of it") { try self.refusals(of: name) > refusals }
-        try await goesOn(name)
+        // With the former key nobody goes on. Of the agents the other one may be who sends.
+        try await goesOn(Self.workers.contains(name) ? name : "clients")
     }
 
     private func refusals(of name: String) throws -> Int {
