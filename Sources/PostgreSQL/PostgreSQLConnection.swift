@@ -29,7 +29,8 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
 
     /// Connects, within the time that the server has for one answer.
     ///
-    /// - Throws: `PostgreSQLError`: `lost` if the server is not reached or not ready, `refused` if it does not let us in.
+    /// - Throws: `PostgreSQLError` of kind `lost` if the server is not reached, is not ready or does not let us in: libpq tells these apart in
+    ///   words alone.
     public init(_ address: PostgreSQLAddress, patience: Duration = .seconds(10)) throws(PostgreSQLError) {
         let notices = PostgreSQLNotices()
         handle = try Self.connect(address, notices, patience)
@@ -61,8 +62,7 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         // What comes later wins: the address may say how it wants it.
         let settings = [
             ("fallback_application_name", "samovar"), ("connect_timeout", "5"), ("keepalives_idle", "5"),
-            ("keepalives_interval", "2"),
-            ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
+            ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
         ]
         let names = settings.map { strdup($0.0) }
         let values = settings.map { strdup($0.1) }

@@ -19,8 +19,6 @@ public enum PostgreSQLValue: Equatable, Sendable {
         }
     }
 
-    var isEmpty: Bool { byteCount == 0 }
-
     var byteCount: Int {
         switch self {
         case .integer: 8

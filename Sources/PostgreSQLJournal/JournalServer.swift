@@ -5,8 +5,8 @@ import PostgreSQL
 struct JournalServer: ~Copyable {
     let place: PostgreSQLPlace
     private var connection: PostgreSQLConnection?
-    /// How often it has connected: what belongs to a connection, such as a lock, is gone with it.
-    private(set) var connections = 0
+    /// The lock that keeps other stores from taking the journal by mistake belongs to a connection, and each new one asks for it again.
+    private var isLocked = false
 
     init(_ place: PostgreSQLPlace) {
         self.place = place
@@ -41,8 +41,24 @@ struct JournalServer: ~Copyable {
 
     private mutating func take() throws(PostgreSQLError) -> PostgreSQLConnection {
         if let connection = connection.take() { return connection }
-        connections += 1
-        return try PostgreSQLConnection(place.address, patience: place.patience)
+        var connection = try PostgreSQLConnection(place.address, patience: place.patience)
+        // Whoever has it meanwhile is kept out by the fence, or is about to keep us out.
+        if isLocked { _ = try tryLock(&connection) }
+        return connection
+    }
+
+    private func tryLock(_ connection: inout PostgreSQLConnection) throws(PostgreSQLError) -> Bool {
+        // A number for the name of the journal in this database.
+        let sql = "SELECT pg_try_advisory_lock(('x' || substr(md5($1), 1, 16))::bit(64)::bigint)"
+        return try connection.run(sql, [.text(place.table("partitions"))]).boolean(0, 0)
+    }
+
+    /// Asks for the lock; true if no other store has it.
+    mutating func lock() throws(PostgreSQLError) -> Bool {
+        var connection = try take()
+        isLocked = try tryLock(&connection)
+        self.connection = consume connection
+        return isLocked
     }
 
     mutating func disconnect() { connection = nil }

@@ -29,18 +29,13 @@ extension JournalServer {
         }
     }
 
-    /// Waits until no other store is connected that has the journal. The lock is that of the connection, and a hint: the epoch is the fence.
+    /// Waits until no other store is connected that has the journal. That is a courtesy: the epoch is the fence.
     mutating func lock(wait: Duration) throws(JournalError) {
-        // A number for the name of the journal in this database.
-        let sql = "SELECT pg_try_advisory_lock(('x' || substr(md5($1), 1, 16))::bit(64)::bigint)"
-        let table = place.table("partitions")
         let end = ContinuousClock.now + wait
         while true {
             let isMine: Bool
             do throws(PostgreSQLError) {
-                isMine = try ask { connection throws(PostgreSQLError) in
-                    try connection.run(sql, [.text(table)]).boolean(0, 0)
-                }
+                isMine = try lock()
             } catch {
                 throw JournalError(error, "The journal at \(place) cannot be locked.")
             }
