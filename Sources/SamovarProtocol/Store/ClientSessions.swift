@@ -12,6 +12,8 @@ final class ClientSession {
         var sender: Sender?
         /// The newest number taken into the inbox.
         var received: Int
+        /// The turn that its newest WELCOME waits for.
+        var welcomeFloor = 0
         var confirmed = 0
         /// Inputs that wait for their turn; the `Inbox` counts them.
         var inbox: Deque<Submission> = []
@@ -181,6 +183,7 @@ struct ClientSessions {
         if let other = connections[route], other != session { forget(route, &readers, &out) }
         let last = turns.state.sessions.last(of: session)
         let client = join(session, hello, by: key?.sender, last: last, at: route, now: now)
+        client.welcomeFloor = turns.head
         connections.connect(session, identity, at: route)
         let welcome = Welcome(
             schema: turns.state.engine.schema, expected: last + 1, credit: credit(of: client, turns.state.sessions),
@@ -366,9 +369,10 @@ struct ClientSessions {
         for session in sessions.values { session.heard = now }
     }
 
-    /// Forgets the connections of clients that are silent. A session without a record, or that has ended, is nothing to keep.
+    /// Forgets the connections of clients that are silent, but for those to which WELCOME has not left yet. A session without a record, or that
+    /// has ended, is nothing to keep.
     mutating func buryTheSilent(_ table: SessionTable, now: Timestamp, _ readers: inout Readers, _ out: inout Outlet) {
-        for client in silent(now: now) {
+        for client in silent(now: now) where client.welcomeFloor <= out.durable {
             if let route = client.route { forget(route, &readers, &out) }
             if !table.isOpen(client.id), client.inbox.isEmpty { remove(client.id) }
         }

@@ -81,6 +81,11 @@ extension StoreMachine {
         workers.enforce(
             { objection($0, Door.work.roles, owner: $2, of: "worker's identity") ?? access.objection(to: $1, by: $0) },
             isRenewed: { access.admitsWorker($0, $1, now: now) }, now: now, &scheduler, &turns, &out)
+        for (route, asker) in askers {
+            guard let error = access.objection(to: asker.identity, Door.admin.roles, "this socket", now: now) else { continue }
+            out.close(route, error)
+            askers[route] = nil
+        }
         let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
         if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {
             out.emit(.reopenViews, floor: .none)

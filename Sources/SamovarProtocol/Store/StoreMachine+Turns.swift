@@ -87,6 +87,7 @@ extension StoreMachine {
     public mutating func committed(through turn: Int, now: Timestamp) {
         turns.committed(through: turn)
         out.committed(through: turn)
+        if !askers.isEmpty { askers = askers.filter { $0.value.floor > turn } }
         scheduler.left(through: turn, now: time(now))
         if isRunning { closeBatch() }
     }

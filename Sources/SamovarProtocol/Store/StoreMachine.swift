@@ -38,6 +38,8 @@ public struct StoreMachine: ~Copyable {
     var firings = Firings()
     var operators: Operators
     var access: Access
+    /// Operators whose answers wait for a turn on disk.
+    var askers: [Route: (identity: Identity, floor: Int)] = [:]
     /// Operators who wait for the host to read the keys again.
     var keyRequests: [(id: Int, route: Route)] = []
     var snapshots = SnapshotSchedule()

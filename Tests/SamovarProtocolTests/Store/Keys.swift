@@ -28,6 +28,12 @@ extension Rig {
     /// A store for peers with these keys.
     static func with(_ keys: Key...) throws -> Rig { try Rig(keys: KeyTable(keys)) }
 
+    /// The host reads a table with these keys.
+    func read(_ keys: Key...) throws {
+        machine.keysRead(.success(try KeyTable(keys)), now: now)
+        round()
+    }
+
     func greetClient(_ number: UInt8, by identity: Identity, epoch: Int = 1, at route: Route? = nil) -> [Frame] {
         let hello = Hello(role: .client(session: session(number)), schema: shop, epoch: epoch)
         return exchange(.hello(hello), from: route ?? remoteClient(number), by: identity)
