@@ -1,4 +1,5 @@
 internal import CPostgreSQL
+internal import Foundation
 
 /// Where a server is: a URI `postgresql://host/database?…`, as libpq reads it.
 ///
@@ -42,7 +43,9 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
             throw PostgreSQLAddressError("this is no address of PostgreSQL: postgresql://user@host:5432/database")
         }
         defer { PQconninfoFree(options) }
-        var found: [String: String] = [:]
+        // What is not said, libpq takes from its variables.
+        let variables = ["host": "PGHOST", "hostaddr": "PGHOSTADDR", "service": "PGSERVICE", "sslmode": "PGSSLMODE"]
+        var found = variables.compactMapValues { getenv($0).map { String(cString: $0) } }
         var option = options
         while let name = option.pointee.keyword {
             if let value = option.pointee.val { found[String(cString: name)] = String(cString: value) }
@@ -51,11 +54,11 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
         return found
     }
 
-    /// A socket in a folder, or an address of this machine. A service may lead anywhere.
+    /// A socket in a folder, or an address of this machine: of every host, by its name and by its number. A service may lead anywhere.
     private static func isLocal(_ options: [String: String]) -> Bool {
         guard options["service"] == nil else { return false }
-        let hosts = (options["hostaddr"] ?? options["host"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
-        return hosts.allSatisfy { ["", "localhost", "127.0.0.1", "::1"].contains($0) || $0.hasPrefix("/") || $0.hasPrefix("@") }
+        let hosts = [options["hostaddr"], options["host"]].flatMap { ($0 ?? "").split(separator: ",") }
+        return hosts.allSatisfy { ["localhost", "127.0.0.1", "::1"].contains($0) || $0.hasPrefix("/") || $0.hasPrefix("@") }
     }
 }
 

@@ -46,9 +46,14 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         let handle = Handle(pointer: connection)
         notices.listen(to: connection)
         let end = ContinuousClock.now + patience
+        // As libpq wants it: it begins as if the connection had asked to be written to.
+        try wait(connection, for: POLLOUT, until: end)
         while true {
             switch PQconnectPoll(connection) {
-            case PGRES_POLLING_OK: return handle
+            case PGRES_POLLING_OK:
+                // Or a send would wait within libpq, for as long as a server that does not read takes.
+                guard PQsetnonblocking(connection, 1) == 0 else { throw problem(connection) }
+                return handle
             case PGRES_POLLING_READING: try wait(connection, for: POLLIN, until: end)
             case PGRES_POLLING_WRITING: try wait(connection, for: POLLOUT, until: end)
             default: throw problem(connection)
@@ -122,9 +127,11 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         var failure: PostgreSQLError?
         while true {
             try flush(until: end)
-            while PQisBusy(connection) == 1 {
-                try Self.wait(connection, for: POLLIN, until: end)
+            while true {
+                // Also before the first wait: what the library for TLS has read already, a socket does not show.
                 guard PQconsumeInput(connection) == 1 else { throw Self.problem(connection) }
+                if PQisBusy(connection) == 0 { break }
+                try Self.wait(connection, for: POLLIN, until: end)
             }
             guard let result = PQgetResult(connection) else { break }
             let rows = PostgreSQLRows(result)
@@ -145,7 +152,9 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         guard PQstatus(connection) == CONNECTION_OK, let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))) else {
             return PostgreSQLError(.lost, text)
         }
-        return PostgreSQLError(.refused(state: String(cString: state)), text)
+        let code = String(cString: state)
+        // Class 08 says that the connection is none, to whoever is between us and the server.
+        return code.hasPrefix("08") ? PostgreSQLError(.lost, text) : PostgreSQLError(.refused(state: code), text)
     }
 
     private func flush(until end: ContinuousClock.Instant) throws(PostgreSQLError) {

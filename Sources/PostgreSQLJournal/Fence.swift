@@ -14,6 +14,7 @@ struct FenceRow: Equatable, Sendable {
 ///
 /// | the row has | so |
 /// |---|---|
+/// | an earlier epoch | it forgot that we have taken the journal, and what was told to be durable since |
 /// | another epoch or nonce | somebody else has the journal |
 /// | our end | the append has not happened; an earlier server process that would still commit it holds the row, and was waited for |
 /// | the end behind the append | it has happened |
@@ -30,6 +31,10 @@ enum Settlement: Equatable {
     ///   - known: the row as it was before the append.
     ///   - next: the end behind the append.
     init(of row: FenceRow, known: FenceRow, next: BatchChain) {
+        guard row.epoch >= known.epoch else {
+            self = .isLost(last: row.end.last)
+            return
+        }
         guard row.epoch == known.epoch, row.nonce == known.nonce else {
             self = .isFenced(epoch: row.epoch)
             return

@@ -11,6 +11,8 @@ extension JournalServer {
         let identity: UniqueID
         let row: FenceRow
         let anchor: BatchChain
+        /// The end of the batches themselves.
+        let stored: BatchChain
     }
 
     mutating func requireFormat() throws(JournalError) {
@@ -47,7 +49,11 @@ extension JournalServer {
 
     mutating func partition() throws(JournalError) -> Partition {
         let sql = """
-            SELECT identity, epoch, nonce, head, digest, trimmed, trimmed_digest FROM \(place.table("partitions")) WHERE id = $1
+            SELECT identity, p.epoch, nonce, head, p.digest, trimmed, trimmed_digest,
+                coalesce(b.last, trimmed), coalesce(b.digest, trimmed_digest)
+            FROM \(place.table("partitions")) AS p LEFT JOIN LATERAL (
+                SELECT last, digest FROM \(place.table("batches")) WHERE partition = p.id ORDER BY first DESC LIMIT 1) AS b ON true
+            WHERE id = $1
             """
         do throws(PostgreSQLError) {
             return try ask { connection throws(PostgreSQLError) in
@@ -60,21 +66,11 @@ extension JournalServer {
                     row: FenceRow(
                         epoch: try rows.integer(0, 1), nonce: try rows.bytes(0, 2),
                         end: BatchChain(last: try rows.integer(0, 3), digest: try rows.bytes(0, 4))),
-                    anchor: BatchChain(last: try rows.integer(0, 5), digest: try rows.bytes(0, 6)))
+                    anchor: BatchChain(last: try rows.integer(0, 5), digest: try rows.bytes(0, 6)),
+                    stored: BatchChain(last: try rows.integer(0, 7), digest: try rows.bytes(0, 8)))
             }
         } catch {
             throw JournalError(error, "The end of the journal at \(place) cannot be read.")
-        }
-    }
-
-    /// The row names the end of the batches, or somebody has changed one of both.
-    mutating func requireEnd(_ end: BatchChain, anchor: BatchChain) throws(JournalError) {
-        let found = try chain(where: "TRUE", []) ?? anchor
-        guard found == end else {
-            throw JournalError(
-                .damaged,
-                "The batches of the journal at \(place) end with turn \(found.last.grouped), and not with turn \(end.last.grouped) as they should."
-            )
         }
     }
 

@@ -7,13 +7,22 @@ extension PostgreSQLJournal {
     private static let partSize = 1 << 20
 
     public func save(_ snapshot: Snapshot) throws(JournalError) {
-        try writing { state throws(JournalError) in try snapshot.requireCovered(by: state.row.end.last) }
-        // Over a connection of its own, so that appends go on. It is a cache of turns that are durable, and so needs no fence.
+        let row = try writing { state throws(JournalError) in
+            try snapshot.requireCovered(by: state.row.end.last)
+            return state.row
+        }
+        // Over a connection of its own, so that appends go on.
         var server = JournalServer(place)
+        let isKept: Bool
         do throws(PostgreSQLError) {
-            try server.transaction { connection throws(PostgreSQLError) in
+            isKept = try server.transaction { connection throws(PostgreSQLError) in
                 let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
                 let (snapshots, parts) = (place.table("snapshots"), place.table("snapshot_parts"))
+                // Not locked, which would hold up appends: a snapshot of turns that are durable is none of a later store's errors.
+                let fence = try connection.run(
+                    "SELECT id FROM \(place.table("partitions")) WHERE id = $1 AND head >= $2 AND epoch = $3 AND nonce = $4",
+                    key + [.integer(row.epoch), .uuid(row.nonce)])
+                guard fence.count == 1 else { return false }
                 _ = try connection.run("DELETE FROM \(snapshots) WHERE partition = $1 AND turn = $2", key)
                 _ = try connection.run(
                     "INSERT INTO \(snapshots) (partition, turn, bytes, digest) VALUES ($1, $2, $3, $4)",
@@ -29,10 +38,12 @@ extension PostgreSQLJournal {
                     DELETE FROM \(snapshots) WHERE partition = $1 AND turn NOT IN (
                         SELECT turn FROM \(snapshots) WHERE partition = $1 ORDER BY turn DESC LIMIT $2)
                     """, [.integer(JournalSchema.partition), .integer(Self.snapshotLimit)])
+                return true
             }
         } catch {
             throw JournalError(error, "The snapshot of turn \(snapshot.turn.grouped) cannot be written.")
         }
+        if !isKept { throw JournalError(.fenced, "Another store has the journal at \(place), or it has lost its end.") }
     }
 
     public func snapshots() throws(JournalError) -> [Int] {
@@ -56,10 +67,16 @@ extension PostgreSQLJournal {
                 let head = try connection.run(
                     "SELECT bytes, digest FROM \(place.table("snapshots")) WHERE partition = $1 AND turn = $2", key)
                 guard head.count == 1 else { return nil }
-                let parts = try connection.run(
-                    "SELECT data FROM \(place.table("snapshot_parts")) WHERE partition = $1 AND turn = $2 ORDER BY number", key)
+                let sql = "SELECT data FROM \(place.table("snapshot_parts")) WHERE partition = $1 AND turn = $2 AND number = $3"
                 var bytes: [UInt8] = []
-                for row in 0..<parts.count { bytes += try parts.bytes(row, 0) }
+                var number = 0
+                // One by one: the patience is for one answer, however large the snapshot is.
+                while true {
+                    let part = try connection.run(sql, key + [.integer(number)])
+                    guard part.count == 1 else { break }
+                    bytes += try part.bytes(0, 0)
+                    number += 1
+                }
                 return (bytes, try head.integer(0, 0), try head.bytes(0, 1))
             }
         }

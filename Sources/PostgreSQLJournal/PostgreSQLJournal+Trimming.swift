@@ -25,8 +25,7 @@ extension PostgreSQLJournal {
             }
             switch step {
             case .fenced: throw try state.fenced()
-            case .nothing: return false
-            case .removed(let anchor, let hasMore):
+            case .trimmed(let anchor, let hasMore):
                 state.anchor = anchor
                 return hasMore
             }
@@ -35,15 +34,16 @@ extension PostgreSQLJournal {
 
     private enum TrimStep {
         case fenced
-        case nothing
-        case removed(through: BatchChain, hasMore: Bool)
+        /// As it is now, whoever has trimmed it.
+        case trimmed(through: BatchChain, hasMore: Bool)
     }
 
     private static func trimStep(
         _ connection: inout PostgreSQLConnection, _ place: PostgreSQLPlace, through turn: Int, _ fence: String,
         _ parameters: [PostgreSQLValue]
     ) throws(PostgreSQLError) -> TrimStep {
-        guard try connection.run(fence, parameters).count == 1 else { return .fenced }
+        let row = try connection.run(fence, parameters)
+        guard row.count == 1 else { return .fenced }
         let batches = place.table("batches")
         let partition = PostgreSQLValue.integer(JournalSchema.partition)
         let rows = try connection.run(
@@ -55,13 +55,15 @@ extension PostgreSQLJournal {
             size += try rows.integer(count, 3)
             count += 1
         }
-        guard count > 0 else { return .nothing }
+        guard count > 0 else {
+            return .trimmed(through: BatchChain(last: try row.integer(0, 1), digest: try row.bytes(0, 2)), hasMore: false)
+        }
         let anchor = BatchChain(last: try rows.integer(count - 1, 1), digest: try rows.bytes(count - 1, 2))
         _ = try connection.run(
             "DELETE FROM \(batches) WHERE partition = $1 AND first <= $2", [partition, .integer(try rows.integer(count - 1, 0))])
         _ = try connection.run(
             "UPDATE \(place.table("partitions")) SET trimmed = $2, trimmed_digest = $3 WHERE id = $1",
             [partition, .integer(anchor.last), .bytes(anchor.digest)])
-        return .removed(through: anchor, hasMore: count < rows.count || count == trimBatches)
+        return .trimmed(through: anchor, hasMore: count < rows.count || count == trimBatches)
     }
 }

@@ -72,7 +72,13 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
         try server.requireFormat()
         if access == .readWrite { try server.lock(wait: wait) }
         let found = try server.partition()
-        try server.requireEnd(found.row.end, anchor: found.anchor)
+        // The row names the end of the batches, or somebody has changed one of both.
+        guard found.stored == found.row.end else {
+            throw JournalError(
+                .damaged,
+                "The batches of the journal at \(place) end with turn \(found.stored.last.grouped), and its row says turn "
+                    + "\(found.row.end.last.grouped).")
+        }
         self.place = place
         self.access = access
         identity = found.identity
@@ -115,7 +121,7 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
                 """
             let parameters = state.fenceParameters + [.text(name), .bytes(value)]
             let changed = try state.asking("The fact \(name) cannot be written.") { connection throws(PostgreSQLError) in
-                try connection.run(sql, parameters).changed
+                try State.commit(sql, parameters, &connection)
             }
             if changed == 0 { throw try state.fenced() }
         }
@@ -172,7 +178,10 @@ extension PostgreSQLJournal.State {
 
     /// The row as long as this journal may write, locked until the end of the statement or transaction.
     var fence: String {
-        "SELECT id FROM \(server.place.table("partitions")) WHERE id = $1 AND epoch = $2 AND nonce = $3 FOR NO KEY UPDATE"
+        """
+        SELECT id, trimmed, trimmed_digest FROM \(server.place.table("partitions"))
+        WHERE id = $1 AND epoch = $2 AND nonce = $3 FOR NO KEY UPDATE
+        """
     }
 
     var fenceParameters: [PostgreSQLValue] { [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)] }
@@ -201,12 +210,12 @@ extension PostgreSQLJournal.State {
         } catch {
             guard error.kind == .lost else { throw JournalError(error, "The journal at \(server.place) cannot be taken.") }
         }
-        let found = try server.partition().row
-        guard found == claim else {
-            guard found != row else { throw JournalError(.unavailable, "The journal at \(server.place) could not be taken.") }
-            throw JournalError(.fenced, "Another store (epoch \(found.epoch)) has taken the journal at \(server.place).")
+        let found = try server.partition()
+        guard found.row == claim else {
+            guard found.row != row else { throw JournalError(.unavailable, "The journal at \(server.place) could not be taken.") }
+            throw JournalError(.fenced, "Another store (epoch \(found.row.epoch)) has taken the journal at \(server.place).")
         }
-        row = claim
+        (row, anchor) = (claim, found.anchor)
         hasBegun = true
     }
 
@@ -228,11 +237,7 @@ extension PostgreSQLJournal.State {
             ]
         let changed: Int
         do throws(PostgreSQLError) {
-            changed = try server.ask { connection throws(PostgreSQLError) in
-                let changed = try connection.run(sql, parameters).changed
-                try Self.requireNoWarning(&connection)
-                return changed
-            }
+            changed = try server.ask { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
         } catch {
             if error.kind == .lost { unsettled = next }
             throw JournalError(error, error.kind == .lost ? what : "\(batch.turns) cannot be written.")
@@ -260,10 +265,7 @@ extension PostgreSQLJournal.State {
             let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
             let parameters = fenceParameters
             let changed = try asking("It is unknown whether the turns up to \(next.last.grouped) are durable.") {
-                connection throws(PostgreSQLError) in
-                let changed = try connection.run(sql, parameters).changed
-                try Self.requireNoWarning(&connection)
-                return changed
+                connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection)
             }
             guard changed == 1 else { throw try fenced() }
             unsettled = nil
@@ -281,9 +283,17 @@ extension PostgreSQLJournal.State {
         }
     }
 
-    /// A server that has committed otherwise than it was to says so by a warning.
-    private static func requireNoWarning(_ connection: inout PostgreSQLConnection) throws(PostgreSQLError) {
+    /// Runs a statement that is its own transaction; returns how many rows it has changed.
+    ///
+    /// A server that has committed otherwise than it was to says so by a warning. Then it is unknown what is durable.
+    static func commit(
+        _ sql: String, _ parameters: [PostgreSQLValue], _ connection: inout PostgreSQLConnection
+    ) throws(PostgreSQLError) -> Int {
+        // What a server warns of at the beginning of a connection is no matter of this commit.
+        _ = connection.takeWarnings()
+        let changed = try connection.run(sql, parameters).changed
         if let warning = connection.takeWarnings().first { throw PostgreSQLError(.lost, warning) }
+        return changed
     }
 
     /// The error of one whose statement found no row.

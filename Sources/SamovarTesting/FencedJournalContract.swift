@@ -133,6 +133,7 @@ public struct FencedJournalContract {
     private static let writes: [(what: String, body: @Sendable (inout any FencedJournal) throws -> Void)] = [
         ("append", { try $0.append(Batch(first: $0.last + 1, last: $0.last + 1, bytes: [9])) }),
         ("record", { try $0.record([9], as: "seed") }),
+        ("save", { try $0.save(Snapshot(turn: $0.last, bytes: [9])) }),
     ]
 
     private func batches(of journal: any FencedJournal) throws -> [Batch] {

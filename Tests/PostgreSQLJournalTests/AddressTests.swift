@@ -25,6 +25,9 @@ struct AddressTests {
             let question = local.contains("?") ? "&" : "?"
             _ = try PostgreSQLAddress("postgresql://\(local)\(question)sslmode=\(mode)")
         }
+        for mixed in ["localhost,db.internal/orders?", "localhost/orders?hostaddr=10.0.0.1&"] {
+            #expect(throws: PostgreSQLAddressError.self) { try PostgreSQLAddress("postgresql://\(mixed)sslmode=\(mode)") }
+        }
         _ = try PostgreSQLAddress("postgresql://db.internal/orders?sslmode=verify-full")
         _ = try PostgreSQLAddress("postgresql://db.internal/orders")
     }

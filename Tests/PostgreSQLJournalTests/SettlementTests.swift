@@ -25,6 +25,10 @@ struct SettlementTests {
         }
     }
 
+    @Test func `An earlier epoch is a server that has lost what it confirmed`() {
+        for end in [next, known.end] { #expect(settlement(epoch: 2, end) == .isLost(last: end.last)) }
+    }
+
     @Test func `An earlier end is a lost one, and any other is foreign`() {
         #expect(settlement(BatchChain(last: 9, digest: [8])) == .isLost(last: 9))
         #expect(settlement(BatchChain(last: 10, digest: [9])) == .isForeign(last: 10))
