@@ -149,6 +149,16 @@ class ConnectionTests(unittest.TestCase):
         self.assertIsNotNone(connection.key_found(b"old", 0))
         self.assertGreaterEqual(connection.deadline or 0, 1.0)
 
+    def test_that_a_key_is_refused_is_told_once(self) -> None:
+        connection = conn.Connection(conn.WORKER, random.Random(1))
+        connection.ticked(0)
+        notes = []
+        for now in (0.0, 60.0):
+            connection.ticked(now)
+            connection.received(error(ErrorCode.KEY_REFUSED), now)
+            notes.append(connection.key_found(b"old", now))
+        self.assertEqual([note is not None for note in notes], [True, False])
+
     def test_without_another_key_it_waits(self) -> None:
         for shown, found in ((None, None), (None, b"new"), (b"old", None), (b"old", b"old")):
             connection = conn.Connection(conn.WORKER, random.Random(1))

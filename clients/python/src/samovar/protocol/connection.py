@@ -165,6 +165,7 @@ class Connection:
         #: The key that the store has not taken, and its word for why, as long as it is not known whether there is another one.
         self._refused: tuple[bytes | None, str] | None = None
         self._has_hurried = False
+        self._has_told = False
 
     @property
     def is_welcomed(self) -> bool:
@@ -222,6 +223,10 @@ class Connection:
         if self._has_hurried:
             self._state = _Lost(until=now)
             return None
+        # Once until WELCOME: it is tried again for ever.
+        if self._has_told:
+            return None
+        self._has_told = True
         return Note(f"the store refuses the key: {reason}", is_warning=True)
 
     def has_told(self, turn: int) -> None:
@@ -290,6 +295,7 @@ class Connection:
         self._backoff.reset()
         self._tried = 0
         self._has_hurried = False
+        self._has_told = False
         self._state = _Welcomed(heard=now, sent=now)
         return Welcomed(welcome, left)
 
