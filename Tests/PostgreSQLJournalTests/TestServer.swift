@@ -5,10 +5,11 @@ import ProcessSupport
 import Synchronization
 import Testing
 
-/// A server of PostgreSQL that a test has started, in a folder of its own. It ends when nobody holds it, and with the test process.
+/// A server of PostgreSQL that a test has started, in a folder of its own. It ends when nobody holds it.
 final class TestServer: Sendable {
     /// Of Debian's packages, or on the PATH; nil if there is none.
     static let programs: String? = {
+        // Where there is no such folder, the PATH may have them.
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         let folders = versions.sorted().reversed().map { "/usr/lib/postgresql/\($0)/bin" }
         let path = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":").map(String.init) ?? []
@@ -94,8 +95,6 @@ final class TestServer: Sendable {
         server.send(SIGQUIT)
         try await server.wait()
     }
-
-    func signal(_ signal: Int32) { process.withLock { $0 }?.send(signal) }
 
     var address: PostgreSQLAddress {
         get throws { try PostgreSQLAddress("postgresql://samovar@/postgres?host=\(folder)") }
