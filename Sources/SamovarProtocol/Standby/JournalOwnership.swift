@@ -1,0 +1,33 @@
+/// Who has a journal that several stores reach, as one look at its database has shown it.
+public struct JournalOwnership: Equatable, Sendable {
+    /// Of the store that has taken it last.
+    public var epoch: Int
+    /// The number of its newest turn.
+    public var head: Int
+    /// Nobody has it: it is new, or its owner has given it up.
+    public var isReleased: Bool
+    /// The lock that its owner holds as long as it is connected was free.
+    public var isLockFree: Bool
+    /// The lease of its owner was over, by the clock of the database.
+    public var isExpired: Bool
+    /// Somebody asks its owner for it.
+    public var isWanted: Bool
+    /// Where its owner is, for people. Empty if it is not known, or nobody is.
+    public var owner: String
+
+    public init(
+        epoch: Int, head: Int, isReleased: Bool = false, isLockFree: Bool = false, isExpired: Bool = false, isWanted: Bool = false,
+        owner: String = ""
+    ) {
+        self.epoch = epoch
+        self.head = head
+        self.isReleased = isReleased
+        self.isLockFree = isLockFree
+        self.isExpired = isExpired
+        self.isWanted = isWanted
+        self.owner = owner
+    }
+
+    /// Its owner, as a sentence names it.
+    var ownerName: String { owner.isEmpty ? "another store (epoch \(epoch))" : "the store at \(owner) (epoch \(epoch))" }
+}
