@@ -57,12 +57,13 @@ extension EngineCore {
     mutating func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
         guard record.turn == head + 1 else { throw ReplayError(turn: record.turn, "turn \(head + 1) is missing before it") }
         switch record.event {
-        case .started(let number, _, let author, let seed):
+        case .started(_, _, let author, let seed):
             guard author.version <= schema.version else {
                 throw ReplayError(turn: record.turn, "it was written by \(author), which is newer than this program, \(schema)")
             }
             replaying.author = author.version
-            if number == 1 { return try replayStart(record, seed: seed, log: &log) }
+            // Its number may be any: of those who took an empty journal, some may have ended before they wrote.
+            if record.turn == 1 { return try replayStart(record, seed: seed, log: &log) }
             try pass(record, log: &log)
             // Another build may want something else of the same state.
             resubscribe(now: record.time, log: &log)

@@ -309,7 +309,7 @@ struct ClientSessions {
 
     private func reasonToRefuse(_ submission: Submission, credit: Int, isServing: Bool, _ turns: borrowing Turns) -> String? {
         if !isServing { return "the store is about to stop" }
-        if turns.isDiskFull { return "the disk of the store is full" }
+        if let why = turns.outage?.outage { return why.text }
         if submission.sequence > credit { return "the session's window is full" }
         if !inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }
         let (open, dead) = (turns.state.ledger.open.count, turns.state.ledger.dead.count)

@@ -7,6 +7,8 @@ import DequeModule
 struct Gate<Item> {
     /// The number of the newest turn on disk.
     private(set) var durable = 0
+    /// Nothing leaves, whatever is on disk.
+    private var isHeld = false
     private var waiting: Deque<(floor: Int, item: Item)> = []
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -23,7 +25,7 @@ struct Gate<Item> {
     /// - Parameter floor: no smaller than that of any item before it.
     mutating func pass(_ item: Item, floor: Int) -> Item? {
         precondition(floor >= waiting.last?.floor ?? floor, "turns are told of in order")
-        if floor <= durable { return item }
+        if floor <= durable, !isHeld { return item }
         waiting.append((floor, item))
         return nil
     }
@@ -31,6 +33,17 @@ struct Gate<Item> {
     /// Notes that the journal holds everything up to `turn`, and returns what may leave now, in order.
     mutating func open(to turn: Int) -> [Item] {
         durable = max(durable, turn)
+        return takeOpen()
+    }
+
+    /// Keeps everything from leaving, or returns what may leave now, in order.
+    mutating func hold(_ isHeld: Bool) -> [Item] {
+        self.isHeld = isHeld
+        return takeOpen()
+    }
+
+    private mutating func takeOpen() -> [Item] {
+        guard !isHeld else { return [] }
         var items: [Item] = []
         while let first = waiting.first, first.floor <= durable {
             items.append(first.item)

@@ -29,14 +29,14 @@ struct Operators {
     }
 
     /// Tells of nothing but turns on disk.
-    static func replyOnFullDisk(
-        to request: AdminRequest, status: @autoclosure () -> MessagePackValue, since: Timestamp, now: Timestamp
+    static func reply(
+        to request: AdminRequest, in outage: Outage, status: @autoclosure () -> MessagePackValue, since: Timestamp, now: Timestamp
     ) -> AdminReply {
         if request.verb == "status" { return AdminReply(id: request.id, value: status()) }
         let seconds = (now - since).components.seconds
         return AdminReply(
             id: request.id,
-            refusal: "the disk of the store is full, for \(seconds) s now: only status is answered until there is space")
+            refusal: "\(outage.text), for \(seconds) s now: only status is answered \(outage.end)")
     }
 
     /// - Parameter isServing: the store is not about to stop.

@@ -91,6 +91,11 @@ struct Outlet {
         return taken
     }
 
+    /// Nothing leaves that tells of turns, on disk or not, until it may again.
+    mutating func hold(_ isHeld: Bool) {
+        for action in gate.hold(isHeld) { leave(action) }
+    }
+
     // MARK: Frames
 
     /// - Parameter isProven: with a proof of the turn that it waits for, or of the newest on disk.

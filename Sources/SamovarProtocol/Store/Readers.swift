@@ -75,7 +75,7 @@ struct Readers {
         out.publish(frame, of: instance, floor: .turn(head))
     }
 
-    /// While the disk is full: subscribers shall know that the store lives, and hear of nothing that is not on disk.
+    /// While commits wait for the disk or the database: subscribers shall know that the store lives, and hear of nothing that is not on disk.
     func publishDurableTick(_ out: inout Outlet) {
         let frame = Frame.tick(instance: instance, head: out.durable, view: out.shown?.turn ?? 0, idle: false)
         out.publish(frame, of: instance, floor: .none)
@@ -84,7 +84,7 @@ struct Readers {
     // MARK: Views
 
     mutating func ask(viewAtLeast turn: Int, for route: Route, _ turns: inout Turns, _ out: inout Outlet) {
-        if turns.isDiskFull, let shown = out.shown, turn <= shown.turn {
+        if turns.outage != nil, let shown = out.shown, turn <= shown.turn {
             // No newer one can be on disk soon, and this one is.
             return out.send(.view(instance: instance, turn: shown.turn, bytes: shown.bytes), to: route, floor: .none)
         }

@@ -68,6 +68,7 @@ extension StoreMachine {
         }
         guard let session = known(envelope, at: route, by: identity, clients.connections) else { return }
         clients.heard(session, now: now)
+        if turns.isInDoubt, refusesInDoubt(envelope.frame, route) { return }
         switch envelope.frame {
         case .ping(let confirmed): clients.ping(confirmed, of: session, at: route, &turns, &out)
         case .send(let submissions, let confirmed):
@@ -84,6 +85,16 @@ extension StoreMachine {
         case .goodbye: clients.leave(session, from: route, now: now, &readers, &turns, &out)
         default: out.misuse("\(envelope.frame.kind) is not for clients to send", route)
         }
+    }
+
+    /// While another store may serve: whoever hears no PONG looks for that one.
+    private mutating func refusesInDoubt(_ frame: Frame, _ route: Route) -> Bool {
+        switch frame {
+        case .goodbye: return false
+        case .ping: break
+        default: out.refuse(route, Outage.leaseInDoubt.text)
+        }
+        return true
     }
 
     /// Within the budget of the key; see `Access`.
@@ -105,10 +116,11 @@ extension StoreMachine {
             return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
         }
         try out.requireTail(hello, of: seen, what: "a client")
-        guard !turns.isDiskFull else {
+        if let why = turns.outage?.outage {
             // A client that is sent away is not silent: its session must be there when it comes again.
             clients.heard(session, now: now)
-            return refuseOnFullDisk(route)
+            // A WELCOME would wait at the gate, and the peer in silence.
+            return out.refuse(route, why.text)
         }
         let key = access.key(of: identity, now: now)
         clients.greet(hello, session, of: seen, by: identity, key, at: route, now: now, &readers, &turns, &out)
@@ -128,6 +140,7 @@ extension StoreMachine {
             return try greet(hello, offer, of: envelope.timeline, by: identity, at: route, now: now)
         }
         guard let id = known(envelope, at: route, by: identity, workers.connections) else { return }
+        if turns.isInDoubt, case .ping(let credit) = envelope.frame { return scheduler.heard(id, credit: credit, now: now) }
         try workers.received(envelope.frame, from: id, at: route, now: now, &scheduler, &turns, &out)
     }
 
@@ -145,10 +158,11 @@ extension StoreMachine {
         guard workers.admits(offer.id, by: sender, turns) else {
             return out.send(.error(.notYours("worker's identity")), to: route, floor: .none)
         }
-        guard !turns.isDiskFull else {
+        if let why = turns.outage?.outage {
             // A worker that is sent away is not silent: its jobs must be there when it comes again.
             scheduler.heard(offer.id, credit: nil, now: now)
-            return refuseOnFullDisk(route)
+            // A WELCOME would wait at the gate, and the peer in silence.
+            return out.refuse(route, why.text)
         }
         guard phase == .serving else { return out.refuse(route, "the store is about to stop") }
         try workers.greet(hello, offer, of: seen, by: identity, sender, at: route, now: now, &scheduler, &turns, &out)
@@ -157,9 +171,6 @@ extension StoreMachine {
     private mutating func refuse(_ mismatch: String, _ route: Route) {
         out.send(.error(PeerError(.schema, mismatch)), to: route, floor: .none)
     }
-
-    /// A WELCOME would wait at the gate for the disk, and the peer in silence.
-    private mutating func refuseOnFullDisk(_ route: Route) { out.refuse(route, "the disk of the store is full") }
 
     /// The peer that has said HELLO at a route; whoever has not, or speaks of another timeline, is told to.
     private mutating func known(
@@ -189,10 +200,10 @@ extension StoreMachine {
         out.open(route)
         // Whoever fills the disk can be sent away.
         if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
-        if let since = turns.fullSince, request.verb != "drain" {
+        if let (outage, since) = turns.outage, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
-            let reply = Operators.replyOnFullDisk(
-                to: request, status: statusOnFullDisk(since: since, now: now), since: since, now: now)
+            let reply = Operators.reply(
+                to: request, in: outage, status: status(in: outage, since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
         let reply = try reply(to: request, by: access.sender(identity), now: now)

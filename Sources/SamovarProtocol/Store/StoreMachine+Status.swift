@@ -3,12 +3,12 @@ import SamovarCore
 
 // The store's health in one value, for `status`.
 extension StoreMachine {
-    /// What can be told at once while the disk is full, whatever waits at the gate: the turns on disk, and who is there.
-    func statusOnFullDisk(since: Timestamp, now: Timestamp) -> MessagePackValue {
+    /// What can be told at once while nothing is taken, whatever waits at the gate: the turns on disk, and who is there.
+    func status(in outage: Outage, since: Timestamp, now: Timestamp) -> MessagePackValue {
         .map(
             common(turns.durableFacts, now: now) + [
-                MessagePackPair("diskFullSince", .instant(since)),
-                MessagePackPair("diskFullSeconds", .number(Int((now - since).components.seconds))),
+                MessagePackPair(.string("\(outage.field)Since"), .instant(since)),
+                MessagePackPair(.string("\(outage.field)Seconds"), .number(Int((now - since).components.seconds))),
                 MessagePackPair("workers", .number(scheduler.dispatcher.workers.count)),
             ])
     }
@@ -40,7 +40,7 @@ extension StoreMachine {
     private var phaseName: String {
         switch phase {
         case .recovering: "recovering"
-        case .serving: turns.isDiskFull ? "disk full" : "serving"
+        case .serving: turns.outage?.outage.phase ?? "serving"
         case .draining: "draining"
         case .stopped: "stopped"
         }

@@ -7,7 +7,8 @@ extension StoreMachine {
     /// Call it after each event or group of events, then `publishView` if `viewIsDue`, then `flush`; and all three again at
     /// once while `hasWork`.
     public mutating func advance(now: Timestamp) {
-        guard isRunning else { return }
+        // A store in doubt stands still, and its ticks come late: the silence of its peers proves nothing then.
+        guard isRunning, !turns.isInDoubt else { return }
         let now = time(now)
         expireKeys(now: now)
         tickIfDue(now: now)
@@ -61,6 +62,10 @@ extension StoreMachine {
     public mutating func flush(now: Timestamp) {
         guard isRunning else { return }
         let now = time(now)
+        if turns.isInDoubt {
+            closeBatch()
+            return finishDrain(now: now)
+        }
         scheduler.follow(now: now, &turns)
         if phase == .serving {
             scheduler.assign(from: turns.state.ledger, head: head, to: workers.connections, now: now, &out)
@@ -88,25 +93,33 @@ extension StoreMachine {
         turns.committed(through: turn)
         out.committed(through: turn)
         if !askers.isEmpty { askers = askers.filter { $0.value.floor > turn } }
-        scheduler.left(through: turn, now: time(now))
+        if !turns.isInDoubt { scheduler.left(through: turn, now: time(now)) }
         if isRunning { closeBatch() }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
-    public mutating func journalIsFull(_ isFull: Bool, now: Timestamp) {
-        turns.setFull(isFull, now: time(now))
-        if isFull {
-            out.note(.error, "the disk is full: nothing is taken until there is space")
-        } else {
-            out.note(.info, "there is space again: the store goes on")
-        }
+    ///
+    /// - Parameter isAway: what is missing is not space, but an answer of the database.
+    public mutating func journalIsFull(_ isFull: Bool, isAway: Bool = false, now: Timestamp) {
+        turns.journalIsHeldUp(isFull ? (isAway ? .databaseAway : .diskFull) : nil, now: time(now), &out)
+    }
+
+    /// Another store may have the journal, or it is certain again that none has.
+    ///
+    /// Meanwhile nothing is taken, as with a full disk, and nothing is told that is of turns: no views, ticks, tasks, receipts, answers, also of
+    /// those on disk. Peers hear no sign of life and look for the other store. What waits leaves when the doubt is over.
+    public mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp) {
+        guard isRunning else { return }
+        let now = time(now)
+        turns.leaseIsInDoubt(isInDoubt, now: now, &out)
+        if !isInDoubt { scheduler.left(through: out.durable, now: now) }
     }
 
     // MARK: Views
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
     public func viewIsDue(now: Timestamp) -> Bool {
-        guard isRunning, let due = readers.viewDue(head: head) else { return false }
+        guard isRunning, !turns.isInDoubt, let due = readers.viewDue(head: head) else { return false }
         return due <= time(now)
     }
 
@@ -123,7 +136,8 @@ extension StoreMachine {
             for worker in scheduler.dispatcher.workers.values { worker.heard = now }
             clients.forgiveSilence(now: now)
         }
-        if turns.isDiskFull { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
+        let isHeldUp = turns.outage != nil
+        if isHeldUp { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
         scheduler.findSilent(now: now)
         clients.buryTheSilent(turns.state.sessions, now: now, &readers, &out)
         scheduler.forgetClosed(exceptOf: turns.state.ledger)
@@ -132,7 +146,8 @@ extension StoreMachine {
         workers.watchStreams(turns.state.ledger)
         readers.tickFeed(now: now, &turns)
         scheduler.tellOfQueues(in: turns.state.ledger, head: head, now: now, &out)
-        readers.reportWaiting(turns.state.ledger, scheduler.dispatcher, head: head, &out)
+        // The gate may stay closed for hours, and they would gather there.
+        if !isHeldUp { readers.reportWaiting(turns.state.ledger, scheduler.dispatcher, head: head, &out) }
     }
 
     // MARK: Drain
@@ -156,15 +171,15 @@ extension StoreMachine {
         guard case .draining(let end) = phase else { return }
         let running = scheduler.dispatcher.running
         let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.awaited.isEmpty
-        let isFull = turns.isDiskFull
-        guard (isQuiet && !isFull) || now >= end else { return }
+        let isHeldUp = turns.outage != nil
+        guard (isQuiet && !isHeldUp) || now >= end else { return }
         if isQuiet {
             turns.write(.drained, now: now)
         } else {
             out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart")
         }
-        // The commit that waits for space will not come; nobody has heard of its turns, so their peers will send again.
-        guard !isFull else { return stop(.drained) }
+        // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
+        guard !isHeldUp else { return stop(.drained) }
         phase = .stopped
         turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()

@@ -77,7 +77,7 @@ public struct StoreMachine: ~Copyable {
     public var head: Int { turns.head }
     /// The number of the newest turn on disk.
     public var durable: Int { out.durable }
-    /// How often this timeline was started, this start included.
+    /// The number of the newest start of this timeline, which is this one once it serves. There may be gaps between them.
     public var starts: Int { turns.state.starts }
     /// How far the store's own time has been ahead of the host's clock since the start: it never goes back behind the newest turn.
     public var lead: Duration { clock.lead }
@@ -99,6 +99,7 @@ public struct StoreMachine: ~Copyable {
     /// The next time at which `advance` must be called, whatever happens.
     public func wakeUp(now: Timestamp) -> Timestamp {
         guard phase != .stopped else { return now + settings.tickInterval }
+        guard !turns.isInDoubt else { return wakeUpInDoubt(now: now) }
         var next = clock.nextTick
         func wake(_ time: Timestamp?) { if let time { next = min(next, time) } }
         wake(scheduler.dispatcher.nextDue)
@@ -121,6 +122,12 @@ public struct StoreMachine: ~Copyable {
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
     var isIdle: Bool {
         turns.state.ledger.open.isEmpty && clients.inbox.count == 0 && workers.answers.isEmpty && turns.state.subscriptions.isIdle
+    }
+
+    /// When a store that stands still in doubt has to be asked again.
+    private func wakeUpInDoubt(now: Timestamp) -> Timestamp {
+        guard case .draining(let end) = phase else { return now + settings.tickInterval }
+        return min(now + settings.tickInterval, now + max(.zero, end - time(now)))
     }
 
     mutating func stop(_ reason: StopReason) {
@@ -171,14 +178,18 @@ public struct StoreMachine: ~Copyable {
     /// - Parameters:
     ///   - seed: for a new timeline; an old one has its own.
     ///   - divergences: commands that the replay came across and an operator has accepted, to be written down.
-    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
-    public mutating func start(seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = []) throws {
+    ///   - number: of this start, where the journal gives it: its epoch. Nil for the next one.
+    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`, `StartNumberError`: nothing was created.
+    public mutating func start(
+        seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = [], number given: Int? = nil
+    ) throws {
         precondition(phase == .recovering, "a store starts once")
+        if let given, given <= starts { throw StartNumberError(number: given, newest: starts) }
         try turns.admit()
         clock = StoreClock(startingAt: now, newest: turns.state.time)
         let now = clock.started
         out.begin(durable: head)
-        let (isNew, number, build) = (head == 0, starts + 1, out.identity.build)
+        let (isNew, number, build) = (head == 0, given ?? starts + 1, out.identity.build)
         scheduler = EffectScheduler(
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
         let author = build + Record.Event.cancelsDead

@@ -33,7 +33,7 @@ struct StoreState {
 
     /// Applies a record of the journal.
     mutating func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
-        if case .started(1, _, let schema, _) = record.event, schema.name != engine.schema.name {
+        if record.turn == 1, case .started(_, _, let schema, _) = record.event, schema.name != engine.schema.name {
             throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
         }
         try engine.replay(record, log: &log)

@@ -42,8 +42,7 @@ struct Turns: ~Copyable {
     private(set) var quarantine: Quarantine
     /// A batch is with the journal: one at a time.
     private var isCommitting = false
-    /// Since when that batch waits for space; nil while there is some.
-    private(set) var fullSince: Timestamp?
+    private var outages = Outages()
     /// What the turns on disk, and no others, make of the numbers that `status` tells.
     private(set) var durableFacts = StoreFacts()
     /// The same at the end of the batch with the journal.
@@ -60,7 +59,11 @@ struct Turns: ~Copyable {
     /// The number of the newest turn, on disk or not.
     var head: Int { state.head }
 
-    var isDiskFull: Bool { fullSince != nil }
+    /// Why nothing is taken, and since when; nil if it is.
+    var outage: (outage: Outage, since: Timestamp)? { outages.current }
+
+    /// Another store may have the journal.
+    var isInDoubt: Bool { outage?.outage == .leaseInDoubt }
 
     /// The numbers of the state as it is, on disk or not.
     var facts: StoreFacts {
@@ -125,7 +128,7 @@ struct Turns: ~Copyable {
 
     /// One batch may fill up, whether the one before it is with the journal or not: a start has to read it as a whole.
     var canTake: Bool {
-        if quarantine.isIsolating { return false }
+        if quarantine.isIsolating || isInDoubt { return false }
         return log.batch.turns < settings.batchTurns && log.batch.byteCount < settings.batchBytes
     }
 
@@ -282,8 +285,15 @@ struct Turns: ~Copyable {
         durableFacts = committingFacts
     }
 
-    mutating func setFull(_ isFull: Bool, now: Timestamp) {
-        fullSince = isFull ? fullSince ?? now : nil
+    /// The journal does not commit for now, for this reason; nil if it does.
+    mutating func journalIsHeldUp(_ outage: Outage?, now: Timestamp, _ out: inout Outlet) {
+        if let note = outages.journal(outage, now: now) { out.note(note) }
+    }
+
+    mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp, _ out: inout Outlet) {
+        guard let note = outages.doubt(isInDoubt, now: now) else { return }
+        out.note(note)
+        out.hold(isInDoubt)
     }
 
     // MARK: Views of single turns

@@ -123,7 +123,8 @@ import Testing
 
     @Test func `On a full disk only the status is told`() {
         func reply(_ verb: String) -> AdminReply {
-            Operators.replyOnFullDisk(to: AdminRequest(id: 3, verb: verb), status: ["turn": 4], since: at(1), now: at(9.5))
+            Operators.reply(
+                to: AdminRequest(id: 3, verb: verb), in: .diskFull, status: ["turn": 4], since: at(1), now: at(9.5))
         }
         #expect(reply("status") == AdminReply(id: 3, value: ["turn": 4]))
         let text = "the disk of the store is full, for 8 s now: only status is answered until there is space"

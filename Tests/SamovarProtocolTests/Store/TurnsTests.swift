@@ -43,11 +43,13 @@ import Testing
     }
 
     @Test func `A full disk is full since it was told first`() throws {
-        var bench = try PartBench()
-        for (isFull, second, since) in [(true, 3.0, at(3)), (true, 5, at(3)), (false, 6, nil)] {
-            bench.turns.setFull(isFull, now: at(second))
-            let (known, told) = (bench.turns.isDiskFull, bench.turns.fullSince)
-            #expect(known == isFull && told == since)
+        var outages = Outages()
+        let course: [(Outage?, Double, Timestamp?)] = [
+            (.diskFull, 3, at(3)), (.diskFull, 5, at(3)), (.databaseAway, 6, at(3)), (nil, 7, nil),
+        ]
+        for (outage, second, since) in course {
+            _ = outages.journal(outage, now: at(second))
+            #expect(outages.current?.outage == outage && outages.current?.since == since)
         }
     }
 
