@@ -31,7 +31,7 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 
 /// What `import Samovar` re-exports. SwiftPM does not rebuild through an umbrella module, so its users name the parts too.
-let samovar: [Target.Dependency] = ["Samovar", "SamovarCore", "SamovarWorker", "SamovarHost", "SamovarCommands"]
+let samovar: [Target.Dependency] = ["Samovar", "SamovarCore", "JournalChain", "SamovarWorker", "SamovarHost", "SamovarCommands"]
 
 let package = Package(
     name: "samovar",
@@ -40,7 +40,8 @@ let package = Package(
         .library(
             name: "Samovar",
             targets: [
-                "Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "SamovarHost", "SamovarCommands",
+                "Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "JournalChain", "SamovarWorker", "SamovarHost",
+                "SamovarCommands",
             ]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
@@ -60,6 +61,7 @@ let package = Package(
         .executable(name: "quotes", targets: ["QuotesExample"]),
         .executable(name: "webhooks", targets: ["WebhooksExample"]),
         .executable(name: "conform", targets: ["ConformExample"]),
+        .executable(name: "tickets", targets: ["TicketsExample"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -126,13 +128,15 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "SQLiteJournal", "SamovarWorker",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "JournalChain", "SamovarWorker",
                 "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(
             name: "Samovar",
-            dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "SamovarHost", "SamovarCommands"],
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarProtocol", "JournalChain", "SamovarWorker", "SamovarHost", "SamovarCommands",
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "SamovarCLI", dependencies: ["SamovarCommands", "SimulateCommand", "ConformCommand", argumentParser],
@@ -174,13 +178,17 @@ let package = Package(
             name: "WebhooksExample", dependencies: samovar, path: "Examples/Webhooks", exclude: ["trial.py"],
             swiftSettings: settings),
 
+        // With a journal in PostgreSQL.
+        .executableTarget(
+            name: "TicketsExample", dependencies: samovar + ["PostgreSQLJournal"], path: "Examples/Tickets", swiftSettings: settings),
+
         .executableTarget(
             name: "ConformExample", dependencies: samovar, path: "Examples/Conform", swiftSettings: settings),
 
         .executableTarget(
             name: "JournalBenchmark",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "SQLiteJournal", "SamovarHost", logging,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "JournalChain", "SQLiteJournal", "SamovarHost", logging,
             ],
             path: "Benchmarks/Journal", swiftSettings: settings),
 
@@ -216,12 +224,12 @@ let package = Package(
             name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ", "ProcessSupport"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
-            name: "SQLiteJournalTests", dependencies: ["Journal", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
+            name: "SQLiteJournalTests", dependencies: ["Journal", "JournalChain", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
             swiftSettings: settings),
         // With a server that they start.
         .testTarget(
             name: "PostgreSQLJournalTests",
-            dependencies: ["Journal", "PostgreSQL", "PostgreSQLJournal", "SamovarTesting", "ProcessSupport"],
+            dependencies: ["Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "SamovarTesting", "ProcessSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),

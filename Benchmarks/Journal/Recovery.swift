@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 import Logging
 import MessagePack
 import SamovarCore
@@ -69,7 +70,7 @@ enum Recovery {
         for _ in 0..<3 {
             let (begun, used) = (ContinuousClock.now, processorTime())
             let replay = try await Replay<P>.run(
-                dataFolder: path, through: nil, logger: Logger(label: "bench"), engine: subject.engine)
+                of: JournalLocation(dataFolder: path), through: nil, logger: Logger(label: "bench"), engine: subject.engine)
             precondition(replay.turn == turns)
             times.append((seconds(ContinuousClock.now - begun), processorTime() - used))
         }

@@ -9,6 +9,15 @@ public protocol FencedJournal: Journal {
     /// Takes the journal, unless that was done: from here on, every write of the process that had it before throws
     /// ``JournalError/Code/fenced`` and changes nothing. The first write does the same.
     ///
-    /// - Throws: ``JournalError/Code/fenced`` if somebody has written or taken it since it was opened; ``JournalError/Code/unavailable``.
-    mutating func beginWriting() throws(JournalError)
+    /// - Parameter number: the epoch rises beyond it, as it rises beyond the one before.
+    /// - Returns: the epoch.
+    /// - Throws: ``JournalError/Code/busy`` if somebody has written or taken it since it was opened or refreshed, in which case nothing has
+    ///   happened; ``JournalError/Code/unavailable``.
+    mutating func beginWriting(beyond number: Int) throws(JournalError) -> Int
+
+    /// Reads what others have written since the journal was opened. Not once it was taken, for then nobody else writes.
+    ///
+    /// - Throws: ``JournalError/Code/damaged`` if what was there is not there any more; ``JournalError/Code/missing`` if what followed was
+    ///   trimmed; ``JournalError/Code/unavailable``.
+    mutating func refresh() throws(JournalError)
 }

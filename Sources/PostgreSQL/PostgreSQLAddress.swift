@@ -66,7 +66,7 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
 public struct PostgreSQLAddressError: Error, Equatable, Sendable, CustomStringConvertible {
     public let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }

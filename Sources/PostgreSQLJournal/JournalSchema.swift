@@ -15,12 +15,12 @@ enum JournalSchema {
     static func creation(_ place: PostgreSQLPlace) -> String {
         let origin = "decode(repeat('00', \(Digest.origin.count)), 'hex')"
         return """
-            BEGIN;
             CREATE SCHEMA IF NOT EXISTS "\(place.schema)";
             CREATE TABLE \(place.table("format")) (version bigint NOT NULL);
             CREATE TABLE \(place.table("partitions")) (
                 id bigint PRIMARY KEY, identity uuid NOT NULL, epoch bigint NOT NULL, nonce uuid NOT NULL,
-                head bigint NOT NULL, digest bytea NOT NULL, trimmed bigint NOT NULL, trimmed_digest bytea NOT NULL
+                head bigint NOT NULL, digest bytea NOT NULL, trimmed bigint NOT NULL, trimmed_digest bytea NOT NULL,
+                released boolean NOT NULL DEFAULT true, wanted text
             ) WITH (fillfactor = 30);
             CREATE TABLE \(place.table("batches")) (
                 partition bigint, first bigint, last bigint NOT NULL, epoch bigint NOT NULL, digest bytea NOT NULL, data bytea NOT NULL,
@@ -39,23 +39,76 @@ enum JournalSchema {
             );
             ALTER TABLE \(place.table("snapshot_parts")) ALTER data SET STORAGE EXTERNAL;
             INSERT INTO \(place.table("format")) VALUES (\(version));
-            INSERT INTO \(place.table("partitions"))
+            CREATE TABLE \(place.table("stores")) (
+                id uuid PRIMARY KEY, address text NOT NULL, until timestamptz NOT NULL
+            ) WITH (fillfactor = 50);
+            INSERT INTO \(place.table("partitions")) (id, identity, epoch, nonce, head, digest, trimmed, trimmed_digest)
                 VALUES (\(partition), gen_random_uuid(), 0, gen_random_uuid(), 0, \(origin), 0, \(origin));
-            COMMIT;
             """
+    }
+
+    /// Lets roles do what a store has to, and no more.
+    static func grant(to roles: [String], at place: PostgreSQLPlace) throws(JournalError) {
+        var server = JournalServer(place)
+        for role in roles {
+            do throws(PostgreSQLError) {
+                try server.ask { connection throws(PostgreSQLError) in
+                    let name = try connection.run("SELECT quote_ident($1)", [.text(role)]).text(0, 0)
+                    try connection.run(
+                        """
+                        GRANT USAGE ON SCHEMA "\(place.schema)" TO \(name);
+                        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(place.schema)" TO \(name);
+                        """)
+                }
+            } catch {
+                throw JournalError(error, "The journal at \(place) cannot be given to the role \(role).")
+            }
+        }
+    }
+
+    /// Whether there is a journal.
+    static func exists(at place: PostgreSQLPlace) throws(JournalError) -> Bool {
+        var server = JournalServer(place)
+        do throws(JournalError) {
+            try server.requireFormat()
+            return true
+        } catch {
+            guard error.code == .missing else { throw error }
+            return false
+        }
+    }
+
+    /// Who may write a journal beside its owner.
+    static func roles(at place: PostgreSQLPlace) throws(JournalError) -> [String] {
+        var server = JournalServer(place)
+        let sql = """
+            SELECT DISTINCT grantee::text FROM information_schema.role_table_grants
+            WHERE table_schema = $1 AND table_name = 'partitions' AND privilege_type = 'UPDATE' AND grantee <> current_user
+            """
+        do throws(PostgreSQLError) {
+            return try server.ask { connection throws(PostgreSQLError) in
+                let rows = try connection.run(sql, [.text(place.schema)])
+                var roles: [String] = []
+                for row in 0..<rows.count { roles.append(try rows.text(row, 0)) }
+                return roles
+            }
+        } catch {
+            throw JournalError(error, "Who may write the journal at \(place) cannot be read.")
+        }
     }
 }
 
 extension PostgreSQLJournal {
-    /// Makes the tables of a journal, by a role that may make a schema. The role of the store needs to read and write them and no more:
-    /// `GRANT USAGE ON SCHEMA …` and `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA …`.
+    /// Makes the tables of a journal, by a role that may make a schema. The role of the store needs to read and write them and no more.
     ///
     /// - Returns: false if there is a journal already, which stays as it is.
     /// - Throws: ``JournalError``.
     public static func create(at place: PostgreSQLPlace) throws(JournalError) -> Bool {
+        // Who may not make a schema can be told that it is there.
+        if try JournalSchema.exists(at: place) { return false }
         var server = JournalServer(place)
         do throws(PostgreSQLError) {
-            try server.ask { connection throws(PostgreSQLError) in try connection.run(JournalSchema.creation(place)) }
+            try server.transaction { connection throws(PostgreSQLError) in try connection.run(JournalSchema.creation(place)) }
             return true
         } catch {
             // There is a table of that name.

@@ -5,12 +5,16 @@ import PostgreSQL
 struct JournalServer: ~Copyable {
     let place: PostgreSQLPlace
     private var connection: PostgreSQLConnection?
-    /// The lock that keeps other stores from taking the journal by mistake belongs to a connection, and each new one asks for it again.
-    private var isLocked = false
+    /// What each new connection begins with.
+    private let preparation: String?
 
-    init(_ place: PostgreSQLPlace) {
+    init(_ place: PostgreSQLPlace, preparation: String? = nil) {
         self.place = place
+        self.preparation = preparation
     }
+
+    /// Whether the next question goes over the connection of the last one.
+    var isConnected: Bool { connection != nil }
 
     /// Asks the server, over the connection that there is or another one.
     mutating func ask<Answer: ~Copyable>(
@@ -42,23 +46,8 @@ struct JournalServer: ~Copyable {
     private mutating func take() throws(PostgreSQLError) -> PostgreSQLConnection {
         if let connection = connection.take() { return connection }
         var connection = try PostgreSQLConnection(place.address, patience: place.patience)
-        // Whoever has it meanwhile is kept out by the fence, or is about to keep us out.
-        if isLocked { _ = try tryLock(&connection) }
+        if let preparation { try connection.run(preparation) }
         return connection
-    }
-
-    private func tryLock(_ connection: inout PostgreSQLConnection) throws(PostgreSQLError) -> Bool {
-        // A number for the name of the journal in this database.
-        let sql = "SELECT pg_try_advisory_lock(('x' || substr(md5($1), 1, 16))::bit(64)::bigint)"
-        return try connection.run(sql, [.text(place.table("partitions"))]).boolean(0, 0)
-    }
-
-    /// Asks for the lock; true if no other store has it.
-    mutating func lock() throws(PostgreSQLError) -> Bool {
-        var connection = try take()
-        isLocked = try tryLock(&connection)
-        self.connection = consume connection
-        return isLocked
     }
 
     mutating func disconnect() { connection = nil }

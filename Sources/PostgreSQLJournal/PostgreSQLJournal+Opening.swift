@@ -1,18 +1,24 @@
-import Foundation
 import Journal
 import JournalChain
 import PostgreSQL
 import SamovarCore
-import Synchronization
 
 extension JournalServer {
     /// What the row of the partition says.
     struct Partition {
         let identity: UniqueID
-        let row: FenceRow
+        var row: FenceRow
         let anchor: BatchChain
         /// The end of the batches themselves.
         let stored: BatchChain
+
+        /// The row names the end of the batches, or somebody has changed one of both.
+        func problem(at place: PostgreSQLPlace) -> JournalError? {
+            guard stored != row.end else { return nil }
+            return JournalError(
+                .damaged,
+                "The batches of the journal at \(place) end with turn \(stored.last.grouped), and its row says turn \(row.end.last.grouped).")
+        }
     }
 
     mutating func requireFormat() throws(JournalError) {
@@ -23,27 +29,11 @@ extension JournalServer {
             }
         } catch {
             let found = JournalError(error, "The journal at \(place) cannot be opened.")
-            throw found.code == .missing ? JournalError(.missing, "There is no journal at \(place): make one first.") : found
+            throw found.code == .missing ? JournalError(.missing, "There is no journal at \(place): `journal init` makes one.") : found
         }
         guard version == JournalSchema.version else {
             throw JournalError(
                 .format, "\(place) has journal format \(version), and this build knows format \(JournalSchema.version) only.")
-        }
-    }
-
-    /// Waits until no other store is connected that has the journal. That is a courtesy: the epoch is the fence.
-    mutating func lock(wait: Duration) throws(JournalError) {
-        let end = ContinuousClock.now + wait
-        while true {
-            let isMine: Bool
-            do throws(PostgreSQLError) {
-                isMine = try lock()
-            } catch {
-                throw JournalError(error, "The journal at \(place) cannot be locked.")
-            }
-            if isMine { return }
-            guard ContinuousClock.now < end else { throw JournalError(.busy, "Another store has the journal at \(place).") }
-            Thread.sleep(forTimeInterval: 0.05)
         }
     }
 

@@ -1,5 +1,5 @@
 public import Journal
-import JournalChain
+package import JournalChain
 import PostgreSQL
 import Synchronization
 
@@ -19,12 +19,38 @@ extension PostgreSQLJournal {
                 throw JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
             }
             // A page with a damaged batch is not handed over in part.
-            for stored in page {
-                guard let problem = chain.advance(over: stored.batch, digest: stored.digest) else { continue }
-                throw JournalError(.damaged, "\(place): batch of \(stored.batch.turns): \(problem).")
-            }
+            for stored in page { try verify(stored, &chain) }
             for stored in page where stored.batch.last >= turn { try body(stored.batch) }
         }
+    }
+
+    package func chain(behind turn: Int?) throws(JournalError) -> BatchChain {
+        try state.withLock { state throws(JournalError) in
+            try state.requireOpen(place)
+            return if let turn { try state.place(behind: turn) } else { state.anchor }
+        }
+    }
+
+    package func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? {
+        do {
+            var chain = try chain(behind: turn)
+            let end = last
+            while chain.last < end {
+                guard let stored = try page(after: chain.last, upTo: end, size: 1).first else {
+                    return JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
+                }
+                try verify(stored, &chain)
+                try body(stored.batch)
+            }
+            return nil
+        } catch let error as JournalError where error.code == .damaged {
+            return error
+        }
+    }
+
+    private func verify(_ stored: StoredBatch, _ chain: inout BatchChain) throws(JournalError) {
+        guard let problem = chain.advance(over: stored.batch, digest: stored.digest) else { return }
+        throw JournalError(.damaged, "\(place): batch of \(stored.batch.turns): \(problem).")
     }
 
     /// The place before the batch that holds `turn`.
@@ -41,7 +67,7 @@ extension PostgreSQLJournal {
         // Sizes stand beside the bytes, so that no more of these are read than are wanted.
         let sql = """
             SELECT first, last, digest, data FROM (
-                SELECT first, last, digest, data, sum(octet_length(data) + 64) OVER (ORDER BY first) - octet_length(data) AS before
+                SELECT first, last, digest, data, sum(octet_length(data) + 64) OVER (ORDER BY first) - octet_length(data) - 64 AS before
                 FROM \(place.table("batches")) WHERE partition = $1 AND first > $2 AND last <= $4 ORDER BY first LIMIT 1000) AS pages
             WHERE before < $3 ORDER BY first
             """
@@ -58,6 +84,13 @@ extension PostgreSQLJournal {
                 return batches
             }
         }
+    }
+}
+
+extension PostgreSQLJournal.State {
+    /// The place behind the last batch that ends with this turn or before.
+    mutating func place(behind turn: Int) throws(JournalError) -> BatchChain {
+        try server.chain(where: "first <= $2 AND last <= $2", [.integer(turn)]) ?? anchor
     }
 }
 

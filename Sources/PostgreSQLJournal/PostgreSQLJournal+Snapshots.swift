@@ -1,6 +1,7 @@
 public import Journal
 import JournalChain
 import PostgreSQL
+import SamovarCore
 
 extension PostgreSQLJournal {
     /// A snapshot is written in parts, so that none is too large for a value.
@@ -17,22 +18,13 @@ extension PostgreSQLJournal {
         do throws(PostgreSQLError) {
             isKept = try server.transaction { connection throws(PostgreSQLError) in
                 let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
-                let (snapshots, parts) = (place.table("snapshots"), place.table("snapshot_parts"))
+                let snapshots = place.table("snapshots")
                 // Not locked, which would hold up appends: a snapshot of turns that are durable is none of a later store's errors.
                 let fence = try connection.run(
                     "SELECT id FROM \(place.table("partitions")) WHERE id = $1 AND head >= $2 AND epoch = $3 AND nonce = $4",
                     key + [.integer(row.epoch), .uuid(row.nonce)])
                 guard fence.count == 1 else { return false }
-                _ = try connection.run("DELETE FROM \(snapshots) WHERE partition = $1 AND turn = $2", key)
-                _ = try connection.run(
-                    "INSERT INTO \(snapshots) (partition, turn, bytes, digest) VALUES ($1, $2, $3, $4)",
-                    key + [.integer(snapshot.bytes.count), .bytes(Digest.of(snapshot, in: identity))])
-                for (number, start) in stride(from: 0, to: snapshot.bytes.count, by: Self.partSize).enumerated() {
-                    let part = Array(snapshot.bytes[start..<min(start + Self.partSize, snapshot.bytes.count)])
-                    _ = try connection.run(
-                        "INSERT INTO \(parts) (partition, turn, number, data) VALUES ($1, $2, $3, $4)",
-                        key + [.integer(number), .bytes(part)])
-                }
+                try Self.write(snapshot, of: identity, to: place, &connection)
                 _ = try connection.run(
                     """
                     DELETE FROM \(snapshots) WHERE partition = $1 AND turn NOT IN (
@@ -44,6 +36,23 @@ extension PostgreSQLJournal {
             throw JournalError(error, "The snapshot of turn \(snapshot.turn.grouped) cannot be written.")
         }
         if !isKept { throw JournalError(.fenced, "Another store has the journal at \(place), or it has lost its end.") }
+    }
+
+    /// Puts a snapshot in the place of an older one of its turn, within a transaction.
+    static func write(
+        _ snapshot: Snapshot, of identity: UniqueID, to place: PostgreSQLPlace, _ connection: inout PostgreSQLConnection
+    ) throws(PostgreSQLError) {
+        let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
+        let (snapshots, parts) = (place.table("snapshots"), place.table("snapshot_parts"))
+        _ = try connection.run("DELETE FROM \(snapshots) WHERE partition = $1 AND turn = $2", key)
+        _ = try connection.run(
+            "INSERT INTO \(snapshots) (partition, turn, bytes, digest) VALUES ($1, $2, $3, $4)",
+            key + [.integer(snapshot.bytes.count), .bytes(Digest.of(snapshot, in: identity))])
+        for (number, start) in stride(from: 0, to: snapshot.bytes.count, by: partSize).enumerated() {
+            let part = Array(snapshot.bytes[start..<min(start + partSize, snapshot.bytes.count)])
+            _ = try connection.run(
+                "INSERT INTO \(parts) (partition, turn, number, data) VALUES ($1, $2, $3, $4)", key + [.integer(number), .bytes(part)])
+        }
     }
 
     public func snapshots() throws(JournalError) -> [Int] {

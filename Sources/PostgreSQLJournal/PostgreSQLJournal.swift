@@ -1,7 +1,7 @@
 public import Journal
 import JournalChain
 import PostgreSQL
-import SamovarCore
+package import SamovarCore
 import Synchronization
 
 /// A journal in a database of PostgreSQL, which one store at a time writes.
@@ -24,12 +24,12 @@ import Synchronization
 public final class PostgreSQLJournal: FencedJournal, Sendable {
     /// How a journal is opened.
     public enum Access: Sendable {
-        /// Waits until no other store has the journal. It is taken with the first write.
+        /// The journal is taken with the first write, away from whoever has it. A ``PostgreSQLLease`` tells whether that may be.
         case readWrite
-        /// The same without waiting for the other one, whose journal is taken away with the first write.
-        case takeover
         /// Never writes.
         case readOnly
+        /// As `readOnly`, and opens also a journal whose end is damaged: what is wrong is in ``PostgreSQLJournal/findings``.
+        case examination
     }
 
     struct State: ~Copyable {
@@ -38,14 +38,14 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
         var row: FenceRow
         /// Where the batches that are kept begin.
         var anchor: BatchChain
-        /// With which the journal is taken. Drawn here and kept, so that one whose answer is lost can be recognised, however late it happens.
-        let nonce = UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).bytes
         var hasBegun = false
         var isOpen = true
         /// The end behind a batch of which it is unknown whether it is durable.
         var unsettled: BatchChain?
         /// The newest snapshot behind which trimming has been found safe.
         var verifiedSnapshot = -1
+        /// The second witness of the end, in memory.
+        var mark: MarkedEnd?
         /// The error after which nothing may be written any more.
         var failure: JournalError?
     }
@@ -56,29 +56,30 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
     public let place: PostgreSQLPlace
     public let access: Access
     public let durability: Durability
-    let identity: UniqueID
+    package let identity: UniqueID
+    /// With which the journal is taken. Drawn here and kept, so that one whose answer is lost can be recognised, however late it happens.
+    let nonce = UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).bytes
+    /// What is wrong with a journal that is open for examination.
+    public let findings: [JournalError]
+    /// The last turn that its row told of when the journal was opened.
+    public let witnessed: Int
     let state: Mutex<State>
 
     /// Opens the journal.
     ///
-    /// - Parameter wait: how long another store that has it is waited for.
-    /// - Throws: ``JournalError/Code/missing`` if there is none; ``JournalError/Code/busy`` if another store has it;
-    ///   ``JournalError/Code/format``, ``JournalError/Code/damaged``, ``JournalError/Code/unavailable``,
-    ///   ``JournalError/Code/inputOutput``.
-    public init(
-        at place: PostgreSQLPlace, access: Access = .readWrite, wait: Duration = .seconds(5)
-    ) throws(JournalError) {
+    /// - Throws: ``JournalError/Code/missing`` if there is none; ``JournalError/Code/format``, ``JournalError/Code/damaged``,
+    ///   ``JournalError/Code/unavailable``, ``JournalError/Code/inputOutput``.
+    public init(at place: PostgreSQLPlace, access: Access = .readWrite) throws(JournalError) {
         var server = JournalServer(place)
         try server.requireFormat()
-        if access == .readWrite { try server.lock(wait: wait) }
-        let found = try server.partition()
-        // The row names the end of the batches, or somebody has changed one of both.
-        guard found.stored == found.row.end else {
-            throw JournalError(
-                .damaged,
-                "The batches of the journal at \(place) end with turn \(found.stored.last.grouped), and its row says turn "
-                    + "\(found.row.end.last.grouped).")
+        var found = try server.partition()
+        witnessed = found.row.end.last
+        let problem = found.problem(at: place)
+        if let problem {
+            guard access == .examination else { throw problem }
+            found.row.end = found.stored
         }
+        findings = problem.map { [$0] } ?? []
         self.place = place
         self.access = access
         identity = found.identity
@@ -100,6 +101,7 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
             }
             try state.commit(batch, next)
             state.row.end = next
+            state.mark?.write(next.last)
         }
     }
 
@@ -141,17 +143,49 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
 extension PostgreSQLJournal {
     /// Takes the journal, unless that was done: who had it before cannot write any more.
     ///
-    /// - Throws: ``JournalError/Code/fenced`` if somebody has written since it was opened.
-    public func beginWriting() throws(JournalError) { try writing { _ throws(JournalError) in } }
+    /// - Throws: ``JournalError/Code/busy`` if somebody has written or taken it since it was opened or refreshed.
+    public func beginWriting(beyond number: Int = 0) throws(JournalError) -> Int {
+        try writing(beyond: number) { state throws(JournalError) in state.row.epoch }
+    }
 
-    /// Runs `body` if the journal may be written, and remembers an error after which it may not.
-    func writing<Result>(_ body: (inout State) throws(JournalError) -> Result) throws(JournalError) -> Result {
+    /// Reads what others have written meanwhile, before the journal is taken.
+    ///
+    /// - Throws: ``JournalError/Code/damaged`` if what was read before is not there any more.
+    public func refresh() throws(JournalError) {
         try state.withLock { state throws(JournalError) in
             try state.requireOpen(place)
-            guard access != .readOnly else { throw JournalError(.misuse, "\(place) was opened for reading only.") }
+            guard !state.hasBegun else { throw JournalError(.misuse, "Nobody else writes a journal that was taken.") }
+            let found = try state.server.partition()
+            if let problem = found.problem(at: place) { throw problem }
+            let known = state.row.end
+            if found.row.end != known {
+                guard found.row.end.last >= known.last else {
+                    throw JournalError(
+                        .damaged,
+                        "The journal at \(place) ends at turn \(found.row.end.last.grouped), and had turn \(known.last.grouped): its end is lost."
+                    )
+                }
+                guard known.last >= found.anchor.last else {
+                    throw JournalError(.missing, "The turns after \(known.last.grouped) of the journal at \(place) were trimmed.")
+                }
+                guard try state.place(behind: known.last) == known else {
+                    throw JournalError(.damaged, "The journal at \(place) has another turn \(known.last.grouped) than it had.")
+                }
+            }
+            (state.row, state.anchor) = (found.row, found.anchor)
+        }
+    }
+
+    /// Runs `body` if the journal may be written, and remembers an error after which it may not.
+    func writing<Result>(
+        beyond number: Int = 0, _ body: (inout State) throws(JournalError) -> Result
+    ) throws(JournalError) -> Result {
+        try state.withLock { state throws(JournalError) in
+            try state.requireOpen(place)
+            guard access == .readWrite else { throw JournalError(.misuse, "\(place) was opened for reading only.") }
             if let failure = state.failure { throw failure }
             do throws(JournalError) {
-                try state.begin()
+                try state.begin(nonce, beyond: number)
                 return try body(&state)
             } catch {
                 if error.forbidsWriting { state.failure = error }
@@ -194,11 +228,11 @@ extension PostgreSQLJournal.State {
 
     // MARK: Taking
 
-    fileprivate mutating func begin() throws(JournalError) {
+    fileprivate mutating func begin(_ nonce: [UInt8], beyond number: Int) throws(JournalError) {
         guard !hasBegun else { return }
-        let claim = FenceRow(epoch: row.epoch + 1, nonce: nonce, end: row.end)
+        let claim = FenceRow(epoch: max(row.epoch, number) + 1, nonce: nonce, end: row.end)
         let sql = """
-            UPDATE \(server.place.table("partitions")) SET epoch = $2, nonce = $3
+            UPDATE \(server.place.table("partitions")) SET epoch = $2, nonce = $3, released = false, wanted = NULL
             WHERE id = $1 AND epoch = $4 AND nonce = $5 AND head = $6 AND digest = $7
             """
         let parameters: [PostgreSQLValue] = [
@@ -213,7 +247,8 @@ extension PostgreSQLJournal.State {
         let found = try server.partition()
         guard found.row == claim else {
             guard found.row != row else { throw JournalError(.unavailable, "The journal at \(server.place) could not be taken.") }
-            throw JournalError(.fenced, "Another store (epoch \(found.row.epoch)) has taken the journal at \(server.place).")
+            throw JournalError(
+                .busy, "The journal at \(server.place) has changed: its epoch is \(found.row.epoch), its end turn \(found.row.end.last.grouped).")
         }
         (row, anchor) = (claim, found.anchor)
         hasBegun = true

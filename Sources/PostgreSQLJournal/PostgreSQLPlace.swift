@@ -4,19 +4,43 @@ public import PostgreSQL
 public struct PostgreSQLPlace: Hashable, Sendable, CustomStringConvertible {
     public let address: PostgreSQLAddress
     /// The name of the schema, as it stands in SQL between quotes.
-    public let schema: String
+    public internal(set) var schema: String
     /// How long the server may take for one answer. Beyond it, the journal is unavailable.
     public var patience = Duration.seconds(10)
 
-    /// - Parameter schema: 1 to 63 of `a-z`, `0-9` and `_`, a letter first; nil if it is something else.
+    /// - Parameter schema: 1 to 40 of `a-z`, `0-9` and `_`, a letter first; nil if it is something else.
     public init?(_ address: PostgreSQLAddress, schema: String = "samovar") {
         let isName = schema.utf8.allSatisfy {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
                 || $0 == UInt8(ascii: "_")
         }
-        guard isName, (1...63).contains(schema.utf8.count), schema.first?.isLetter == true else { return nil }
+        // PostgreSQL cuts names off behind 63 bytes, and the name of an archive is longer than its journal's.
+        guard isName, (1...40).contains(schema.utf8.count), schema.first?.isLetter == true else { return nil }
         self.address = address
         self.schema = schema
+    }
+
+    /// - Parameter text: an address, which may say `schema=NAME` beside what libpq knows; else the schema is `samovar`.
+    /// - Throws: `PostgreSQLAddressError`, which repeats nothing of the text.
+    public init(_ text: String) throws(PostgreSQLAddressError) {
+        let (address, schema) = Self.parts(of: text)
+        guard let place = Self(try PostgreSQLAddress(address), schema: schema ?? "samovar") else {
+            throw PostgreSQLAddressError("the name of a schema has 1 to 40 of a-z, 0-9 and _, a letter first")
+        }
+        self = place
+    }
+
+    /// libpq refuses settings that it does not know.
+    private static func parts(of text: String) -> (address: String, schema: String?) {
+        guard let mark = text.firstIndex(of: "?") else { return (text, nil) }
+        var schema: String?
+        let others = text[text.index(after: mark)...].split(separator: "&").filter { setting in
+            guard setting.hasPrefix("schema=") else { return true }
+            schema = String(setting.dropFirst("schema=".count))
+            return false
+        }
+        let rest = others.joined(separator: "&")
+        return (text[..<mark] + (rest.isEmpty ? "" : "?" + rest), schema)
     }
 
     public var description: String { "\(address), schema \(schema)" }

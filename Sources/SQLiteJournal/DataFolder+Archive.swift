@@ -10,6 +10,8 @@ extension DataFolder {
     static let snapshots = "snapshots"
     /// The page of the host, in which the journal has some words.
     static let marker = "marker"
+    /// Where the journal is, if it is not in the folder.
+    static let elsewhere = "journal.place"
 
     /// In the order in which they are archived, before the identity. The database goes first and the identity last, so that a folder
     /// whose archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
@@ -28,7 +30,7 @@ extension DataFolder {
     public func archive() throws(JournalError) -> String? {
         try requireOpen()
         // The marker goes after all, because it tells that a store has served here.
-        return try archive(Self.content + [Self.identity, Self.marker])
+        return try archive(Self.content + [Self.identity, Self.marker, Self.elsewhere])
     }
 
     /// Moves those of some files that are there.
@@ -61,5 +63,25 @@ extension DataFolder {
             destination = file("archive/\(time)-\(number)")
         }
         return destination
+    }
+}
+
+extension DataFolder {
+    /// Whether the folder has a journal, or has had one that is lost.
+    public var hasJournal: Bool { FileSystem.exists(file(Self.database)) || FileSystem.exists(file(Self.identity)) }
+
+    /// Where the journal of its store is, for a person; nil if it is in the folder.
+    public func journalElsewhere() throws(JournalError) -> String? { try Self.journalElsewhere(than: path) }
+
+    /// The same of a folder that need not be there.
+    public static func journalElsewhere(than folder: String) throws(JournalError) -> String? {
+        try FileSystem.contents(of: "\(folder)/\(elsewhere)").map { String($0.prefix { $0 != "\n" }) }
+    }
+
+    /// Writes down that the journal of its store is elsewhere, so that no other one is begun here.
+    public func note(journalAt place: String) throws(JournalError) {
+        guard try journalElsewhere() != place else { return }
+        beginWriting()
+        try FileSystem.replace(file(Self.elsewhere), with: place + "\n")
     }
 }

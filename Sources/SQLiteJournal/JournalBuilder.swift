@@ -1,8 +1,8 @@
 import CrashPoints
 import Foundation
 import GRDB
-public import Journal
-import JournalChain
+package import Journal
+package import JournalChain
 import SamovarCore
 
 /// Builds the data folder of a journal from parts of another one: a backup, or what a salvage could keep.
@@ -16,14 +16,7 @@ import SamovarCore
 /// try journal.read(from: journal.first) { try draft.append([$0]) }
 /// try draft.finish()
 /// ```
-public final class JournalBuilder {
-    public enum Identity: Sendable {
-        /// Another copy of the same journal.
-        case same
-        /// A journal of its own, which begins with the turns of the other.
-        case new
-    }
-
+package final class JournalBuilder: JournalDraft {
     private let path: String
     private let building: String
     private let connection: SQLiteConnection
@@ -35,7 +28,9 @@ public final class JournalBuilder {
     ///   - source: begins the batches at the same turn, which is not 1 if it was trimmed.
     ///   - turn: begins them at the batch that holds the turn after this one instead, as if those before had been trimmed.
     /// - Throws: ``JournalError/Code/misuse`` if there is something at `path` already.
-    public init(at path: String, from source: SQLiteJournal, as identity: Identity, behind turn: Int? = nil) throws(JournalError) {
+    package init(
+        at path: String, from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int? = nil
+    ) throws(JournalError) {
         guard !FileSystem.exists(path) else { throw JournalError(.misuse, "\(path) exists already.") }
         building = path + ".building"
         try Self.clear(building)
@@ -46,17 +41,17 @@ public final class JournalBuilder {
             path: "\(building)/\(DataFolder.database)", mode: .draft, emptyFile: .begin(identity: id))
         self.path = path
         snapshots = SnapshotFolder(path: "\(building)/\(DataFolder.snapshots)", journal: id)
-        end = try turn.map { turn throws(JournalError) in try source.connection.place(behind: turn) } ?? source.anchor
+        end = try source.chain(behind: turn)
         if end.last > 0 { try record(end.bytes, as: Facts.anchor) }
     }
 
-    public var last: Int { end.last }
+    package var last: Int { end.last }
 
-    public func record(_ value: [UInt8], as name: String) throws(JournalError) {
+    package func record(_ value: [UInt8], as name: String) throws(JournalError) {
         try connection.record(value, as: name)
     }
 
-    public func append(_ batches: [Batch]) throws(JournalError) {
+    package func append(_ batches: [Batch]) throws(JournalError) {
         var end = end
         try connection.perform("the batches after turn \(end.last.grouped) cannot be written") { db in
             try db.inTransaction(.immediate) {
@@ -68,13 +63,13 @@ public final class JournalBuilder {
         CrashPoint.pass(.copyAfterPiece)
     }
 
-    public func save(_ snapshot: Snapshot) throws(JournalError) {
+    package func save(_ snapshot: Snapshot) throws(JournalError) {
         try snapshot.requireCovered(by: end.last)
         try snapshots.save(snapshot) { () throws(JournalError) in }
     }
 
     /// Makes the copy durable and gives it its name.
-    public func finish() throws(JournalError) {
+    package func finish() throws(JournalError) {
         try connection.perform("the copy cannot be ended") { db in try Schema.finishDraft(db) }
         try connection.close()
         try FileSystem.synchronizeFile("\(building)/\(DataFolder.database)")
@@ -88,8 +83,11 @@ public final class JournalBuilder {
         try FileSystem.synchronizeFolder(FileSystem.parent(of: path))
     }
 
+    /// The folder that it is for does that.
+    package func install() throws(JournalError) -> String? { nil }
+
     /// Removes what was built.
-    public func discard() throws(JournalError) {
+    package func discard() throws(JournalError) {
         try connection.close()
         try Self.clear(building)
     }

@@ -254,7 +254,7 @@ struct JournalOpening {
 extension JournalOpening {
     private mutating func checkMarker() throws(JournalError) {
         let file = folder.file(DataFolder.marker)
-        guard case .end(identity, let turn) = try MarkedEnd.reading(file) else { return }
+        guard case .end(identity, let turn) = try MarkedEnd.reading(at: file) else { return }
         if turn == end.last { isWitnessed = true }
         guard turn > end.last, turn > witnessed else { return }
         witnessed = turn
@@ -313,14 +313,14 @@ extension DataFolder {
     /// The latest turn that `head` or `marker` names, of whatever journal; 0 if none.
     func witnessedTurn() throws(JournalError) -> Int {
         var turn = 0
-        if case .end(_, let marked) = try MarkedEnd.reading(file(Self.marker)) { turn = marked }
+        if case .end(_, let marked) = try MarkedEnd.reading(at: file(Self.marker)) { turn = marked }
         if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) { turn = max(turn, witness.turn) }
         return turn
     }
 
     /// What tells of a journal in a folder without one, in the words of an error; nil if nothing does.
     func remains() throws(JournalError) -> String? {
-        if case .end(_, let turn) = try MarkedEnd.reading(file(Self.marker)) {
+        if case .end(_, let turn) = try MarkedEnd.reading(at: file(Self.marker)) {
             return "\(Self.marker) says that turn \(turn.grouped) was on disk"
         }
         if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) {
@@ -332,7 +332,7 @@ extension DataFolder {
         if !FileSystem.exists(file(Self.database)), FileSystem.size(of: file(Self.database) + SQLiteConnection.logSuffix) ?? 0 > 0 {
             return "its log is there"
         }
-        if case .used = try MarkedEnd.reading(file(Self.marker)) { return "\(Self.marker) says that a store has served here" }
+        if case .used = try MarkedEnd.reading(at: file(Self.marker)) { return "\(Self.marker) says that a store has served here" }
         return nil
     }
 
@@ -346,5 +346,15 @@ extension SQLiteConnection {
         let text = String(decoding: try fact(DataFolder.identity) ?? [], as: UTF8.self)
         guard let id = UniqueID(text) else { throw JournalError(.damaged, "\(path) has lost its identity.") }
         return (text, id)
+    }
+}
+
+extension MarkedEnd {
+    /// What a file says; nothing if there is none, or no process has made calls yet.
+    fileprivate static func reading(at path: String) throws(JournalError) -> Reading {
+        guard FileSystem.size(of: path) != nil, let bytes = try FileSystem.bytes(of: path, limit: offset + byteCount) else {
+            return .nothing
+        }
+        return bytes.withUnsafeBytes { reading($0) }
     }
 }

@@ -28,10 +28,9 @@ extension SQLiteJournal {
     /// - Throws: what `body` throws; an error of the disk.
     public func examine(behind turn: Int? = nil, _ body: (Batch) throws -> Void) throws -> JournalError? {
         try requireOpen()
-        // As it was found: if the facts cannot be read, the batches may be sound all the same.
         var chain = anchor
         do {
-            if let turn { chain = try connection.place(behind: turn) }
+            chain = try self.chain(behind: turn)
             while let stored = try connection.page(after: chain.last, size: 1).first {
                 try verify(stored, &chain)
                 try body(stored.batch)
@@ -40,12 +39,6 @@ extension SQLiteJournal {
             return error
         }
         return chain.last < last ? missing(after: chain.last) : nil
-    }
-
-    /// The last turn of the last batch that ends with `turn` or before.
-    public func end(upTo turn: Int) throws(JournalError) -> Int {
-        try requireOpen()
-        return try connection.place(behind: turn).last
     }
 
     private func verify(_ stored: StoredBatch, _ chain: inout BatchChain) throws(JournalError) {

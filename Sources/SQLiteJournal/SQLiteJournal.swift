@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 public import Journal
 import JournalChain
-import SamovarCore
+package import SamovarCore
 import Synchronization
 
 /// A journal in an SQLite file, the default of a store.
@@ -57,7 +57,7 @@ public final class SQLiteJournal: Journal, Sendable {
     private let mended: MendedLog?
     private let missingIdentity: String?
     let access: Access
-    let identity: UniqueID
+    package let identity: UniqueID
     let snapshotFolder: SnapshotFolder
     let state: Mutex<State>
     /// Held while a snapshot is written. Appends go on meanwhile.

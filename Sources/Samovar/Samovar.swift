@@ -1,4 +1,5 @@
 /// Everything that a program needs: `import Samovar`.
+@_exported public import struct JournalChain.JournalKind
 @_exported public import protocol MessagePack.GeneratedCodable
 @_exported public import struct MessagePack.MessagePackError
 @_exported public import struct MessagePack.MessagePackPair

@@ -1,4 +1,5 @@
 import ArgumentParser
+public import JournalChain
 import MessagePack
 public import SamovarCore
 public import SamovarProtocol
@@ -36,6 +37,9 @@ public protocol SamovarApp: Sendable {
     /// Who hears how much work waits. Default: nobody. The store process asks for it once, when it starts.
     static var backlogObserver: BacklogObserver? { get }
 
+    /// The kinds of journals that a store of it may have in place of the one in its data folder. Default: none.
+    static var journals: [JournalKind] { get }
+
     /// The engine of a store, which nobody has to write: a program needs nothing of it, and `import Samovar` does not even name
     /// its type. It is a requirement only so that the default is compiled together with the program, which makes its turns several
     /// times as fast as they would be in here.
@@ -62,6 +66,8 @@ extension SamovarApp {
     public static var observers: [TurnObserver<Program>] { [] }
     /// Nobody.
     public static var backlogObserver: BacklogObserver? { nil }
+    /// None.
+    public static var journals: [JournalKind] { [] }
     /// None.
     public static var sampleInputs: [Program.Input] { [] }
     /// None.

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import JournalChain
 import MessagePack
 import SamovarCore
 
@@ -8,6 +9,8 @@ protocol ProgramTypes: Sendable {
     static var schema: Schema? { get }
     /// The data folder if none is named; nil if one must be.
     static var defaultDataFolder: String? { get }
+    /// The kinds of journals beside the one in a data folder.
+    static var journals: [JournalKind] { get }
     /// What `load` sends if it is told nothing else, in MessagePack.
     static func sampleInputs() throws -> [[UInt8]]
     /// What `load` sends to a store of its own before that, in MessagePack.
@@ -20,6 +23,7 @@ protocol ProgramTypes: Sendable {
 enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var schema: Schema? { App.Program.schema }
     static var defaultDataFolder: String? { ".samovar/\(executableName)" }
+    static var journals: [JournalKind] { App.journals }
     static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
     static func setupInputs() throws -> [[UInt8]] { try App.setupInputs.map { try MessagePackEncoder().encode($0) } }
 
@@ -35,6 +39,7 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
 enum AnyProgram: ProgramTypes {
     static var schema: Schema? { nil }
     static var defaultDataFolder: String? { nil }
+    static var journals: [JournalKind] { [] }
     static func sampleInputs() throws -> [[UInt8]] { [] }
     static func setupInputs() throws -> [[UInt8]] { [] }
     static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }

@@ -28,6 +28,8 @@ public struct FencedJournalContract {
         case fence = "who had the journal before writes nothing any more, and is told so"
         case end = "who takes the journal goes on from its end"
         case moved = "who has seen an earlier end does not take the journal"
+        case beyond = "the epoch rises beyond what was asked for"
+        case following = "who has not taken the journal reads on what others write, and takes it then"
         case late = "who was fenced stays fenced, whatever it tries"
         case reading = "who was fenced still reads what was written"
 
@@ -54,6 +56,8 @@ public struct FencedJournalContract {
         case .fence: try checkFence()
         case .end: try checkEnd()
         case .moved: try checkMoved()
+        case .beyond: try checkBeyond()
+        case .following: try checkFollowing()
         case .late: try checkLate()
         case .reading: try checkReading()
         }
@@ -62,14 +66,14 @@ public struct FencedJournalContract {
     private func checkEpoch() throws {
         var former = try make()
         let before = former.epoch
-        try former.beginWriting()
+        _ = try former.beginWriting(beyond: 0)
         try requireEqual(former.epoch, before + 1, "the epoch when it is taken")
-        try former.beginWriting()
+        _ = try former.beginWriting(beyond: 0)
         try former.append(Batch(first: 1, last: 1, bytes: [1]))
         try requireEqual(former.epoch, before + 1, "the epoch after an append")
         var latter = try takeOver(former)
         try requireEqual(latter.epoch, before + 1, "the epoch before it is taken over")
-        try latter.beginWriting()
+        _ = try latter.beginWriting(beyond: 0)
         try requireEqual(latter.epoch, before + 2, "the epoch when it is taken over")
     }
 
@@ -78,7 +82,7 @@ public struct FencedJournalContract {
             var former = try make()
             try former.append(Batch(first: 1, last: 3, bytes: [1]))
             var latter = try takeOver(former)
-            try latter.beginWriting()
+            _ = try latter.beginWriting(beyond: 0)
             try requireError(.fenced, write.what) { try write.body(&former) }
             try requireEqual(former.last, 3, "last of who was fenced")
             try latter.append(Batch(first: 4, last: 4, bytes: [2]))
@@ -103,9 +107,32 @@ public struct FencedJournalContract {
         try former.append(Batch(first: 1, last: 1, bytes: [1]))
         var latter = try takeOver(former)
         try former.append(Batch(first: 2, last: 2, bytes: [2]))
-        try requireError(.fenced, "taking a journal that has grown") { try latter.beginWriting() }
+        try requireError(.busy, "taking a journal that has grown") { _ = try latter.beginWriting(beyond: 0) }
         try former.append(Batch(first: 3, last: 3, bytes: [3]))
         try requireEqual(batches(of: former).map(\.last), [1, 2, 3], "the batches")
+    }
+
+    private func checkBeyond() throws {
+        var former = try make()
+        let before = former.epoch
+        try requireEqual(try former.beginWriting(beyond: before + 6), before + 7, "the epoch")
+        var latter = try takeOver(former)
+        try requireEqual(try latter.beginWriting(beyond: before + 3), before + 8, "the epoch of who comes next")
+    }
+
+    private func checkFollowing() throws {
+        var former = try make()
+        try former.append(Batch(first: 1, last: 1, bytes: [1]))
+        var latter = try takeOver(former)
+        try former.append(Batch(first: 2, last: 4, bytes: [2]))
+        try requireEqual(batches(of: latter).map(\.last), [1], "the batches before")
+        try latter.refresh()
+        try requireEqual(latter.last, 4, "last")
+        try requireEqual(batches(of: latter).map(\.last), [1, 4], "the batches")
+        _ = try latter.beginWriting(beyond: 0)
+        try requireError(.fenced, "append") { try former.append(Batch(first: 5, last: 5, bytes: [3])) }
+        try latter.append(Batch(first: 5, last: 5, bytes: [4]))
+        try requireError(.misuse, "refreshing what was taken") { try latter.refresh() }
     }
 
     private func checkLate() throws {
@@ -115,7 +142,7 @@ public struct FencedJournalContract {
         try latter.append(Batch(first: 2, last: 2, bytes: [2]))
         for _ in 1...2 {
             for write in Self.writes { try requireError(.fenced, write.what) { try write.body(&former) } }
-            try requireError(.fenced, "taking it again") { try former.beginWriting() }
+            try requireError(.fenced, "taking it again") { _ = try former.beginWriting(beyond: 0) }
         }
         try latter.append(Batch(first: 3, last: 3, bytes: [3]))
         try requireEqual(batches(of: latter).map(\.last), [1, 2, 3], "the batches")

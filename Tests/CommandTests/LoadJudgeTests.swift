@@ -16,7 +16,7 @@ import Testing
         try await store.increment(5)
         try await store.stop()
         let receipts = Mutex<[Receipt]>([])
-        try await JournalListing.records(in: store.data, 1...Int.max) { record in
+        try await JournalListing.records(in: JournalLocation(dataFolder: store.data), 1...Int.max) { record in
             // The end of a session is a record of its client, too.
             guard case .client(let session, let sequence) = record.origin, case .applied = record.event else { return }
             receipts.withLock { $0.append((session, sequence, record.turn)) }
@@ -29,7 +29,7 @@ import Testing
         for receipt in receipts { ledger.append(receipt.sequence, turn: receipt.turn, .applied) }
         var judge = Judge()
         try judge.add(try #require(receipts.first).session, sent: sent, ledger: ledger.bytes)
-        return try await JournalEvidence.read(data, after: 0, for: judge).findings
+        return try await JournalEvidence.read(JournalLocation(dataFolder: data), after: 0, for: judge).findings
     }
 
     @Test func `True accounts are sound, and doctored ones are found out`() async throws {

@@ -30,7 +30,7 @@ struct PostgreSQLJournalTests {
         let server = try await TestServer.common()
         let contract = FencedJournalContract(
             make: { try server.journal() },
-            takeOver: { try PostgreSQLJournal(at: #require($0 as? PostgreSQLJournal).place, access: .takeover) })
+            takeOver: { try PostgreSQLJournal(at: #require($0 as? PostgreSQLJournal).place, access: .readWrite) })
         try contract.verify(rule)
     }
 
@@ -40,19 +40,9 @@ struct PostgreSQLJournalTests {
         let server = try await TestServer.common()
         let place = try server.place()
         let error = #expect(throws: JournalError.self) { try PostgreSQLJournal(at: place) }
-        #expect(error?.code == .missing && error?.message == "There is no journal at \(place): make one first.")
+        #expect(error?.code == .missing && error?.message == "There is no journal at \(place): `journal init` makes one.")
         #expect(try PostgreSQLJournal.create(at: place))
         #expect(try !PostgreSQLJournal.create(at: place))
-    }
-
-    @Test func `One store has the journal at a time, and the next waits for it`() async throws {
-        let server = try await TestServer.common()
-        let journal = try server.journal()
-        let error = #expect(throws: JournalError.self) { try PostgreSQLJournal(at: journal.place, wait: .milliseconds(200)) }
-        #expect(error?.code == .busy)
-        #expect(try PostgreSQLJournal(at: journal.place, access: .readOnly).last == 0)
-        try journal.close()
-        _ = try PostgreSQLJournal(at: journal.place)
     }
 
     @Test func `A journal that is only read is not written`() async throws {

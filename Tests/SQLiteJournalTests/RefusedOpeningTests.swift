@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Journal
+import JournalChain
 import Testing
 
 @testable import SQLiteJournal

@@ -7,7 +7,7 @@ import Testing
 
 /// Copies of a journal, and putting one in the place of another.
 @Suite struct ReplacementTests {
-    private func draft(of scratch: Scratch, at path: String, as identity: JournalBuilder.Identity) throws {
+    private func draft(of scratch: Scratch, at path: String, as identity: DraftIdentity) throws {
         let journal = try scratch.journal(access: .readOnly)
         let draft = try JournalBuilder(at: path, from: journal, as: identity)
         try draft.append(try journal.batches(from: journal.first))

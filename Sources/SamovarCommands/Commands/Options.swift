@@ -8,6 +8,9 @@ struct StoreOptions: ParsableArguments {
     @Option(name: .long, help: "The data folder of the store.")
     var data: String?
 
+    @Option(name: .long, help: "Where the journal is, if not in the data folder: postgresql://HOST/DATABASE, say.")
+    var journal: String?
+
     @Option(name: .long, help: "Where the store is reached: ipc:///FOLDER or tcp://HOST:PORT. Default: by the data folder.")
     var endpoint: String?
 
@@ -21,6 +24,7 @@ struct StoreOptions: ParsableArguments {
     func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
         var flags = more
         flags["data"] = data
+        flags["journal"] = journal
         flags["endpoint"] = endpoint
         flags["log.level"] = logLevel
         let settings = try ProcessSettings.read(flags: flags, configFile: config)
@@ -52,6 +56,16 @@ extension ProcessSettings {
             throw CommandFailure(.configuration, "which store? name its data folder with --data or its sockets with --endpoint")
         }
         return folder
+    }
+
+    /// Where the journal is.
+    func journal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
+        try self.journal(for: types, in: try dataFolder(for: types))
+    }
+
+    func journal<Types: ProgramTypes>(for types: Types.Type, in folder: String) throws -> JournalLocation {
+        guard let journal else { return JournalLocation(dataFolder: folder) }
+        return try JournalLocation(journal, dataFolder: folder, kinds: Types.journals)
     }
 
     /// Where a store listens.

@@ -22,9 +22,9 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
-        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        let journal = try settings.journal(for: AppTypes<App>.self)
         let logger = settings.logger("replay")
-        let replayed = try await Replay<App.Program>.run(dataFolder: folder, through: turn, logger: logger) {
+        let replayed = try await Replay<App.Program>.run(of: journal, through: turn, logger: logger) {
             App.engine(secret: $0, limits: .default)
         }
         if state {

@@ -91,7 +91,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings(seed.flags)
         let logger = settings.logger("store")
         var configuration = StoreConfiguration(
-            dataFolder: try settings.dataFolder(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
+            journal: try settings.journal(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
             seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
             acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp, retain: settings.retain,
             settings: settings.store)

@@ -4,7 +4,6 @@ import Logging
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SQLiteJournal
 import UnixSignals
 
 struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
@@ -36,13 +35,14 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings(seed.flags)
-        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        let journal = try settings.journal(for: AppTypes<App>.self)
+        let folder = journal.dataFolder
         let endpoint = try settings.endpoint(for: AppTypes<App>.self)
         try endpoint.requireListening(hasKeys: settings.keys != nil, allowsInsecure: settings.insecureTcp)
         try endpoint.prepareFolder()
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
-        if seed.fresh { try archive(folder) } else { try waitForFolder(folder) }
+        if seed.fresh { try await archive(journal) } else { try await waitForFolder(journal) }
 
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
@@ -96,22 +96,20 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 
     /// As a store waits. The views of another one, which has the folder, are not shown for this one's.
-    private func waitForFolder(_ folder: String) throws {
+    private func waitForFolder(_ journal: JournalLocation) async throws {
         // The store makes it.
-        guard FileManager.default.fileExists(atPath: folder) else { return }
+        guard FileManager.default.fileExists(atPath: journal.dataFolder) else { return }
         do {
-            try DataFolder(at: folder, creating: false, waiting: { printError($0) }).close()
+            try await journal.waitForFolder()
         } catch {
             throw CommandFailure(.tryLater, "\(error)")
         }
     }
 
     /// Here and not in the store, which may be started more than once.
-    private func archive(_ folder: String) throws {
+    private func archive(_ journal: JournalLocation) async throws {
         do {
-            let data = try DataFolder(at: folder, waiting: { printError($0) })
-            defer { data.close() }
-            if let place = try data.archive() { printError("archived the old timeline in \(place)") }
+            if let place = try await journal.archive() { printError("archived the old timeline in \(place)") }
         } catch {
             throw CommandFailure(.tryLater, "\(error)")
         }
@@ -123,6 +121,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             throw CommandFailure(.configuration, "--workers \(workers) is not between 0 and 1024")
         }
         var common = ["--lifeline", "--data", folder, "--log-level", "\(logger.logLevel)"]
+        if let journal = options.journal { common += ["--journal", journal] }
         if let config = options.config { common += ["--config", config] }
         var store = ["store"] + common + ["--endpoint", "\(endpoint)"]
         // What the file holds now: a store that is started again must not find another seed in it.

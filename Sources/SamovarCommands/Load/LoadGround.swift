@@ -61,7 +61,7 @@ struct LoadGround: Sendable {
         do {
             guard let turn else { throw LoadError("the store is on another machine") }
             let folder = supervisor == nil ? try await copyOfJournal() : dataFolder
-            let reading = try await JournalEvidence.read(folder, after: turn, for: judge)
+            let reading = try await JournalEvidence.read(JournalLocation(dataFolder: folder), after: turn, for: judge)
             return (LoadReport.Judgement(evidence: .journal(turns: reading.turns), findings: reading.findings), reading.bytes)
         } catch {
             let reason = "the journal could not be read: \(error)"

@@ -9,6 +9,8 @@ import SamovarProtocol
 /// `config/local.yaml` explains each of them.
 struct ProcessSettings: Equatable, Sendable {
     var data: String?
+    /// The address of the journal; nil for the one in the data folder.
+    var journal: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     var endpoint: String?
     /// The path of the file with a peer's key.
@@ -50,6 +52,7 @@ struct ProcessSettings: Equatable, Sendable {
 
         var settings = ProcessSettings()
         settings.data = try reader.text("data", "the path of a folder")
+        settings.journal = try reader.text("journal", "the address of a journal, such as postgresql://HOST/DATABASE")
         settings.endpoint = try reader.text("endpoint", "ipc:///FOLDER or tcp://HOST:PORT")
         settings.key = try reader.text("key", "the path of a file")
         settings.insecureTcp = try reader.choice("insecureTcp", of: ["false", "true"]) == "true"

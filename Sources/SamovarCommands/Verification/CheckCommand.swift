@@ -25,33 +25,33 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings(insecureTcp ? ["insecureTcp": "true"] : [:])
-        let folder = try settings.dataFolder(for: AppTypes<App>.self)
+        let journal = try settings.journal(for: AppTypes<App>.self)
         var configuration = StoreConfiguration(
-            dataFolder: folder, endpoint: try settings.endpoint(for: AppTypes<App>.self), build: executableBuild,
+            journal: journal, endpoint: try settings.endpoint(for: AppTypes<App>.self), build: executableBuild,
             acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp,
             settings: settings.store)
         configuration.keysFolder = settings.keys
         do {
-            try show(try await check(configuration, wait: .zero), of: folder)
+            try show(try await check(configuration, wait: .zero), of: "\(journal)")
         } catch let error as StoreError where error.code == .busy {
-            try show(try await checkCopy(&configuration), of: folder)
+            try show(try await checkCopy(&configuration), of: "\(journal)")
         }
     }
 
     /// Of a running store.
     private func checkCopy(_ configuration: inout StoreConfiguration) async throws -> StartCheck {
-        let folder = configuration.dataFolder
+        let journal = configuration.journal
         let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-check-\(UUID().uuidString)")
         // What could not be removed is in the folder for temporary files.
         defer { try? FileManager.default.removeItem(at: copy) }
         _ = try await AdminClient(at: StoreAccess(folderOf: configuration.endpoint)).export(to: copy.path)
-        configuration.dataFolder = copy.path
+        configuration.journal = JournalLocation(dataFolder: copy.path)
         let check: StartCheck
         do {
             check = try await self.check(configuration, wait: .seconds(5))
         } catch let error as StoreError {
             guard let failure = CommandFailure(error) else { throw error }
-            throw CommandFailure(failure.code, failure.description.replacing(copy.path, with: folder))
+            throw CommandFailure(failure.code, failure.description.replacing(copy.path, with: "\(journal)"))
         }
         guard check.hasReadState || check.author == "\(App.Program.schema)" else {
             throw CommandFailure(

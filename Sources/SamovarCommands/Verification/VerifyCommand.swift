@@ -24,11 +24,12 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
-        let folder = try settings.dataFolder(for: AppTypes<App>.self)
-        if let pass { return try await runPass(pass, folder) }
-        let subject = try await VerificationPass<App.Program>.subject(dataFolder: folder)
+        let journal = try settings.journal(for: AppTypes<App>.self)
+        if let pass { return try await runPass(pass, journal) }
+        let subject = try await VerificationPass<App.Program>.subject(of: journal)
         let executable = try Executable.own
-        let verification = Verification(of: subject) { plan in try await Self.report(executable, folder, plan) }
+        let arguments = ["verify", "--data", journal.dataFolder] + (settings.journal.map { ["--journal", $0] } ?? [])
+        let verification = Verification(of: subject) { plan in try await Self.report(executable, arguments, plan) }
         let verdict: Verdict
         do {
             verdict = try await verification.verdict()
@@ -54,13 +55,13 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
 
     /// In a process of its own, because a process has one hash seed. They run one after the other, since each locks the folder.
     private static func report(
-        _ executable: Executable, _ folder: String, _ plan: VerificationPlan
+        _ executable: Executable, _ arguments: [String], _ plan: VerificationPlan
     ) async throws -> VerificationReport {
         let encoded = Data(try MessagePackEncoder().encode(plan)).base64EncodedString()
         // A reproducible hash seed would make the two processes alike.
         let environment = Environment.inherit.updating(["SWIFT_DETERMINISTIC_HASHING": nil])
         let result = try await Subprocess.run(
-            executable, arguments: ["verify", "--data", folder, "--pass", encoded], environment: environment,
+            executable, arguments: Arguments(arguments + ["--pass", encoded]), environment: environment,
             output: .bytes(limit: .max), error: .currentStandardError)
         switch result.terminationStatus {
         case .exited(0): break
@@ -77,7 +78,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         }
     }
 
-    private func runPass(_ text: String, _ folder: String) async throws {
+    private func runPass(_ text: String, _ journal: JournalLocation) async throws {
         guard let data = Data(base64Encoded: text) else { throw ValidationError("--pass is for verify itself") }
         let plan: VerificationPlan
         do {
@@ -85,7 +86,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         } catch {
             throw ValidationError("--pass is for verify itself: \(error)")
         }
-        let report = try await VerificationPass<App.Program>.run(plan, dataFolder: folder) {
+        let report = try await VerificationPass<App.Program>.run(plan, of: journal) {
             App.engine(secret: $0, limits: .default)
         }
         let bytes = try MessagePackEncoder(limits: MessagePackLimits(maximumBytes: .max)).encode(report)

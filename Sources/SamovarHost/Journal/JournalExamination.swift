@@ -2,7 +2,6 @@ import Journal
 import JournalChain
 public import SamovarCore
 import SamovarProtocol
-import SQLiteJournal
 
 /// What `journal verify` finds: everything that can be told of a journal without its program.
 ///
@@ -69,18 +68,15 @@ public struct JournalExamination: Sendable {
         first == 1 || snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= turn }
     }
 
-    /// Reads the whole journal of a folder on which no store runs, and changes nothing.
+    /// Reads a whole journal, and changes nothing. On a data folder no store may run.
     ///
     /// - Throws: `StoreError` if there is nothing to read, or the disk fails. Damage is no error but a finding.
-    public static func run(dataFolder: String) async throws -> JournalExamination {
-        try await onJournalThread {
-            let journal = try SQLiteJournal(at: dataFolder, access: .examination, waiting: sayOnStandardError)
-            return try JournalExamination(of: journal)
-        }
+    public static func run(_ location: JournalLocation) async throws -> JournalExamination {
+        try await onJournalThread { try JournalExamination(of: try location.open(examining: true)) }
     }
 
     /// - Parameter body: gets every sound batch.
-    init(of journal: SQLiteJournal, _ body: (Batch) throws -> Void = { _ in }) throws {
+    init(of journal: any StoredJournal, _ body: (Batch) throws -> Void = { _ in }) throws {
         problems = journal.findings.map(\.description)
         warnings = journal.warnings
         first = journal.first
@@ -93,7 +89,7 @@ public struct JournalExamination: Sendable {
     }
 
     /// From the snapshot from which the most turns are left; of several, the oldest.
-    private func readRest(_ journal: SQLiteJournal) throws -> Rest? {
+    private func readRest(_ journal: any StoredJournal) throws -> Rest? {
         var best: Rest?
         for snapshot in snapshots.reversed() where snapshot.problem == nil && snapshot.turn > sound {
             if let rest = try rest(behind: snapshot.turn, journal), rest.last > best?.last ?? sound { best = rest }
@@ -101,7 +97,7 @@ public struct JournalExamination: Sendable {
         return best
     }
 
-    private func rest(behind snapshot: Int, _ journal: SQLiteJournal) throws -> Rest? {
+    private func rest(behind snapshot: Int, _ journal: any StoredJournal) throws -> Rest? {
         var turns: (first: Int, last: Int)?
         do {
             _ = try journal.examine(behind: snapshot) { batch in
@@ -109,7 +105,7 @@ public struct JournalExamination: Sendable {
                 turns = (turns?.first ?? batch.first, batch.last)
             }
             // Without batches after it, a snapshot is of use if one ends with it.
-            let last = try turns?.last ?? journal.end(upTo: snapshot)
+            let last = try turns?.last ?? journal.chain(behind: snapshot).last
             return last >= snapshot ? Rest(snapshot: snapshot, first: turns?.first ?? snapshot + 1, last: last) : nil
         } catch is ReplayError {
             // A batch as it was written, and not one of records: no accident did that.
@@ -119,7 +115,7 @@ public struct JournalExamination: Sendable {
         }
     }
 
-    private mutating func readFacts(_ journal: SQLiteJournal) throws {
+    private mutating func readFacts(_ journal: any StoredJournal) throws {
         do throws(JournalError) {
             timeline = try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(bytes: $0) }
             program = try journal.fact(OpenedJournal.Fact.program).map { String(decoding: $0, as: UTF8.self) }
@@ -132,8 +128,8 @@ public struct JournalExamination: Sendable {
         }
     }
 
-    private mutating func readBatches(_ journal: SQLiteJournal, _ body: (Batch) throws -> Void) throws {
-        let problem = try journal.examine { batch in
+    private mutating func readBatches(_ journal: any StoredJournal, _ body: (Batch) throws -> Void) throws {
+        let problem = try journal.examine(behind: nil) { batch in
             batches += 1
             bytes += batch.bytes.count
             do {
@@ -149,7 +145,7 @@ public struct JournalExamination: Sendable {
     }
 
     /// A damaged snapshot is no problem of the journal, unless no other one leads into what was kept.
-    private mutating func readSnapshots(_ journal: SQLiteJournal) throws {
+    private mutating func readSnapshots(_ journal: any StoredJournal) throws {
         for turn in try journal.snapshots() {
             do {
                 try StoreSnapshot.check(try journal.snapshot(at: turn).bytes, turn: turn)

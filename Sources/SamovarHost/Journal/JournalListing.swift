@@ -1,6 +1,5 @@
 import Journal
 public import SamovarProtocol
-import SQLiteJournal
 
 /// Reading the records of a journal without its program. Works offline, as `Replay` does.
 public enum JournalListing {
@@ -19,9 +18,9 @@ public enum JournalListing {
     /// - Parameter body: what it throws ends the listing and is passed on.
     /// - Throws: `StoreError` if the journal cannot be read.
     public static func records(
-        in dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Record) throws -> Void
+        in location: JournalLocation, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Record) throws -> Void
     ) async throws {
-        try await read(dataFolder, turns) { batch in
+        try await read(location, turns) { batch in
             try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
                 if turns.contains(record.turn) { try body(record) }
             }
@@ -30,27 +29,27 @@ public enum JournalListing {
 
     /// Likewise the batches that hold some turns.
     public static func batches(
-        in dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (BatchEntry) throws -> Void
+        in location: JournalLocation, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (BatchEntry) throws -> Void
     ) async throws {
-        try await read(dataFolder, turns) { batch in
+        try await read(location, turns) { batch in
             try body(BatchEntry(first: batch.first, last: batch.last, bytes: batch.bytes.count))
         }
     }
 
     private static func read(
-        _ dataFolder: String, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Batch) throws -> Void
+        _ location: JournalLocation, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Batch) throws -> Void
     ) async throws {
         struct Enough: Error {}
         try await onJournalThread {
             do {
-                let journal = try SQLiteJournal(at: dataFolder, access: .readOnly, waiting: sayOnStandardError)
+                let journal = try location.open()
                 try journal.read(from: max(turns.lowerBound, journal.first)) { batch in
                     guard batch.first <= turns.upperBound else { throw Enough() }
                     try body(batch)
                 }
             } catch is Enough {
             } catch let error as ReplayError {
-                throw StoreError(.damaged, "the journal in \(dataFolder) cannot be read: \(error)")
+                throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
             }
         }
     }

@@ -74,28 +74,24 @@ public struct JournalSalvage: Sendable {
     ///   - turn: the last turn to keep; nil keeps as much as can be kept. A group that it would divide is lost as a whole.
     ///   - accept: whether to do it; else it only tells what would be lost.
     /// - Throws: `StoreError` if nothing can be kept, or the disk fails.
-    public static func run(dataFolder: String, upTo turn: Int?, accept: Bool) async throws -> JournalSalvage {
+    public static func run(_ location: JournalLocation, upTo turn: Int?, accept: Bool) async throws -> JournalSalvage {
         try await onJournalThread {
-            let folder = try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError)
-            defer { folder.close() }
-            if folder.hasReplacement { return try resume(folder, accept: accept) }
-            let journal = try SQLiteJournal(in: folder, access: .examination)
-            let plan = try Plan(journal, upTo: turn, in: dataFolder)
+            let target = try JournalTarget(location, creating: false)
+            defer { target.close() }
+            // It was accepted when it was begun.
+            if let (journal, archive) = try target.resumed() {
+                return JournalSalvage(
+                    kept: journal.last, witnessed: journal.last, problems: [], readable: LostTurns(),
+                    result: Result(timeline: try timeline(of: journal), archive: archive), wasResumed: true)
+            }
+            let journal = try target.examined()
+            let plan = try Plan(journal, upTo: turn, in: "\(location)")
             guard accept else { return plan.salvage }
-            return try plan.carryOut(journal, in: folder)
+            return try plan.carryOut(journal, in: target)
         }
     }
 
-    /// It was accepted when it was begun.
-    private static func resume(_ folder: DataFolder, accept: Bool) throws -> JournalSalvage {
-        let archive = try folder.installReplacement()
-        let journal = try SQLiteJournal(in: folder, access: .readOnly)
-        return JournalSalvage(
-            kept: journal.last, witnessed: journal.last, problems: [], readable: LostTurns(),
-            result: Result(timeline: try timeline(of: journal), archive: archive), wasResumed: true)
-    }
-
-    static func timeline(of journal: SQLiteJournal) throws -> Timeline {
+    static func timeline(of journal: any StoredJournal) throws -> Timeline {
         try journal.fact(OpenedJournal.Fact.timeline).flatMap { UniqueID(bytes: $0) } ?? .zero
     }
 }
@@ -108,7 +104,7 @@ private struct Plan {
     /// The last turn of the last batch that is kept whole.
     private let whole: Int
 
-    init(_ journal: SQLiteJournal, upTo limit: Int?, in dataFolder: String) throws {
+    init(_ journal: any StoredJournal, upTo limit: Int?, in dataFolder: String) throws {
         let limit = limit ?? .max
         var whole = journal.first - 1
         var part: Batch?
@@ -153,16 +149,13 @@ private struct Plan {
             kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: lost)
     }
 
-    func carryOut(_ journal: SQLiteJournal, in folder: DataFolder) throws -> JournalSalvage {
-        let timeline =
+    func carryOut(_ journal: any StoredJournal, in target: JournalTarget) throws -> JournalSalvage {
+        let (timeline, archive) =
             if let rest = salvage.rest {
-                try JournalCopy.replacement(
-                    of: journal, behind: rest.snapshot, through: rest.last, isWhole: salvage.isWhole, in: folder)
+                try JournalCopy.replace(target, by: journal, behind: rest.snapshot, through: rest.last, isSame: salvage.isWhole)
             } else {
-                try JournalCopy.replacement(of: journal, through: whole, and: part, in: folder)
+                try JournalCopy.replace(target, by: journal, through: whole, and: part)
             }
-        try journal.close()
-        let archive = try folder.installReplacement()
         var salvage = salvage
         salvage.result = JournalSalvage.Result(timeline: timeline, archive: archive)
         return salvage

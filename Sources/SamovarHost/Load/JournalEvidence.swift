@@ -1,7 +1,6 @@
 import Journal
 public import SamovarLoad
 import SamovarProtocol
-import SQLiteJournal
 
 /// What the journal of a store that is not running, or a copy of it, says of a load test.
 public enum JournalEvidence {
@@ -18,16 +17,16 @@ public enum JournalEvidence {
     /// Reads all turns after one, on a thread of its own.
     ///
     /// - Throws: `StoreError` if the journal cannot be read.
-    public static func read(_ dataFolder: String, after turn: Int, for judge: Judge) async throws -> Reading {
+    public static func read(_ location: JournalLocation, after turn: Int, for judge: Judge) async throws -> Reading {
         try await onJournalThread {
             do {
                 var judge = judge
                 var turns = 0
                 var bytes = 0
-                let journal = try SQLiteJournal(at: dataFolder, access: .readOnly)
+                let journal = try location.open()
                 guard journal.first <= turn + 1 else {
                     throw StoreError(
-                        .damaged, "the journal in \(dataFolder) begins at turn \(journal.first): turns of the test were trimmed")
+                        .damaged, "the journal in \(location) begins at turn \(journal.first): turns of the test were trimmed")
                 }
                 try journal.read(from: turn + 1) { batch in
                     bytes += batch.bytes.count
@@ -39,7 +38,7 @@ public enum JournalEvidence {
                 }
                 return Reading(findings: judge.verdict(), turns: turns, bytes: bytes)
             } catch let error as ReplayError {
-                throw StoreError(.damaged, "the journal in \(dataFolder) cannot be read: \(error)")
+                throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
             }
         }
     }

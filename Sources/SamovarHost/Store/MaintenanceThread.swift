@@ -2,8 +2,8 @@ import CrashPoints
 import DequeModule
 import Foundation
 import Journal
+import JournalChain
 import SamovarProtocol
-import SQLiteJournal
 import Synchronization
 
 /// What a store does beside its service, on a thread of its own and at a low priority: snapshots, trimming, backups, and reading once what
@@ -106,7 +106,7 @@ final class MaintenanceThread: Sendable {
     private static let checkPause = DispatchTimeInterval.milliseconds(50)
 
     /// Reads the next piece. Whatever is found, the store goes on, because its state does not come from there.
-    private func proceed(_ check: inout JournalCheck?, _ journal: SQLiteJournal) {
+    private func proceed(_ check: inout JournalCheck?, _ journal: any StoredJournal) {
         do {
             guard try check?.advance(in: journal) == false, let done = check else { return }
             report(.sound(through: done.end))

@@ -1,10 +1,11 @@
+import Journal
+import JournalChain
 public import Logging
 public import SamovarCore
 public import SamovarProtocol
-import SQLiteJournal
 
 /// What a journal says a program's state was, as of a turn. Works offline: it takes the data folder's lock, so no store may
-/// be running on it, and it changes nothing.
+/// be running on it; a journal at a place is read while its store runs. It changes nothing.
 public struct Replay<P: Program>: Sendable {
     /// Of the journal.
     public let timeline: Timeline
@@ -20,16 +21,16 @@ public struct Replay<P: Program>: Sendable {
     ///   - engine: `TypedEngine(P.self, secret: secret)` where the program is known, which makes it several times as fast.
     /// - Throws: `StoreError` if the journal cannot be read, names the program of another folder, or ends before the turn.
     public static func run(
-        _ program: P.Type = P.self, dataFolder: String, through turn: Int?, logger: Logger,
+        _ program: P.Type = P.self, of location: JournalLocation, through turn: Int?, logger: Logger,
         engine: @escaping @Sendable (Secret) -> any ProgramEngine = { TypedEngine(P.self, secret: $0) }
     ) async throws -> Replay {
         try await onThread("samovar-replay") {
-            let opened = try OpenedJournal(dataFolder)
-            defer { opened.folder.close() }
+            let opened = try OpenedJournal(reading: location)
+            defer { opened.close() }
             try opened.requireProgram(of: engine(opened.secret))
             for warning in opened.journal.warnings { logger.warning("\(warning)") }
             guard turn ?? 0 <= opened.journal.last else {
-                throw StoreError(.configuration, "the journal in \(dataFolder) ends at turn \(opened.journal.last)")
+                throw StoreError(.configuration, "the journal in \(location) ends at turn \(opened.journal.last)")
             }
             var accepted = AcceptedDivergences()
             let machine = try opened.recover(through: turn ?? .max, accepting: &accepted) {
@@ -40,7 +41,7 @@ public struct Replay<P: Program>: Sendable {
                 logger.warning("\($0)")
             }
             guard machine.head > 0 else {
-                throw StoreError(.configuration, "the journal in \(dataFolder) has no turn yet: its store never came to serve")
+                throw StoreError(.configuration, "the journal in \(location) has no turn yet: its store never came to serve")
             }
             return Replay(
                 timeline: opened.timeline, turn: machine.head, state: try machine.stateBytes(), view: try machine.viewBytes())

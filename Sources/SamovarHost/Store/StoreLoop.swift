@@ -1,10 +1,10 @@
 import CrashPoints
 import Foundation
 import Journal
+import JournalChain
 import Logging
 import SamovarCore
 import SamovarProtocol
-import SQLiteJournal
 import ZeroMQ
 
 /// The loop of a store: waits for sockets, journal and time, hands them to the machine, and carries out what it says.
@@ -46,15 +46,13 @@ final class StoreLoop: Sendable {
         if endpoint.isInsecure, keys == nil {
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
-        let opened = try OpenedJournal(configuration.dataFolder, access: .readWrite, isFresh: configuration.isFresh) {
-            logger.notice("\($0)")
-        }
+        let opened = try OpenedJournal(serving: configuration.journal, isFresh: configuration.isFresh) { logger.notice("\($0)") }
         try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
         try opened.requireSeed(seed)
         do {
             let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, keys, seed: seed, engine: engine) }
             // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
-            if isQuiet { opened.folder.close() }
+            if isQuiet { opened.letGo() }
             try end.get()
         } catch let error as EndpointError {
             throw StoreError(.configuration, "\(error)")
@@ -70,7 +68,7 @@ final class StoreLoop: Sendable {
         var settings = configuration.settings
         settings.clients = settings.clients ?? DescriptorPolicy.clients(limit: limit)
         let clock = HostClock()
-        let page = TrapPage(in: opened.folder) { logger.warning("\($0)") }
+        let page = TrapPage(in: configuration.journal.dataFolder) { logger.warning("\($0)") }
         defer { page.end() }
         let pulse = WatchdogPulse()
         let watch = WatchdogThread(pulse, limit: configuration.settings.slowCall, logger: logger)
@@ -90,7 +88,7 @@ final class StoreLoop: Sendable {
             }
         }
         // The journal is one that can be served: from here on the folder is written.
-        try opened.beginWriting(page)
+        _ = try opened.beginWriting(page, beyond: machine.starts)
         defer { opened.journal.mark(in: nil) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
         let isNew = machine.head == 0
@@ -115,7 +113,7 @@ final class StoreLoop: Sendable {
         logger.info(
             "serving",
             metadata: [
-                "endpoint": "\(configuration.endpoint)", "data": "\(configuration.dataFolder)", "turn": "\(machine.head)",
+                "endpoint": "\(configuration.endpoint)", "journal": "\(configuration.journal)", "turn": "\(machine.head)",
                 "start": "\(machine.starts)",
             ])
         var descriptors = DescriptorGuard(limit)

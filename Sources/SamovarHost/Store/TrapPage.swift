@@ -1,6 +1,6 @@
 import Foundation
+import JournalChain
 import SamovarProtocol
-import SQLiteJournal
 
 /// The page of a `TrapMarker`, mapped from the file `marker` of a data folder, and the signals that are noted in it.
 ///
@@ -14,8 +14,8 @@ final class TrapPage {
     /// What the file held; nil if there was none.
     private let former: [UInt8]?
 
-    init(in folder: DataFolder, warn: (String) -> Void) {
-        file = folder.path + "/marker"
+    init(in dataFolder: String, warn: (String) -> Void) {
+        file = dataFolder + "/marker"
         var former: [UInt8]?
         if let memory = Self.map(file, &former) {
             self.memory = memory
@@ -29,6 +29,9 @@ final class TrapPage {
         }
         self.former = former
     }
+
+    /// How far a journal had come when it was last marked here.
+    var markedEnd: MarkedEnd.Reading { MarkedEnd.reading(UnsafeRawBufferPointer(start: memory, count: TrapMarker.byteCount)) }
 
     /// Runs what may find that the store cannot serve: then the file is left as it was found, like all others of the folder. Only a
     /// death of the program is remembered, which is what the file is there for.

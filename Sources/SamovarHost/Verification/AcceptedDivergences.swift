@@ -1,7 +1,6 @@
 import Journal
 import SamovarCore
 import SamovarProtocol
-import SQLiteJournal
 
 /// What a start or an offline command knows of accepted divergences: those in the journal, and those that its caller accepts.
 ///
@@ -56,7 +55,7 @@ extension OpenedJournal {
         do {
             return try accepted.covers(divergence, in: journal)
         } catch {
-            throw StoreError(reading: error, in: folder.path)
+            throw StoreError(reading: error, in: name)
         }
     }
 
@@ -69,7 +68,7 @@ extension OpenedJournal {
             }
             return DivergenceReport(divergence, traces: traces, kept: try keptEffects(of: divergence.turn, make))
         } catch {
-            throw StoreError(reading: error, in: folder.path)
+            throw StoreError(reading: error, in: name)
         }
     }
 

@@ -1,8 +1,8 @@
 import Journal
+import JournalChain
 import MessagePack
 public import SamovarCore
 public import SamovarProtocol
-import SQLiteJournal
 
 /// Whether a store of this build would start on a data folder, and whether all that it takes over can be read.
 ///
@@ -48,8 +48,8 @@ public struct StartCheck: Sendable {
         try await onThread("samovar-check") {
             try configuration.requireSafeEndpoint()
             _ = try configuration.keys()
-            let opened = try OpenedJournal(configuration.dataFolder, wait: wait)
-            defer { opened.folder.close() }
+            let opened = try OpenedJournal(reading: configuration.journal, wait: wait)
+            defer { opened.close() }
             try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
             try opened.requireSeed(configuration.seed)
             return try StartCheck(P.self, of: opened, configuration, engine)

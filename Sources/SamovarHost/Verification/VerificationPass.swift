@@ -1,7 +1,6 @@
 import Journal
 public import SamovarCore
 public import SamovarProtocol
-import SQLiteJournal
 
 /// What one process of a verification shall do.
 public struct VerificationPlan: Codable, Equatable, Sendable {
@@ -76,10 +75,10 @@ public struct VerificationSubject: Equatable, Sendable {
 /// store may be running on it, and it changes nothing.
 public enum VerificationPass<P: Program> {
     /// - Throws: `StoreError`.
-    public static func subject(dataFolder: String) async throws -> VerificationSubject {
+    public static func subject(of location: JournalLocation) async throws -> VerificationSubject {
         try await onThread("samovar-verify") {
-            let opened = try OpenedJournal(dataFolder)
-            defer { opened.folder.close() }
+            let opened = try OpenedJournal(reading: location)
+            defer { opened.close() }
             try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             return VerificationSubject(timeline: "\(opened.timeline)", last: opened.journal.last)
         }
@@ -87,12 +86,12 @@ public enum VerificationPass<P: Program> {
 
     /// - Throws: `StoreError` if the journal cannot be read. A command that is not the recorded one is a finding and no error.
     public static func run(
-        _ plan: VerificationPlan, dataFolder: String,
+        _ plan: VerificationPlan, of location: JournalLocation,
         engine: @escaping @Sendable (Secret) -> any ProgramEngine = { TypedEngine(P.self, secret: $0) }
     ) async throws -> VerificationReport {
         try await onThread("samovar-verify") {
-            let opened = try OpenedJournal(dataFolder)
-            defer { opened.folder.close() }
+            let opened = try OpenedJournal(reading: location)
+            defer { opened.close() }
             try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             let replay = VerifyingReplay(opened: opened, plan: plan) {
                 StoreMachine(
@@ -118,7 +117,7 @@ private struct VerifyingReplay {
                 try attempt(accepted.terms, &report)
             } catch {
                 guard let divergence = (error as? ReplayError)?.divergence else {
-                    throw StoreError(reading: error, in: opened.folder.path)
+                    throw StoreError(reading: error, in: opened.name)
                 }
                 if divergence.turn != plan.shown, try opened.isCovered(divergence, by: &accepted) { continue }
                 report.command = try opened.report(on: divergence, make)

@@ -5,15 +5,16 @@ struct JournalCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "journal",
-            abstract: "Lists, verifies, backs up, restores and salvages a journal.",
+            abstract: "Makes, lists, verifies, backs up, restores and salvages a journal.",
             discussion: """
                 Example: \(executableName) journal list --from 100 --to 120
                          \(executableName) journal verify
                          \(executableName) journal export /backup/monday
-                All but export need a store that is not running. To look at a running one, export it and name the copy with --data.
+                All but export need a store that is not running. To look at a running one, export it and name the copy with --data. A journal in a \
+                database is read while its store runs.
                 """,
             subcommands: [
-                JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self, JournalExportCommand<Types>.self,
+                JournalInitCommand<Types>.self, JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self, JournalExportCommand<Types>.self,
                 JournalImportCommand<Types>.self, JournalSalvageCommand<Types>.self,
             ])
     }

@@ -5,20 +5,29 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "import",
-            abstract: "Restores a backup as a new timeline; archives the journal that is there.",
+            abstract: "Restores a backup as a new timeline, or moves a journal; archives the journal that is there.",
             discussion: """
                 Example: \(executableName) journal import /backup/monday
-                The backup is verified first and stays as it is. Peers of the old timeline drop what belonged to it.
+                         \(executableName) journal import --move .samovar/\(executableName) --data . --journal postgresql://db.example/shop
+                The source is verified first. A backup stays as it is, and peers of the old timeline drop what belonged to it. With --move the \
+                timeline stays, and nobody notices: for that the source is closed for good, and says where its journal has gone.
                 """)
     }
 
     @OptionGroup var options: StoreOptions
-    @Argument(help: "The data folder of the backup.") var backup: String
+    @Flag(name: .long, help: "Close the source for good, and keep its timeline.") var move = false
+    @Argument(help: "A data folder, or the address of a journal in a database.") var source: String
 
     func run() async throws {
-        let folder = try options.settings().dataFolder(for: Types.self)
-        let done = try await JournalImport.run(backup, into: folder)
-        printData("Restored the turns up to \(done.last) in \(folder) as timeline \(done.timeline).")
+        let target = try options.settings().journal(for: Types.self)
+        let done = try await JournalImport.run(try location(of: source, for: target), into: target, moves: move)
+        let verb = move ? "Moved" : "Restored"
+        printData("\(verb) the turns up to \(done.last) in \(target) as timeline \(done.timeline).")
         if let archive = done.archive { printData("The journal that was there is in \(archive).") }
+    }
+
+    private func location(of source: String, for target: JournalLocation) throws -> JournalLocation {
+        guard source.contains("://") else { return JournalLocation(dataFolder: source) }
+        return try JournalLocation(source, dataFolder: target.dataFolder, kinds: Types.journals)
     }
 }

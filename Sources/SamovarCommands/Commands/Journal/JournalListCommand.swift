@@ -26,13 +26,13 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let folder = try options.settings().dataFolder(for: Types.self)
+        let journal = try options.settings().journal(for: Types.self)
         let turns = from...(to ?? .max)
         let format = format
         if batches {
-            try await JournalListing.batches(in: folder, turns) { printData(Self.line(of: $0, format)) }
+            try await JournalListing.batches(in: journal, turns) { printData(Self.line(of: $0, format)) }
         } else {
-            try await JournalListing.records(in: folder, turns) { printData(Self.line(of: $0, format)) }
+            try await JournalListing.records(in: journal, turns) { printData(Self.line(of: $0, format)) }
         }
     }
 

@@ -23,8 +23,8 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let folder = try options.settings().dataFolder(for: Types.self)
-        let salvage = try await JournalSalvage.run(dataFolder: folder, upTo: upto, accept: acceptLoss)
+        let journal = try options.settings().journal(for: Types.self)
+        let salvage = try await JournalSalvage.run(journal, upTo: upto, accept: acceptLoss)
         if salvage.wasResumed {
             printData("Ended a replacement of the journal that was cut short: it has the turns up to \(salvage.kept).")
         } else {

@@ -18,8 +18,8 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "One line of JSON.") var json = false
 
     func run() async throws {
-        let folder = try options.settings().dataFolder(for: Types.self)
-        let found = try await JournalExamination.run(dataFolder: folder)
+        let journal = try options.settings().journal(for: Types.self)
+        let found = try await JournalExamination.run(journal)
         printData(json ? JSONTranscoder.text(of: Self.value(of: found)) : Self.text(of: found))
         for warning in found.warnings { printError("warning: \(warning)") }
         guard !found.isSound else { return }
@@ -29,7 +29,7 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
             }
             ?? found.salvageable.map { "turns up to \($0) can be kept: see `journal salvage`" }
             ?? "nothing can be kept: put a backup back, or archive it with --fresh"
-        throw CommandFailure(.badData, "the journal in \(folder) is not sound; \(help)")
+        throw CommandFailure(.badData, "the journal in \(journal) is not sound; \(help)")
     }
 
     private static func text(of found: JournalExamination) -> String {

@@ -1,27 +1,25 @@
-import Journal
-import JournalChain
-import SamovarCore
+package import SamovarCore
 import Synchronization
 
-/// The second witness of how far a journal has come, besides `head`: three words in the page of the file `marker`, which the host has
-/// mapped into memory for another purpose.
+/// A witness of how far a journal has come, beside it: three words in the page of the file `marker`, which the host has mapped into memory
+/// for another purpose.
 ///
-/// It costs a store to memory for each batch and no system call. Like `head` it tells of what is durable already: it is complete after
-/// the death of the process, and behind after that of the machine. A second one, since `head` may itself be an older copy.
+/// It costs a store to memory for each batch and no system call. It tells of what is durable already: it is complete after the death of the
+/// process, and behind after that of the machine.
 ///
 /// The turn shares its word with a checksum, so that a process that dies at any instant leaves the old one or the new one.
 ///
 /// `@unchecked Sendable`, because all that it points to is written under the lock of its journal; the page has to outlive it.
-struct MarkedEnd: @unchecked Sendable {
+package struct MarkedEnd: @unchecked Sendable {
     /// Where the words are in the page, in bytes.
-    static let offset = 4_096 - 6 * 8
-    static let byteCount = 3 * 8
+    package static let offset = 4_096 - 6 * 8
+    package static let byteCount = 3 * 8
 
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let journal: UniqueID
 
     /// - Parameter memory: the words; it has to outlive this.
-    init(_ memory: UnsafeMutableRawPointer, of journal: UniqueID) {
+    package init(_ memory: UnsafeMutableRawPointer, of journal: UniqueID) {
         words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 3)
         self.journal = journal
         // What it said of another journal shall not be taken for this one's.
@@ -30,7 +28,7 @@ struct MarkedEnd: @unchecked Sendable {
         store(journal.low, at: 1)
     }
 
-    func write(_ turn: Int) {
+    package func write(_ turn: Int) {
         store(Self.word(turn, of: journal), at: 2)
     }
 
@@ -46,8 +44,8 @@ struct MarkedEnd: @unchecked Sendable {
 }
 
 extension MarkedEnd {
-    /// What a file says.
-    enum Reading: Equatable {
+    /// What a page says.
+    package enum Reading: Equatable {
         /// There is none, or no process has made calls yet.
         case nothing
         /// A store has served here, and no more is known.
@@ -55,13 +53,11 @@ extension MarkedEnd {
         case end(journal: UniqueID, turn: Int)
     }
 
-    static func reading(_ path: String) throws(JournalError) -> Reading {
-        guard FileSystem.size(of: path) != nil, let bytes = try FileSystem.bytes(of: path, limit: offset + byteCount) else {
-            return .nothing
-        }
+    /// - Parameter bytes: of the page; fewer if its file was cut off.
+    package static func reading(_ bytes: UnsafeRawBufferPointer) -> Reading {
         // In the machine's own byte order, as the whole page is.
-        let words = stride(from: offset, to: bytes.count - 7, by: 8).map { place in
-            bytes[place..<place + 8].withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        let words = stride(from: offset, to: bytes.count - 7, by: 8).prefix(3).map { place in
+            bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
         }
         if words.count == 3 {
             let turn = Int(words[2] >> 16)

@@ -2,71 +2,17 @@ import CrashPoints
 import Journal
 import JournalChain
 import MessagePack
-public import SamovarCore
-public import SamovarProtocol
+import SamovarCore
+import SamovarProtocol
 import SQLiteJournal
 
-/// What a store needs to start.
-public struct StoreConfiguration: Sendable {
-    /// Where the journal is; created if it is not there.
-    public var dataFolder: String
-    /// Where its sockets are.
-    public var endpoint: Endpoint
-    /// The seed in MessagePack; nil takes the data folder's own, or for a new one the empty map.
-    public var seed: [UInt8]?
-    /// Names the build in the journal.
-    public var build: String
-    /// Archive the timeline that the data folder has, and begin another.
-    public var isFresh: Bool
-    /// Turns at which this build may order something else than the journal says; see docs/journal.md.
-    public var acceptedDivergences: Set<Int>
-    /// The folder with the keys of the store and of those who come over the network; see `docs/security.md`. Nil for none: then only this
-    /// machine gets in.
-    public var keysFolder: String?
-    /// Listen on TCP although there are no keys: every user of the machine can then send, work and watch.
-    public var allowsInsecureTCP: Bool
-    /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
-    public var retain: Int?
-    /// How long the connections stay after GOODBYE for those who have not closed theirs.
-    public var goodbye = Duration.seconds(1)
-    /// Hears how much work waits.
-    public var backlogObserver: BacklogObserver? {
-        didSet { settings.backlogInterval = backlogObserver?.interval }
-    }
-    /// All other limits and times.
-    public var settings: StoreSettings
-
-    /// A store of this data folder at this endpoint.
-    public init(
-        dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        acceptedDivergences: Set<Int> = [], allowsInsecureTCP: Bool = false, retain: Int? = nil,
-        settings: StoreSettings = StoreSettings()
-    ) {
-        self.dataFolder = dataFolder
-        self.endpoint = endpoint
-        self.seed = seed
-        self.build = build
-        self.isFresh = isFresh
-        self.acceptedDivergences = acceptedDivergences
-        self.allowsInsecureTCP = allowsInsecureTCP
-        self.retain = retain
-        self.settings = settings
-    }
-
-    /// - Throws: `StoreError` for an endpoint where a store does not listen, or that is open to everybody without consent to that.
-    func requireSafeEndpoint() throws(StoreError) {
-        do {
-            try endpoint.requireListening(hasKeys: keysFolder != nil, allowsInsecure: allowsInsecureTCP)
-        } catch {
-            throw StoreError(.configuration, "\(error)")
-        }
-    }
-}
-
-/// A data folder, opened and locked: the journal and what it says of itself.
+/// A journal, opened, and what it says of itself.
 struct OpenedJournal: Sendable {
-    let folder: DataFolder
-    let journal: SQLiteJournal
+    /// Where it is, for people.
+    let name: String
+    /// The data folder of a store, locked; nil for a journal that is only read.
+    let folder: DataFolder?
+    let journal: any StoredJournal
     let timeline: Timeline
     let secret: Secret
     /// The seed of the timeline; nil if the journal is new.
@@ -79,18 +25,36 @@ struct OpenedJournal: Sendable {
         static let program = "program"
         /// For people: which turn of which timeline this one goes on from.
         static let ancestor = "ancestor"
+        /// Where the journal has gone, if it is closed for good.
+        static let moved = "moved"
     }
 
-    /// Waits for the lock of a folder, which is made if it is to be written. A journal that is there is not changed before
-    /// ``beginWriting(_:)``.
-    init(
-        _ path: String, access: SQLiteJournal.Access = .readOnly, isFresh: Bool = false, wait: Duration = .seconds(5),
-        waiting: (String) -> Void = sayOnStandardError
+    /// Opens a journal to read it; see ``JournalLocation/open(examining:wait:)``.
+    init(reading location: JournalLocation, wait: Duration = .seconds(5)) throws(StoreError) {
+        try self.init(location, folder: nil) { () throws(StoreError) in
+            try StoreError.replacing { () throws(JournalError) in try location.open(wait: wait) }
+        }
+    }
+
+    /// Opens the journal of a store, and waits for the lock of its data folder, which is made if it is not there. A journal that is there is
+    /// not changed before ``beginWriting(_:beyond:)``.
+    init(serving location: JournalLocation, isFresh: Bool, waiting: (String) -> Void) throws(StoreError) {
+        let folder = try StoreError.replacing { () throws(JournalError) in
+            try DataFolder(at: location.dataFolder, creating: true, waiting: waiting)
+        }
+        try self.init(location, folder: folder) { () throws(StoreError) in
+            if isFresh { _ = try StoreError.replacing { () throws(JournalError) in try location.archive(folder) } }
+            return try location.open(in: folder)
+        }
+    }
+
+    private init(
+        _ location: JournalLocation, folder: DataFolder?, open: () throws(StoreError) -> any StoredJournal
     ) throws(StoreError) {
-        do {
-            folder = try DataFolder(at: path, creating: access == .readWrite, wait: wait, waiting: waiting)
-            if isFresh { try folder.archive() }
-            journal = try SQLiteJournal(in: folder, access: access)
+        name = "\(location)"
+        self.folder = folder
+        journal = try open()
+        do throws(JournalError) {
             timeline = try Self.identity(in: journal, Fact.timeline) ?? .random()
             let key = try Self.identity(in: journal, Fact.secret) ?? .random()
             secret = Secret(high: key.high, low: key.low)
@@ -98,9 +62,21 @@ struct OpenedJournal: Sendable {
         } catch {
             throw StoreError(error)
         }
+        guard folder != nil, let moved = try StoreError.replacing({ () throws(JournalError) in try journal.fact(Fact.moved) })
+        else { return }
+        throw StoreError(moved: moved, from: location)
     }
 
-    private static func identity(in journal: SQLiteJournal, _ name: String) throws(JournalError) -> UniqueID? {
+    /// Gives up a journal that was only read.
+    func close() {
+        // Nothing was written, so that nothing can be lost.
+        try? journal.close()
+    }
+
+    /// Lets the data folder go.
+    func letGo() { folder?.close() }
+
+    private static func identity(in journal: any StoredJournal, _ name: String) throws(JournalError) -> UniqueID? {
         guard let bytes = try journal.fact(name) else { return nil }
         guard let id = UniqueID(bytes: bytes) else {
             throw JournalError(.damaged, "The journal's \(name) has \(bytes.count) bytes, not 16.")
@@ -113,7 +89,7 @@ struct OpenedJournal: Sendable {
     func requireProgram(of engine: any ProgramEngine) throws(StoreError) {
         let schema = engine.schema
         guard let text = try author(), text != schema.description else { return }
-        let found = "\(folder.path) holds the journal of \(text); this program is \(schema)"
+        let found = "\(name) holds the journal of \(text); this program is \(schema)"
         let prefix = "\(schema.name) version "
         guard text.hasPrefix(prefix), let version = Int(text.dropFirst(prefix.count)) else {
             throw StoreError(.configuration, found)
@@ -140,7 +116,7 @@ struct OpenedJournal: Sendable {
         guard let given, let seed, given != seed else { return }
         throw StoreError(
             .configuration,
-            "\(folder.path) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
+            "\(name) was begun with another seed; go on without --seed, archive it with --fresh, or name another folder with --data"
         )
     }
 
@@ -160,9 +136,23 @@ struct OpenedJournal: Sendable {
         return begin
     }
 
-    func beginWriting(_ page: TrapPage) throws(StoreError) {
-        try StoreError.replacing { () throws(JournalError) in try journal.beginWriting() }
+    /// From here on the journal is written.
+    ///
+    /// - Parameter starts: how often the store was started before.
+    /// - Returns: the number of this start.
+    /// - Throws: also for a journal that has lost its end since this machine has had it.
+    func beginWriting(_ page: TrapPage, beyond starts: Int) throws(StoreError) -> Int {
+        if case .end(journal.identity, let turn) = page.markedEnd, turn > journal.last {
+            throw StoreError(
+                .damaged,
+                """
+                the journal in \(name) ends at turn \(journal.last), and had turn \(turn) when this machine last served it: its end is \
+                lost. Bring back the server that has it; or give the turns up: `journal salvage`
+                """)
+        }
+        let number = try StoreError.replacing { () throws(JournalError) in try journal.beginWriting(beyond: starts) }
         journal.mark(in: page.memory)
+        return number
     }
 
     /// From here on the journal is one of this version, which an older one cannot read.
@@ -212,7 +202,7 @@ struct OpenedJournal: Sendable {
         if journal.first > 1, last < journal.first - 1 {
             throw StoreError(
                 .configuration,
-                "turn \(last) is not kept any more: the journal in \(folder.path) was trimmed up to turn \(journal.first - 1) (`--retain`)"
+                "turn \(last) is not kept any more: the journal in \(name) was trimmed up to turn \(journal.first - 1) (`--retain`)"
             )
         }
         let machine = try journal.recover(through: last) {
@@ -226,7 +216,7 @@ struct OpenedJournal: Sendable {
                 // Without it, turns of the older version would be computed again, which orders what `update` says now.
                 throw Refused(
                     error: StoreError(
-                        .configuration, "the snapshot of turn \(snapshot.turn) in \(folder.path) cannot be migrated: \(error)"))
+                        .configuration, "the snapshot of turn \(snapshot.turn) in \(name) cannot be migrated: \(error)"))
             }
         } replay: { (machine: inout StoreMachine, batch) in
             try proceed()
@@ -245,10 +235,10 @@ struct OpenedJournal: Sendable {
         case is MissingBeginning:
             StoreError(
                 .damaged,
-                "none of the snapshots in \(folder.path) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
+                "none of the snapshots in \(name) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
             )
-        case let error as TrapError: StoreError(.program, "the journal in \(folder.path) cannot be replayed: \(error)")
-        default: StoreError(reading: error, in: folder.path)
+        case let error as TrapError: StoreError(.program, "the journal in \(name) cannot be replayed: \(error)")
+        default: StoreError(reading: error, in: name)
         }
     }
 }
@@ -256,65 +246,4 @@ struct OpenedJournal: Sendable {
 /// What ends a recovery, whatever other snapshots there are.
 private struct Refused: UnmendableError {
     let error: StoreError
-}
-
-extension StoreError {
-    /// Runs `body`, whose errors become those of a store.
-    static func replacing<Result>(_ body: () throws(JournalError) -> Result) throws(StoreError) -> Result {
-        do {
-            return try body()
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    init(_ error: JournalError) {
-        let code: Code =
-            switch error.code {
-            case .busy, .fenced: .busy
-            case .damaged: .damaged
-            case .format, .missing: .configuration
-            default: .inputOutput
-            }
-        // What a salvage can do is said where it is needed.
-        let hint = error.code == .damaged ? " `journal verify` tells what is left, `journal salvage` goes on with that." : ""
-        self.init(code, "\(error)\(hint)")
-    }
-}
-
-/// Why a store did not start or had to end, in one sentence for a person.
-public struct StoreError: Error, Sendable, CustomStringConvertible {
-    /// What kind of trouble it is, from which commands take their exit code.
-    public enum Code: Sendable {
-        /// A setting or a seed that does not fit.
-        case configuration
-        /// Another store has the data folder.
-        case busy
-        /// The journal is damaged, or tells another story than the program.
-        case damaged
-        /// The disk or the sockets failed.
-        case inputOutput
-        /// The program does not survive its own journal, or the journal lost its tail. Another start cannot help.
-        case program
-        /// A group of turns broke a limit. The next start knows why this one ended, and takes that item alone or not at all.
-        case again
-    }
-
-    /// What kind of trouble it is, for code.
-    public let code: Code
-    /// What is wrong and what to do, for a person.
-    public let description: String
-    /// What was ordered and what is ordered now, if a replay found that these are not the same and nobody has accepted it.
-    public let divergence: DivergenceReport?
-
-    /// An error of this kind.
-    public init(_ code: Code, _ description: String) {
-        self.init(code, description, divergence: nil)
-    }
-
-    init(_ code: Code, _ description: String, divergence: DivergenceReport?) {
-        self.code = code
-        self.description = description
-        self.divergence = divergence
-    }
 }

@@ -1,0 +1,103 @@
+package import Journal
+
+/// A kind of journal that a program can keep in place of the one in its data folder, such as one in a database.
+///
+/// A program names the kinds that it wants, and links nothing of the others:
+///
+/// ```swift
+/// static var journals: [JournalKind] { [.postgreSQL] }
+/// ```
+public struct JournalKind: Sendable {
+    /// With which its addresses begin.
+    package let schemes: [String]
+    /// Reads an address; the error repeats nothing of it, as it may have a secret where none belongs.
+    package let place: @Sendable (_ address: String) throws(JournalError) -> any FencedJournalPlace
+
+    package init(
+        schemes: [String], place: @escaping @Sendable (_ address: String) throws(JournalError) -> any FencedJournalPlace
+    ) {
+        self.schemes = schemes
+        self.place = place
+    }
+}
+
+/// A journal that several stores reach, and of which one at a time writes.
+package typealias SharedJournal = FencedJournal & StoredJournal
+
+/// Where a ``SharedJournal`` is.
+package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
+    /// Makes an empty journal, by a role that may do so.
+    ///
+    /// - Parameter role: gets what a store needs, and no more; nil if the store uses the role that makes it.
+    /// - Returns: false if there is a journal already, which stays as it is.
+    func create(for role: String?) throws(JournalError) -> Bool
+
+    /// Opens the journal. It is not changed before ``StoredJournal/beginWriting(beyond:)``.
+    func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal
+
+    /// - Throws: ``JournalError/Code/busy`` if a store has the journal.
+    func requireIdle() throws(JournalError)
+
+    /// A lease for the store that has opened this journal to write.
+    func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease
+
+    /// Begins a journal that takes this place when it is finished; the one that is there is archived then.
+    func draft(
+        from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
+    ) throws(JournalError) -> any JournalDraft
+
+    /// Archives the journal and makes an empty one in its place.
+    ///
+    /// - Returns: where it is.
+    func archive() throws(JournalError) -> String
+}
+
+/// What a ``SharedJournal`` is opened for.
+package enum SharedAccess: Sendable {
+    case write
+    case read
+    /// To read, and opens also what the others refuse: what is wrong is in ``StoredJournal/findings``.
+    case examine
+}
+
+/// Who has a journal, as its place says.
+package struct JournalOwner: Equatable, Sendable {
+    /// Of the store that has taken the journal last.
+    package var epoch: Int
+    /// The last turn.
+    package var head: Int
+    /// Whether it is the store that asks.
+    package var isOwn: Bool
+    /// It has given the journal up, or none has had it yet.
+    package var isReleased: Bool
+    /// No session of it is left: its process has ended, or has lost its connection.
+    package var isGone: Bool
+    /// Its lease has run out by the clock of the place.
+    package var isExpired: Bool
+    /// Where it is reached, for people; empty if it did not say.
+    package var address: String
+    /// Where the store is reached that wants the journal; nil if none does.
+    package var wantedBy: String?
+
+    package init(
+        epoch: Int, head: Int, isOwn: Bool = false, isReleased: Bool = false, isGone: Bool = false, isExpired: Bool = false,
+        address: String = "", wantedBy: String? = nil
+    ) {
+        (self.epoch, self.head, self.isOwn, self.isReleased) = (epoch, head, isOwn, isReleased)
+        (self.isGone, self.isExpired, self.address, self.wantedBy) = (isGone, isExpired, address, wantedBy)
+    }
+}
+
+/// The session by which a store says that it lives, and sees who has the journal. It is no fence: the epoch is.
+///
+/// Used by one thread. Its calls block, for a few seconds at most.
+package protocol JournalLease: AnyObject, Sendable {
+    /// Who has the journal.
+    func look() throws(JournalError) -> JournalOwner
+    /// Holds the lease from here on, for a store that is about to take the journal or has it.
+    func renew() throws(JournalError) -> JournalOwner
+    /// Asks the owner of an epoch for the journal.
+    func want(from epoch: Int) throws(JournalError)
+    /// Gives the journal up, if it is still this store's.
+    func release() throws(JournalError)
+}

@@ -1,0 +1,127 @@
+import Journal
+import JournalChain
+import PostgreSQL
+import SamovarCore
+
+/// A journal that grows in a schema of its own, and changes its name with the one in its place when it is whole.
+///
+/// Made by the role that owns the tables. What a draft leaves that was cut short, the next one removes.
+final class PostgreSQLDraft: JournalDraft {
+    private let target: PostgreSQLPlace
+    private let place: PostgreSQLPlace
+    private let identity: UniqueID
+    private var server: JournalServer
+    private var end: BatchChain
+    private let anchor: BatchChain
+    private var snapshots: [Int] = []
+
+    init(
+        of target: PostgreSQLPlace, from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
+    ) throws(JournalError) {
+        self.target = target
+        var place = target
+        place.schema += "_draft"
+        self.place = place
+        self.identity =
+            identity == .same ? source.identity : UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+        anchor = try source.chain(behind: turn)
+        end = anchor
+        var server = JournalServer(place)
+        do throws(PostgreSQLError) {
+            try server.transaction { connection throws(PostgreSQLError) in
+                try connection.run("DROP SCHEMA IF EXISTS \"\(place.schema)\" CASCADE")
+                try connection.run(JournalSchema.creation(place))
+            }
+        } catch {
+            throw JournalError(error, "A journal cannot be made beside \(target): that takes a role that may make schemas.")
+        }
+        self.server = server
+    }
+
+    var last: Int { end.last }
+
+    func record(_ value: [UInt8], as name: String) throws(JournalError) {
+        let sql = """
+            INSERT INTO \(place.table("facts")) (partition, name, value) VALUES ($1, $2, $3)
+            ON CONFLICT (partition, name) DO UPDATE SET value = excluded.value
+            """
+        try writing { connection throws(PostgreSQLError) in
+            _ = try connection.run(sql, [.integer(JournalSchema.partition), .text(name), .bytes(value)])
+        }
+    }
+
+    func append(_ batches: [Batch]) throws(JournalError) {
+        var end = end
+        var rows: [(batch: Batch, digest: [UInt8])] = []
+        for batch in batches {
+            end = try end.behind(batch)
+            rows.append((batch, end.digest))
+        }
+        let sql = """
+            INSERT INTO \(place.table("batches")) (partition, first, last, epoch, digest, data) VALUES ($1, $2, $3, 0, $4, $5)
+            """
+        try writing { connection throws(PostgreSQLError) in
+            for (batch, digest) in rows {
+                _ = try connection.run(
+                    sql,
+                    [
+                        .integer(JournalSchema.partition), .integer(batch.first), .integer(batch.last), .bytes(digest),
+                        .bytes(batch.bytes),
+                    ])
+            }
+        }
+        self.end = end
+    }
+
+    func save(_ snapshot: Snapshot) throws(JournalError) {
+        try snapshot.requireCovered(by: end.last)
+        try writing { [place, identity] connection throws(PostgreSQLError) in
+            try PostgreSQLJournal.write(snapshot, of: identity, to: place, &connection)
+        }
+    }
+
+    func finish() throws(JournalError) {
+        let sql = """
+            UPDATE \(place.table("partitions"))
+            SET identity = $2, head = $3, digest = $4, trimmed = $5, trimmed_digest = $6 WHERE id = $1
+            """
+        let parameters: [PostgreSQLValue] = [
+            .integer(JournalSchema.partition), .uuid(identity.bytes), .integer(end.last), .bytes(end.digest), .integer(anchor.last),
+            .bytes(anchor.digest),
+        ]
+        try writing { connection throws(PostgreSQLError) in _ = try connection.run(sql, parameters) }
+    }
+
+    func install() throws(JournalError) -> String? {
+        let isThere = try JournalSchema.exists(at: target)
+        var archive: PostgreSQLPlace?
+        var roles: [String] = []
+        if isThere {
+            var other = JournalServer(target)
+            try other.requireNoOwner()
+            archive = try other.archiveName()
+            roles = try JournalSchema.roles(at: target)
+        }
+        // Before it can be seen: a store must not find a journal that it may not write.
+        try JournalSchema.grant(to: roles, at: place)
+        let renames =
+            (archive.map { "ALTER SCHEMA \"\(target.schema)\" RENAME TO \"\($0.schema)\"; " } ?? "")
+            + "ALTER SCHEMA \"\(place.schema)\" RENAME TO \"\(target.schema)\""
+        try writing { connection throws(PostgreSQLError) in try connection.run(renames) }
+        return archive.map { "\($0)" }
+    }
+
+    func discard() throws(JournalError) {
+        try writing { [place] connection throws(PostgreSQLError) in
+            try connection.run("DROP SCHEMA IF EXISTS \"\(place.schema)\" CASCADE")
+        }
+    }
+
+    private func writing(_ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Void) throws(JournalError) {
+        do throws(PostgreSQLError) {
+            try server.transaction(body)
+        } catch {
+            throw JournalError(error, "The journal beside \(target) cannot be written.")
+        }
+    }
+}

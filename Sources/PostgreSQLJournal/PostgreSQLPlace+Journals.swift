@@ -1,0 +1,90 @@
+package import Journal
+public import JournalChain
+import PostgreSQL
+
+extension JournalKind {
+    /// Journals in PostgreSQL, from version 12 on: `postgresql://user@host/database`, with `schema=NAME` for one that is not `samovar`.
+    ///
+    /// Passwords come from `~/.pgpass` or the file that `PGPASSFILE` names; beyond this machine, the server proves who it is
+    /// (`sslmode=verify-full`).
+    public static let postgreSQL = JournalKind(schemes: ["postgresql", "postgres"]) { text throws(JournalError) in
+        do throws(PostgreSQLAddressError) {
+            return try PostgreSQLPlace(text)
+        } catch {
+            throw JournalError(.misuse, "\(error)")
+        }
+    }
+}
+
+extension PostgreSQLPlace: FencedJournalPlace {
+    package func create(for role: String?) throws(JournalError) -> Bool {
+        let isNew = try PostgreSQLJournal.create(at: self)
+        if let role { try JournalSchema.grant(to: [role], at: self) }
+        return isNew
+    }
+
+    package func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal {
+        switch access {
+        case .write: try PostgreSQLJournal(at: self)
+        case .read: try PostgreSQLJournal(at: self, access: .readOnly)
+        case .examine: try PostgreSQLJournal(at: self, access: .examination)
+        }
+    }
+
+    package func requireIdle() throws(JournalError) {
+        var server = JournalServer(self)
+        try server.requireNoOwner()
+    }
+
+    package func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease {
+        guard let journal = journal as? PostgreSQLJournal else {
+            throw JournalError(.misuse, "A lease of \(self) is for a journal there.")
+        }
+        return PostgreSQLLease(self, id: journal.nonce, address: address)
+    }
+
+    package func draft(
+        from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
+    ) throws(JournalError) -> any JournalDraft {
+        try PostgreSQLDraft(of: self, from: source, as: identity, behind: turn)
+    }
+
+    package func archive() throws(JournalError) -> String {
+        var server = JournalServer(self)
+        try server.requireNoOwner()
+        let archive = try server.archiveName()
+        let roles = try JournalSchema.roles(at: self)
+        do throws(PostgreSQLError) {
+            try server.transaction { connection throws(PostgreSQLError) in
+                try connection.run("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(archive.schema)\"")
+                try connection.run(JournalSchema.creation(self))
+            }
+        } catch {
+            throw JournalError(error, "The journal at \(self) cannot be archived: that takes the role that made it.")
+        }
+        try JournalSchema.grant(to: roles, at: self)
+        return "\(archive)"
+    }
+}
+
+extension JournalServer {
+    /// Where the journal of this place goes when another takes it.
+    mutating func archiveName() throws(JournalError) -> PostgreSQLPlace {
+        let sql = "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD\"_\"HH24MISS')"
+        do throws(PostgreSQLError) {
+            var archive = place
+            archive.schema += "_" + (try ask { connection throws(PostgreSQLError) in try connection.run(sql, []).text(0, 0) })
+            return archive
+        } catch {
+            throw JournalError(error, "The journal at \(place) cannot be archived.")
+        }
+    }
+
+    /// Only a journal that no store has is replaced.
+    mutating func requireNoOwner() throws(JournalError) {
+        let owner = try PostgreSQLLease(place, id: [UInt8](repeating: 0, count: 16), address: "").look()
+        guard owner.isReleased || owner.isGone || owner.isExpired else {
+            throw JournalError(.busy, "A store\(owner.address.isEmpty ? "" : " (\(owner.address))") has the journal at \(place).")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Journal
+import JournalChain
+public import SamovarCore
+
+/// Putting a copy of another journal in the place of one.
+///
+/// A backup goes on as a new timeline: what happened after it is unknown to it, so its next turns must not be taken for those that peers
+/// remember. A journal that is moved keeps its timeline. For that it is closed first, for good: it names where it has gone, and no store
+/// begins with it any more.
+public struct JournalImport: Sendable {
+    /// The last turn of the copy.
+    public let last: Int
+    /// Its timeline.
+    public let timeline: Timeline
+    /// Where the journal is that was there before; nil if there was none.
+    public let archive: String?
+
+    /// - Parameters:
+    ///   - source: a backup, which stays as it is, or the journal to move.
+    ///   - moves: whether it is moved.
+    /// - Throws: `StoreError` if the source is not sound; nothing was changed then.
+    public static func run(
+        _ source: JournalLocation, into location: JournalLocation, moves: Bool = false
+    ) async throws -> JournalImport {
+        try await onJournalThread {
+            let target = try JournalTarget(location, creating: true)
+            defer { target.close() }
+            if let (journal, archive) = try target.resumed() {
+                return JournalImport(last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive)
+            }
+            let journal = try source.open(examining: true)
+            let examination = try JournalExamination(of: journal)
+            if let problem = examination.problems.first {
+                throw StoreError(.damaged, "the journal in \(source) is damaged: \(problem)")
+            }
+            guard journal.last > 0 else { throw StoreError(.configuration, "the journal in \(source) has no turns") }
+            guard moves else {
+                let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: journal.last)
+                return JournalImport(last: examination.sound, timeline: timeline, archive: archive)
+            }
+            try journal.close()
+            let closed = try close(source, for: location)
+            let last = closed.last
+            let (timeline, archive) = try JournalCopy.replace(target, by: closed, through: last, isSame: true)
+            return JournalImport(last: last, timeline: timeline, archive: archive)
+        }
+    }
+
+    /// Ends a journal for good: it says where it has gone. A move that was cut short may be begun again.
+    private static func close(_ source: JournalLocation, for target: JournalLocation) throws -> any StoredJournal {
+        let journal = try source.openToWrite()
+        let name = Array(target.description.utf8)
+        if let moved = try journal.fact(OpenedJournal.Fact.moved) {
+            guard moved == name else { throw StoreError(moved: moved, from: source) }
+            return journal
+        }
+        _ = try journal.beginWriting(beyond: 0)
+        try journal.record(name, as: OpenedJournal.Fact.moved)
+        return journal
+    }
+}
+
+extension StoreError {
+    init(moved place: [UInt8], from source: JournalLocation) {
+        let place = String(decoding: place, as: UTF8.self)
+        self.init(
+            .configuration,
+            "the journal in \(source) was moved to \(place), and is closed for good; `journal import --move` from there brings it back")
+    }
+}

@@ -1,0 +1,133 @@
+import Journal
+public import JournalChain
+import SQLiteJournal
+
+/// Where the journal of a store is: in its data folder, or at a place that several stores reach.
+///
+/// The data folder belongs to one machine in either case, with the store's sockets and what it knows of its last process.
+public struct JournalLocation: Sendable, CustomStringConvertible {
+    /// Of the store.
+    public let dataFolder: String
+    let place: (any FencedJournalPlace)?
+
+    /// The journal in this folder.
+    public init(dataFolder: String) {
+        self.dataFolder = dataFolder
+        place = nil
+    }
+
+    /// A journal that is elsewhere.
+    ///
+    /// - Parameters:
+    ///   - address: such as `postgresql://db.example/shop`.
+    ///   - kinds: that the program has.
+    /// - Throws: `StoreError` for an address of no such kind, or that is none.
+    public init(_ address: String, dataFolder: String, kinds: [JournalKind]) throws(StoreError) {
+        let scheme = String(address.prefix { $0 != ":" })
+        guard let kind = kinds.first(where: { $0.schemes.contains(scheme) }) else {
+            let known = kinds.flatMap(\.schemes).map { "\($0)://" }
+            // Of what is no address nothing is repeated: it may be a secret that was meant for elsewhere.
+            throw StoreError(
+                .configuration,
+                known.isEmpty
+                    ? "this program keeps its journal in its data folder only: `static var journals` of its app names other kinds"
+                    : "the address of a journal begins with \(known.joined(separator: " or "))")
+        }
+        self.dataFolder = dataFolder
+        do throws(JournalError) {
+            place = try kind.place(address)
+        } catch {
+            throw StoreError(.configuration, "\(error)")
+        }
+    }
+
+    /// For a person.
+    public var description: String { place.map { "\($0)" } ?? dataFolder }
+
+    /// Opens the journal to read it, waiting for the lock of its folder. A place is read while a store has it.
+    ///
+    /// - Parameter examining: opens also what is damaged.
+    func open(examining: Bool = false, wait: Duration = .seconds(5)) throws(JournalError) -> any StoredJournal {
+        if let place { return try place.open(examining ? .examine : .read) }
+        if let elsewhere = try DataFolder.journalElsewhere(than: dataFolder) {
+            throw JournalError(.missing, "The journal of \(dataFolder) is at \(elsewhere): name it with --journal.")
+        }
+        let access = examining ? SQLiteJournal.Access.examination : .readOnly
+        return try SQLiteJournal(at: dataFolder, access: access, wait: wait, waiting: sayOnStandardError)
+    }
+
+    /// Opens the journal of a store whose data folder is locked.
+    func open(in folder: DataFolder) throws(StoreError) -> any StoredJournal {
+        try requireOwn(folder)
+        return try StoreError.replacing { () throws(JournalError) in
+            guard let place else { return try SQLiteJournal(in: folder) }
+            let journal = try place.open(.write)
+            try folder.note(journalAt: description)
+            return journal
+        }
+    }
+
+    /// A data folder has one journal: in it, or elsewhere.
+    private func requireOwn(_ folder: DataFolder) throws(StoreError) {
+        if place != nil, folder.hasJournal {
+            throw StoreError(
+                .configuration,
+                "\(dataFolder) has a journal of its own: move it with `journal import --move`, or name another folder with --data")
+        }
+        let elsewhere = try StoreError.replacing { () throws(JournalError) in try folder.journalElsewhere() }
+        if place == nil, let elsewhere {
+            throw StoreError(
+                .configuration,
+                "the journal of \(dataFolder) is at \(elsewhere): name it with --journal, or another folder with --data")
+        }
+    }
+
+    /// Archives the journal of a store whose data folder is locked.
+    ///
+    /// - Returns: where it is; nil if there was none.
+    func archive(_ folder: DataFolder) throws(JournalError) -> String? {
+        if let place { try place.archive() } else { try folder.archive() }
+    }
+
+    /// Opens the journal of a store that does not run, to write it.
+    func openToWrite() throws(StoreError) -> any StoredJournal {
+        try StoreError.replacing { () throws(JournalError) in
+            guard let place else { return try SQLiteJournal(at: dataFolder, waiting: sayOnStandardError) }
+            try place.requireIdle()
+            return try place.open(.write)
+        }
+    }
+
+    /// Waits until no store has the data folder.
+    ///
+    /// - Throws: `StoreError` if one has it for 5 s.
+    public func waitForFolder() async throws {
+        try await onJournalThread { try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError).close() }
+    }
+
+    /// Archives the journal, so that the next store begins a new timeline. Nothing is deleted.
+    ///
+    /// - Returns: where it is; nil if there was none.
+    /// - Throws: `StoreError`, also if a store has the data folder.
+    public func archive() async throws -> String? {
+        try await onJournalThread {
+            let folder = try DataFolder(at: dataFolder, waiting: sayOnStandardError)
+            defer { folder.close() }
+            return try archive(folder)
+        }
+    }
+
+    /// Makes an empty journal at a place, which a data folder needs not.
+    ///
+    /// - Parameter role: gets what a store needs there, and no more; nil for the role that makes it.
+    /// - Returns: false if there is a journal already, which stays as it is.
+    /// - Throws: `StoreError`.
+    public func create(for role: String? = nil) async throws -> Bool {
+        try await onJournalThread {
+            guard let place else {
+                throw StoreError(.configuration, "a data folder needs no `journal init`: name a place with --journal")
+            }
+            return try place.create(for: role)
+        }
+    }
+}

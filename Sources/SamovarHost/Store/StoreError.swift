@@ -1,0 +1,62 @@
+import Journal
+
+/// Why a store did not start or had to end, in one sentence for a person.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+    /// What kind of trouble it is, from which commands take their exit code.
+    public enum Code: Sendable {
+        /// A setting or a seed that does not fit.
+        case configuration
+        /// Another store has the data folder.
+        case busy
+        /// The journal is damaged, or tells another story than the program.
+        case damaged
+        /// The disk or the sockets failed.
+        case inputOutput
+        /// The program does not survive its own journal, or the journal lost its tail. Another start cannot help.
+        case program
+        /// A group of turns broke a limit. The next start knows why this one ended, and takes that item alone or not at all.
+        case again
+    }
+
+    /// What kind of trouble it is, for code.
+    public let code: Code
+    /// What is wrong and what to do, for a person.
+    public let description: String
+    /// What was ordered and what is ordered now, if a replay found that these are not the same and nobody has accepted it.
+    public let divergence: DivergenceReport?
+
+    /// An error of this kind.
+    public init(_ code: Code, _ description: String) {
+        self.init(code, description, divergence: nil)
+    }
+
+    init(_ code: Code, _ description: String, divergence: DivergenceReport?) {
+        self.code = code
+        self.description = description
+        self.divergence = divergence
+    }
+}
+
+extension StoreError {
+    /// Runs `body`, whose errors become those of a store.
+    static func replacing<Result>(_ body: () throws(JournalError) -> Result) throws(StoreError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    init(_ error: JournalError) {
+        let code: Code =
+            switch error.code {
+            case .busy, .fenced: .busy
+            case .damaged: .damaged
+            case .format, .missing: .configuration
+            default: .inputOutput
+            }
+        // What a salvage can do is said where it is needed.
+        let hint = error.code == .damaged ? " `journal verify` tells what is left, `journal salvage` goes on with that." : ""
+        self.init(code, "\(error)\(hint)")
+    }
+}
