@@ -101,6 +101,23 @@ import ZeroMQ
         #expect(try await store.counter("droppedFrames") == 0)
     }
 
+    @Test func `WELCOME has the number of the start, and who knows a later one is sent on`() async throws {
+        let store = try await ForeignStore()
+        let peer = try await store.client()
+        for (start, isOurs) in [(1, true), (2, false)] as [(Int64, Bool)] {
+            let other = try RawPeer(store.front)
+            other.timeline = peer.timeline
+            try await other.send(.hello, 1, [nil, 0, "client", .binary(randomID()), .int(start)])
+            if isOurs {
+                #expect(try await other.next(.welcome).number == 1)
+            } else {
+                #expect(try await other.nextError().code == .retryLater)
+            }
+        }
+        #expect(try await store.counter("laterStarts") == 1)
+        try await peer.expectNothingBeforePong()
+    }
+
     @Test func `At the admin listener timelines do not matter`() async throws {
         let store = try await ForeignStore()
         let peer = try RawPeer(store.admin)

@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0xc5bc5d76a9fc57d1, 0x068877b01d0f007f, 0x86662d49166886ee, 0xaa46b140e66be25d, 0xbada713519a9bff7,
-        0xa1bb3df8951bca44, 0xa2557e82a050bc2c, 0x609472faba83301a, 0x8b365223d9c164b4, 0x25a039ce11c8e77a,
-        0x10befc737a9b8f13, 0xd5f692a25e01948a, 0xbdd1aa35b925f4be, 0xc1e0f14ba6e27a07, 0xbd6998b4d5077263,
-        0x4051528f024b7b2b, 0xa5e61142efd0f01a, 0x08e169c94f2b5395, 0x79baa83c635ab09b, 0x6483c1dabb5eba35,
+        0xdd1b6df4a76a1b87, 0x7ef98a212da2a9b9, 0xa71c7c865a44e431, 0x3bc89f003d4d89ba, 0x18dec8856b937449,
+        0xe851440091bd03f7, 0xb691968c57d59b7d, 0x37599be529fe164a, 0xe2f92a28ef0436b5, 0x9d51bcada91ef4b8,
+        0xf0eca60df78ec7fc, 0x7f099db5e242c08e, 0x6767521672d10eed, 0xa0c5a89aa033b7de, 0xd73b10de1fbae87e,
+        0x2530c40424770cd4, 0x6ace7e41353a6d72, 0xf3ec95c808fca7ae, 0x4ec278f9c8549590, 0xeba50b9970506948,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.

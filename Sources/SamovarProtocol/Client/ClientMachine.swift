@@ -95,7 +95,7 @@ public struct ClientMachine: ~Copyable {
         // No process connects a million times; so the store knows the newer process by its greater number.
         connection = Connection(
             settings.connection, random: random, timeline: outbox.timeline, epoch: outbox.openings << 20, witness: outbox.witness,
-            proof: outbox.proof)
+            proof: outbox.proof, start: outbox.start)
     }
 
     /// The numbers of the inputs without an outcome, in order.
@@ -277,7 +277,7 @@ extension ClientMachine {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
             changeTimeline(&actions)
         }
-        note(.welcomed(connection.timeline, head: welcome.head, proof: connection.proof))
+        note(.welcomed(connection.timeline, head: welcome.head, proof: connection.proof, start: connection.start))
         for request in requests.dropPages(otherThan: connection.timeline) {
             actions.append(.pageless(request, .timelineChanged))
         }

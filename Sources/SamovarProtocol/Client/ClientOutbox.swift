@@ -21,6 +21,8 @@ public struct ClientOutbox: Equatable, Sendable {
     public private(set) var witness = 0
     /// The newest turn that it can prove to have been told of, there.
     public private(set) var proof: TurnProof?
+    /// The greatest start number of a store that has welcomed it, there; 0 if none has said one.
+    public private(set) var start = 0
     private var oldest: Int
     private var kept: Deque<Kept> = []
 
@@ -50,16 +52,18 @@ public struct ClientOutbox: Equatable, Sendable {
     public mutating func add(_ entry: OutboxEntry) throws {
         switch entry {
         case .opened(let session, let openings, let next): self = ClientOutbox(session: session, openings: openings, next: next)
-        case .welcomed(let timeline, let head, let proof):
+        case .welcomed(let timeline, let head, let proof, let start):
             if self.timeline != .zero, self.timeline != timeline {
                 kept.removeAll()
                 oldest = 1
                 witness = 0
                 self.proof = nil
+                self.start = 0
             }
             self.timeline = timeline
             witness = max(witness, head)
             self.proof.keep(proof)
+            self.start = max(self.start, start)
         case .input(let input):
             guard input.sequence == next else { throw WireError.malformed("input \(input.sequence) where \(next) is next") }
             kept.append(Kept(input: input))
@@ -76,7 +80,7 @@ public struct ClientOutbox: Equatable, Sendable {
     /// The fewest entries that add up to this.
     public var entries: [OutboxEntry] {
         var entries = [OutboxEntry.opened(session: session, openings: openings, next: oldest)]
-        if timeline != .zero { entries.append(.welcomed(timeline, head: witness, proof: proof)) }
+        if timeline != .zero { entries.append(.welcomed(timeline, head: witness, proof: proof, start: start)) }
         entries += kept.map { .input($0.input) }
         entries += kept.filter(\.isSeen).map { .seen(sequence: $0.input.sequence) }
         return entries
@@ -88,7 +92,7 @@ public enum OutboxEntry: Equatable, Sendable {
     /// A process opened it, with nothing but what follows.
     case opened(session: SessionID, openings: Int, next: Int)
     /// The store said WELCOME. Another timeline than before voids all inputs.
-    case welcomed(Timeline, head: Int, proof: TurnProof? = nil)
+    case welcomed(Timeline, head: Int, proof: TurnProof? = nil, start: Int = 0)
     /// An input was accepted; from here on it will be sent.
     case input(Submission)
     /// The outcome of this input was seen by whoever sent it.
@@ -96,7 +100,7 @@ public enum OutboxEntry: Equatable, Sendable {
 }
 
 /// Entries in a file, one after the other: the length of the body in 4 bytes, a checksum over it in 8, and the body, a
-/// MessagePack array, with a proof behind it if a WELCOME brought one. Numbers of the frame are big-endian.
+/// MessagePack array; behind that of a WELCOME the proof that it brought, and behind a proof the start number. Numbers of the frame are big-endian.
 extension OutboxEntry {
     static let format = 1
     static let headerBytes = 12
@@ -112,13 +116,16 @@ extension OutboxEntry {
             writer.write(session)
             writer.write(openings)
             writer.write(next)
-        case .welcomed(let timeline, let head, let proof):
+        case .welcomed(let timeline, let head, let proof, let start):
             writer.writeArrayHeader(3)
             writer.write(2)
             writer.write(timeline)
             writer.write(head)
             // Behind the array, where earlier builds do not look.
-            proof?.write(to: &writer)
+            if let proof {
+                proof.write(to: &writer)
+                if start != 0 { writer.write(start) }
+            }
         case .input(let input):
             writer.writeArrayHeader(4)
             writer.write(3)
@@ -148,7 +155,8 @@ extension OutboxEntry {
             self = .opened(session: try reader.readID(), openings: try reader.readCount(), next: try reader.readCount())
         case (2, 3):
             let (timeline, head) = (try reader.readID(), try reader.readCount())
-            self = .welcomed(timeline, head: head, proof: reader.isAtEnd ? nil : try TurnProof(from: &reader))
+            let proof = reader.isAtEnd ? nil : try TurnProof(from: &reader)
+            self = .welcomed(timeline, head: head, proof: proof, start: reader.isAtEnd ? 0 : try reader.readCount())
         case (3, 4):
             self = .input(
                 Submission(

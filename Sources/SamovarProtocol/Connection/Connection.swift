@@ -16,6 +16,7 @@ import SamovarCore
 /// | disconnected | lost | lost | – | – |
 /// | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 /// | WELCOME | welcomed | note | – | – |
+/// | WELCOME of an earlier start than is known | lost | note | – | – |
 /// | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
 /// | ERROR retryLater | lost; after the last place for its wait | lost for its wait | – | – |
 /// | ERROR keyRefused | lost; after the last place for the longest pause, and check the key | the same | – | – |
@@ -49,6 +50,8 @@ struct Connection: ~Copyable {
     private(set) var witness: Int
     /// The newest turn that the peer can prove to have been told of.
     private(set) var proof: TurnProof?
+    /// The greatest start number that a store of the timeline has welcomed the peer with; 0 before the first.
+    private(set) var start: Int
 
     /// How many places there are to try, as the host knows.
     var places: Int {
@@ -74,15 +77,17 @@ struct Connection: ~Copyable {
     ///   - timeline: of an earlier process with the same identity.
     ///   - epoch: a number beyond all that it may have used.
     ///   - witness: what it was told, and with `proof` can prove.
+    ///   - start: the greatest start number that it knows.
     init(
         _ settings: ConnectionSettings, random: Random, timeline: Timeline = .zero, epoch: Int = 0, witness: Int = 0,
-        proof: TurnProof? = nil
+        proof: TurnProof? = nil, start: Int = 0
     ) {
         self.settings = settings
         self.timeline = timeline
         self.epoch = epoch
         self.witness = witness
         self.proof = proof
+        self.start = start
         self.random = random
         silence = settings.silence
         patience = settings.greeting
@@ -178,7 +183,7 @@ struct Connection: ~Copyable {
     func hello(_ role: Hello.Role, schema: Schema?, isDurable: Bool = false, mayHaveEnded: Bool = false) -> Frame {
         .hello(
             Hello(
-                role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, epoch: epoch,
+                role: role, schema: schema, witness: proof?.turn ?? witness, proof: proof?.code, start: start, epoch: epoch,
                 isDurable: isDurable, mayHaveEnded: mayHaveEnded))
     }
 
@@ -238,9 +243,14 @@ struct Connection: ~Copyable {
     }
 
     private mutating func accept(_ welcome: Welcome, _ envelope: Envelope, _ now: Timestamp) -> Action {
+        // Another store has taken over from this one, which may not know it yet: nothing that it says counts.
+        if envelope.timeline == timeline, welcome.start < start {
+            return lose(.particular("a store of an earlier start (\(welcome.start)) answers; start \(start) is known"), now)
+        }
         let left = timeline == .zero || timeline == envelope.timeline ? nil : timeline
         timeline = envelope.timeline
         if left != nil { (witness, proof) = (0, nil) }
+        start = welcome.start
         witness = max(witness, welcome.head)
         proof.keep(envelope.proof)
         // A silence shorter than two PINGs would take a living store for dead.

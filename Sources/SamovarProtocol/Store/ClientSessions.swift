@@ -186,8 +186,8 @@ struct ClientSessions {
         client.welcomeFloor = turns.head
         connections.connect(session, identity, at: route)
         let welcome = Welcome(
-            schema: turns.state.engine.schema, expected: last + 1, credit: credit(of: client, turns.state.sessions),
-            head: out.durable, silence: settings.silence)
+            schema: turns.state.engine.schema, start: turns.state.starts, expected: last + 1,
+            credit: credit(of: client, turns.state.sessions), head: out.durable, silence: settings.silence)
         out.open(route)
         out.send(.welcome(welcome), isProven: client.takesProofs, to: route, floor: .turn(turns.head))
     }

@@ -34,6 +34,8 @@ struct Outlet {
     private(set) var droppedFrames = 0
     /// Greetings with a turn beyond the journal that were not proven.
     private(set) var unprovenWitnesses = 0
+    /// Greetings that knew of a later start than this one.
+    private(set) var laterStarts = 0
     /// Connections whose keys were refused: nothing but errors leaves there, also of what has waited at the gate.
     private var closed: Set<Route> = []
     /// Few: with a key that is not good, nobody gets another connection.
@@ -174,13 +176,17 @@ struct Outlet {
         send(.error(PeerError(.misuse, what)), to: route, floor: .none)
     }
 
-    // MARK: Lost tails
+    // MARK: Lost tails, and stores that have taken over
 
     /// Throws if a peer proves that the journal has lost its tail. A number alone proves nothing: whoever reaches the socket could end the
     /// store.
     ///
-    /// - Parameter seen: the timeline of what the peer was told of.
-    mutating func requireTail(_ hello: Hello, of seen: Timeline, what: @autoclosure () -> String) throws(StopReason) {
+    /// - Parameters:
+    ///   - seen: the timeline of what the peer was told of.
+    ///   - start: our number.
+    mutating func requireTail(
+        _ hello: Hello, of seen: Timeline, start: Int, what: @autoclosure () -> String
+    ) throws(StopReason) {
         guard seen == identity.timeline, hello.witness > durable else { return }
         guard let proof = hello.proof, proof == identity.proof(of: hello.witness).code else {
             unprovenWitnesses += 1
@@ -191,7 +197,32 @@ struct Outlet {
             }
             return
         }
+        if identity.isFenced, hello.start > start {
+            let end = "the journal of start \(start) ends at \(durable)"
+            throw .superseded("\(what()) has seen turn \(hello.witness) and knows start \(hello.start), \(end)")
+        }
         try requireTail(provenBy: hello.witness, what: what())
+    }
+
+    /// Sends a peer on that knows of a later start in this timeline: another store has taken over. Its word is believed for itself alone;
+    /// it cannot end this store, which looks at its journal by itself.
+    ///
+    /// - Parameters:
+    ///   - seen: the timeline of what the peer was told of.
+    ///   - start: our number.
+    /// - Returns: whether the peer is sent on.
+    mutating func sendsOn(
+        _ hello: Hello, of seen: Timeline, start: Int, what: @autoclosure () -> String, _ route: Route
+    ) -> Bool {
+        guard seen == identity.timeline, hello.start > start else { return false }
+        laterStarts += 1
+        // Bounded as in `drop`.
+        if laterStarts.nonzeroBitCount == 1 {
+            let text = "\(what()) knows start \(hello.start), and this is start \(start)"
+            note(.warning, "\(text): it is sent on (\(laterStarts) so far)")
+        }
+        refuse(route, "another store has taken over: this is start \(start), and you know start \(hello.start)")
+        return true
     }
 
     /// Throws if a turn was seen that the journal does not hold: its end is lost, and going on would use these numbers again.

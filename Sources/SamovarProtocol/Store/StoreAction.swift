@@ -71,12 +71,17 @@ public enum StopReason: Error, Equatable, Sendable, CustomStringConvertible {
     case drained
     /// A peer proves that turns are missing from the end of the journal.
     case lostTail(String)
+    /// A peer proves that another store goes on with the journal, which several can reach.
+    case superseded(String)
     /// A group of turns passed a limit; nothing of it was kept.
     case groupLimit(GroupLimit)
 
     /// The next start knows what ended this one, and goes on without it.
     public var isCuredByRestart: Bool {
-        if case .groupLimit = self { true } else { false }
+        switch self {
+        case .groupLimit, .superseded: true
+        case .drained, .lostTail: false
+        }
     }
 
     public var description: String {
@@ -87,6 +92,7 @@ public enum StopReason: Error, Equatable, Sendable, CustomStringConvertible {
             the journal has lost its tail: \(evidence). Put the newer journal back; or go on with this one as a new timeline: \
             journal export, then journal import
             """
+        case .superseded(let evidence): "another store has taken over: \(evidence)"
         case .groupLimit(let limit): "\(limit)"
         }
     }

@@ -9,6 +9,8 @@ struct StoreIdentity {
     let build: String
     /// What the host's journal says that a batch on disk outlives.
     let durability: String
+    /// The journal is one that other stores can reach and take over.
+    let isFenced: Bool
 
     var jobProof: JobProof { JobProof(timeline, secret) }
 

@@ -79,6 +79,7 @@ extension StoreMachine {
                     "droppedFrames": .number(out.droppedFrames),
                     "refusedByKey": .number(access.refused),
                     "unprovenWitnesses": .number(out.unprovenWitnesses),
+                    "laterStarts": .number(out.laterStarts),
                     "batches": .number(counts.batches),
                     "views": .number(readers.published),
                 ]),

@@ -51,14 +51,16 @@ public struct StoreMachine: ~Copyable {
     ///   - keys: of peers that come over the network; more come by `keysRead`.
     ///   - marker: a page that outlives the process, with what the one before has left in it.
     ///   - durability: what the journal outlives, as `status` shall say it.
+    ///   - isFenced: the journal is one that other stores can reach and take over.
     public init(
         settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
-        keys: KeyTable = .none, marker: TrapMarker = TrapMarker(), durability: String = "unknown"
+        keys: KeyTable = .none, marker: TrapMarker = TrapMarker(), durability: String = "unknown",
+        isFenced: Bool = false
     ) {
         self.settings = settings
         let quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
         turns = Turns(settings, engine, quarantine)
-        out = Outlet(StoreIdentity(timeline: timeline, secret: secret, build: build, durability: durability))
+        out = Outlet(StoreIdentity(timeline: timeline, secret: secret, build: build, durability: durability, isFenced: isFenced))
         scheduler = EffectScheduler(settings, start: 0)
         workers = Workers(settings)
         clients = ClientSessions(settings)

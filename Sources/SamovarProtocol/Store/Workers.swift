@@ -76,7 +76,8 @@ struct Workers {
     }
 
     private func welcome(_ hello: Hello, at route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
-        let welcome = Welcome(schema: turns.state.engine.schema, head: out.durable, silence: settings.silence)
+        let welcome = Welcome(
+            schema: turns.state.engine.schema, start: turns.state.starts, head: out.durable, silence: settings.silence)
         out.open(route)
         out.send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(turns.head))
     }

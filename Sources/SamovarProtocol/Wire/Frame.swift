@@ -121,7 +121,8 @@ public enum Frame: Equatable, Sendable {
         case .views(let page): page.after
         case .task(_, let number): number
         case .hello(let hello): hello.epoch
-        case .welcome, .error, .goodbye, .drain, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
+        case .welcome(let welcome): welcome.start
+        case .error, .goodbye, .drain, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
             .reply:
             0
         }

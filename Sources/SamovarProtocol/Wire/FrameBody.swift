@@ -62,7 +62,7 @@ extension Frame {
         let number = header.number
         switch header.kind {
         case .hello: self = .hello(try Hello(header, from: &reader))
-        case .welcome: self = .welcome(try Welcome(from: &reader))
+        case .welcome: self = .welcome(try Welcome(header, from: &reader))
         case .error: self = .error(try PeerError(from: &reader))
         case .ping: self = .ping(number)
         case .pong: self = .pong(number)

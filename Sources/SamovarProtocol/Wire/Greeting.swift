@@ -17,6 +17,9 @@ public struct Hello: Equatable, Sendable {
     public var witness: Int
     /// The store's own proof that it told of that turn; nil from a peer that was given none.
     public var proof: UInt64?
+    /// The greatest start number that the peer was told of, in that timeline; 0 for none. A store of an earlier start has been replaced,
+    /// and does not serve it.
+    public var start: Int
     /// Whether the peer reads a ``TurnProof`` at the end of the frames that may have one; a flag of the header.
     public var takesProofs: Bool
     /// How often this peer has said HELLO, this time included; the header's number. A HELLO that overtook a newer one, on another
@@ -28,8 +31,8 @@ public struct Hello: Equatable, Sendable {
     public var mayHaveEnded: Bool
 
     public init(
-        role: Role, schema: Schema?, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, epoch: Int = 1,
-        isDurable: Bool = false, mayHaveEnded: Bool = false
+        role: Role, schema: Schema?, witness: Int = 0, proof: UInt64? = nil, start: Int = 0, takesProofs: Bool = true,
+        epoch: Int = 1, isDurable: Bool = false, mayHaveEnded: Bool = false
     ) {
         self.isDurable = isDurable
         self.mayHaveEnded = mayHaveEnded
@@ -37,6 +40,7 @@ public struct Hello: Equatable, Sendable {
         self.schema = schema
         self.witness = witness
         self.proof = proof
+        self.start = start
         self.takesProofs = takesProofs
         self.epoch = epoch
     }
@@ -92,6 +96,9 @@ public struct JobClaim: Equatable, Sendable {
 /// The store's answer to HELLO.
 public struct Welcome: Equatable, Sendable {
     public var schema: Schema
+    /// The store's start number, which is the header's; 0 from one that does not say. Of two stores with one timeline, the one with the
+    /// greater is the store.
+    public var start: Int
     /// The number that the next input of the session must have.
     public var expected: Int
     /// The number up to which the client may send.
@@ -101,8 +108,9 @@ public struct Welcome: Equatable, Sendable {
     /// Silence after which either side takes the other for dead.
     public var silence: Duration
 
-    public init(schema: Schema, expected: Int = 1, credit: Int = 0, head: Int, silence: Duration) {
+    public init(schema: Schema, start: Int = 0, expected: Int = 1, credit: Int = 0, head: Int, silence: Duration) {
         self.schema = schema
+        self.start = start
         self.expected = expected
         self.credit = credit
         self.head = head
@@ -153,7 +161,7 @@ public struct PeerError: Error, Equatable, Sendable, CustomStringConvertible {
 
 extension Hello {
     func write(to writer: inout MessagePackWriter) {
-        writer.writeArrayHeader(4)
+        writer.writeArrayHeader(start == 0 ? 4 : 5)
         if let schema {
             writer.writeArrayHeader(2)
             writer.write(schema)
@@ -169,13 +177,14 @@ extension Hello {
             writer.write("worker")
             offer.write(to: &writer)
         }
+        if start != 0 { writer.write(start) }
     }
 
     init(_ header: FrameHeader, from reader: inout MessagePackReader) throws {
         epoch = header.number
         takesProofs = header.takesProofs
         mayHaveEnded = header.endsSession
-        try reader.readFields(4, of: "HELLO")
+        let hasStart = try reader.readFields(4, orMore: 5, of: "HELLO")
         if try reader.readNil() {
             schema = nil
         } else {
@@ -196,6 +205,7 @@ extension Hello {
         case "worker": role = .worker(try WorkerOffer(from: &reader))
         default: throw WireError.malformed("unknown role \(name)")
         }
+        start = hasStart ? try reader.readInt() : 0
     }
 }
 
@@ -257,7 +267,8 @@ extension Welcome {
         writer.write(silence.microseconds / 1_000)
     }
 
-    init(from reader: inout MessagePackReader) throws {
+    init(_ header: FrameHeader, from reader: inout MessagePackReader) throws {
+        start = header.number
         try reader.readFields(6, of: "WELCOME")
         schema = try reader.readSchema()
         expected = try reader.readInt()

@@ -50,14 +50,29 @@ import Testing
         #expect(try Self.sum(entries + [.welcomed(abroad, head: 2)]).proof == nil)
     }
 
-    @Test func `A durable client shows the proof that an earlier process was given`() throws {
+    @Test func `A start stands behind the proof, is read back, never falls, and belongs to its timeline`() throws {
+        let proof = TurnProof(turn: 299, code: 7)
+        let former = OutboxEntry.welcomed(home, head: 300, proof: proof).bytes.dropFirst(12)
+        #expect(OutboxEntry.welcomed(home, head: 300, proof: proof, start: 4).bytes.dropFirst(12).starts(with: former))
+        var entries = Self.entries
+        entries[1] = .welcomed(home, head: 300, proof: proof, start: 4)
+        let outbox = try #require(try ClientOutbox(file: entries.flatMap(\.bytes)))
+        #expect(outbox.start == 4)
+        #expect(try Self.sum(outbox.entries) == outbox)
+        #expect(try Self.sum(entries + [.welcomed(home, head: 301, start: 3)]).start == 4)
+        #expect(try Self.sum(entries + [.welcomed(abroad, head: 2, start: 1)]).start == 1)
+        let alone = OutboxEntry.welcomed(home, head: 300, start: 4).bytes
+        #expect(alone == OutboxEntry.welcomed(home, head: 300).bytes, "an earlier build would take it for a proof")
+    }
+
+    @Test func `A durable client shows the proof and the start that an earlier process was given`() throws {
         let proof = TurnProof(turn: 40, code: 8)
-        let outbox = try Self.sum([Self.entries[0], .welcomed(home, head: 40, proof: proof), Self.input(7)])
+        let outbox = try Self.sum([Self.entries[0], .welcomed(home, head: 40, proof: proof, start: 6), Self.input(7)])
         var machine = ClientMachine(outbox: outbox, schema: counter, random: Random(seed: 1))
         let hellos = machine.ticked(now: at(0)).compactMap { action -> Hello? in
             if case .send(let envelope) = action, case .hello(let hello) = envelope.frame { hello } else { nil }
         }
-        #expect(hellos.map(\.witness) == [40] && hellos.map(\.proof) == [8])
+        #expect(hellos.map(\.witness) == [40] && hellos.map(\.proof) == [8] && hellos.map(\.start) == [6])
     }
 
     @Test func `An outbox that was never welcomed has seen no turn`() {
@@ -143,6 +158,10 @@ import Testing
             (.opened(session: Self.session, openings: 3, next: 7), [0x95, 1, 1] + id + [3, 7]),
             (.welcomed(home, head: 40), [0x93, 2] + timeline + [40]),
             (.welcomed(home, head: 40, proof: TurnProof(turn: 39, code: 6)), [0x93, 2] + timeline + [40, 0x92, 39, 6]),
+            (
+                .welcomed(home, head: 40, proof: TurnProof(turn: 39, code: 6), start: 5),
+                [0x93, 2] + timeline + [40, 0x92, 39, 6, 5]
+            ),
             (.input(Submission(sequence: 7, input: [9, 8])), [0x94, 3, 7, 0xc0, 0xc4, 2, 9, 8]),
             (.seen(sequence: 7), [0x92, 4, 7]),
         ]

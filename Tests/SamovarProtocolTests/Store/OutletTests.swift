@@ -5,7 +5,11 @@ import Testing
 
 /// The way out: what leaves, when, and in which order.
 @Suite struct OutletTests {
-    private var out = Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none"))
+    private var out = Self.outlet()
+
+    private static func outlet(isFenced: Bool = false) -> Outlet {
+        Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none", isFenced: isFenced))
+    }
 
     private mutating func taken() -> [String] {
         out.takeActions().map { action in
@@ -64,7 +68,7 @@ import Testing
         }
         func isLost(_ hello: Hello, of timeline: Timeline = home) -> Bool {
             do throws(StopReason) {
-                try out.requireTail(hello, of: timeline, what: "a client")
+                try out.requireTail(hello, of: timeline, start: 1, what: "a client")
                 return false
             } catch {
                 return error == .lostTail("a client has seen turn 4, the journal ends at 3")
@@ -74,5 +78,38 @@ import Testing
         #expect(!isLost(hello(3, out.identity.proof(of: 3).code)) && !isLost(hello(4, nil)) && !isLost(hello(4, proof &+ 1)))
         #expect(!isLost(hello(4, proof), of: Timeline(high: 9, low: 9)) && isLost(hello(4, proof)))
         #expect(out.unprovenWitnesses == 2)
+    }
+
+    @Test func `A turn beyond the journal that is proven of a later start is another store's, where there may be one`() {
+        func stop(isFenced: Bool, start: Int, isProven: Bool = true) -> StopReason? {
+            var out = Self.outlet(isFenced: isFenced)
+            out.begin(durable: 3)
+            let proof = isProven ? out.identity.proof(of: 4).code : nil
+            let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 4, proof: proof, start: start)
+            do throws(StopReason) {
+                try out.requireTail(hello, of: home, start: 2, what: "a client")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let evidence = "a client has seen turn 4 and knows start 3, the journal of start 2 ends at 3"
+        #expect(stop(isFenced: true, start: 3) == .superseded(evidence))
+        #expect(StopReason.superseded(evidence).isCuredByRestart && StopReason.superseded(evidence).description.hasSuffix(evidence))
+        let lost = StopReason.lostTail("a client has seen turn 4, the journal ends at 3")
+        #expect(stop(isFenced: true, start: 2) == lost && stop(isFenced: false, start: 3) == lost)
+        #expect(stop(isFenced: true, start: 3, isProven: false) == nil)
+    }
+
+    @Test mutating func `Who knows a later start is sent on, and that is told of less and less`() {
+        func hello(_ start: Int) -> Hello { Hello(role: .client(session: session(1)), schema: shop, start: start) }
+        func isSentOn(_ start: Int, of timeline: Timeline = home) -> Bool {
+            out.sendsOn(hello(start), of: timeline, start: 2, what: "a client", client(1))
+        }
+        #expect(!isSentOn(0) && !isSentOn(2) && !isSentOn(3, of: abroad))
+        #expect(taken() == [] && out.laterStarts == 0)
+        for _ in 1...3 { #expect(isSentOn(3)) }
+        let notes = [1, 2].map { "a client knows start 3, and this is start 2: it is sent on (\($0) so far)" }
+        #expect(taken() == [notes[0], "error", notes[1], "error", "error"] && out.laterStarts == 3)
     }
 }

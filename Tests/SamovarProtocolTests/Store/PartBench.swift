@@ -12,7 +12,7 @@ struct PartBench: ~Copyable {
     init(_ settings: StoreSettings = StoreSettings(), observers: [TurnObserver<Shop>] = []) throws {
         let quarantine = Quarantine(TrapMarker(), timeline: home, build: "test", settings: settings)
         turns = Turns(settings, TypedEngine(Shop.self, secret: workshopSecret, observers: observers), quarantine)
-        out = Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none"))
+        out = Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none", isFenced: false))
         scheduler = EffectScheduler(settings, start: 1)
         turns.write(.started(number: 1, build: "test", schema: shop, seed: packed(NoSeed())), now: at(0))
         try turns.begin(seed: packed(NoSeed()), now: at(0), &out)

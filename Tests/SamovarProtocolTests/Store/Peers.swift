@@ -49,12 +49,12 @@ extension Rig {
     /// A client that is welcomed under this number.
     @discardableResult
     func connectClient(
-        _ number: UInt8 = 1, witness: Int = 0, proof: UInt64? = nil, takesProofs: Bool = true, epoch: Int = 1,
-        at route: Route? = nil
+        _ number: UInt8 = 1, witness: Int = 0, proof: UInt64? = nil, start: Int = 0, takesProofs: Bool = true,
+        epoch: Int = 1, at route: Route? = nil
     ) -> [Frame] {
         let hello = Hello(
-            role: .client(session: session(number)), schema: shop, witness: witness, proof: proof, takesProofs: takesProofs,
-            epoch: epoch)
+            role: .client(session: session(number)), schema: shop, witness: witness, proof: proof, start: start,
+            takesProofs: takesProofs, epoch: epoch)
         return exchange(.hello(hello), from: route ?? client(number))
     }
 

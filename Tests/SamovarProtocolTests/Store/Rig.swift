@@ -22,7 +22,8 @@ extension StoreMachine {
         [
             turns.counts.applied, turns.counts.refused, turns.counts.quarantined, turns.counts.batches, workers.applied,
             workers.results, workers.lateResults,
-            workers.deadWorkers, firings.applied, out.droppedFrames, access.refused, out.unprovenWitnesses, readers.published,
+            workers.deadWorkers, firings.applied, out.droppedFrames, access.refused, out.unprovenWitnesses, out.laterStarts,
+            readers.published,
         ]
     }
 }

@@ -78,7 +78,10 @@ import Testing
         rig.commits = false
         #expect(rig.connectClient() == [])
         rig.commit()
-        #expect(rig.take(client(1)) == [.welcome(Welcome(schema: shop, expected: 1, credit: 4_096, head: 0, silence: .seconds(6)))])
+        #expect(
+            rig.take(client(1)) == [
+                .welcome(Welcome(schema: shop, start: 1, expected: 1, credit: 4_096, head: 0, silence: .seconds(6)))
+            ])
     }
 
     @Test func `Receipt waits for the commit`() throws {

@@ -27,7 +27,7 @@ import Testing
         #expect(later.machine.starts == 2)
         #expect(
             later.connectClient(epoch: 2).contains(
-                .welcome(Welcome(schema: shop, expected: 3, credit: 4_096, head: 5, silence: .seconds(6)))))
+                .welcome(Welcome(schema: shop, start: 2, expected: 3, credit: 4_096, head: 5, silence: .seconds(6)))))
         #expect(later.exchange(inputs([.add(100)], from: 3), from: client(1)) == [.receipt([applied(3, 7)], credit: 4_096)])
     }
 

@@ -30,6 +30,9 @@ struct FrameExample: Sendable, CustomStringConvertible {
             "hello from a client that takes proofs",
             .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, proof: proof.code, epoch: 2))),
         FrameExample(
+            "hello from a client that knows a start",
+            .hello(Hello(role: .client(session: peer), schema: schema, witness: 42, proof: proof.code, start: 3, epoch: 2))),
+        FrameExample(
             "hello from a durable client",
             .hello(
                 Hello(
@@ -58,10 +61,10 @@ struct FrameExample: Sendable, CustomStringConvertible {
             "hello from a tool", .hello(Hello(role: .client(session: peer), schema: nil, takesProofs: false)),
             timeline: .zero),
         FrameExample(
-            "welcome", .welcome(Welcome(schema: schema, expected: 3, credit: 4_098, head: 42, silence: .seconds(6)))),
+            "welcome", .welcome(Welcome(schema: schema, start: 3, expected: 3, credit: 4_098, head: 42, silence: .seconds(6)))),
         FrameExample(
             "welcome with a proof",
-            .welcome(Welcome(schema: schema, expected: 3, credit: 4_098, head: 42, silence: .seconds(6))), proof: proof),
+            .welcome(Welcome(schema: schema, start: 3, expected: 3, credit: 4_098, head: 42, silence: .seconds(6))), proof: proof),
         FrameExample(
             "error", .error(PeerError(.retryLater, "the store's inbox is full", wait: .seconds(1)))),
         FrameExample("ping", .ping(2)),

@@ -15,8 +15,10 @@ HOME, AWAY = b"h" * 16, b"a" * 16
 STILL = conn.ConnectionSettings(first_pause=0, longest_pause=0)
 
 
-def welcome(head: int = 9, timeline: bytes = HOME, proof: Proof | None = None, silence: float = 6.0) -> rx.Envelope:
-    return rx.Envelope(timeline, rx.Welcome(Schema("Counter"), 1, 4096, head, silence), proof)
+def welcome(
+    head: int = 9, timeline: bytes = HOME, proof: Proof | None = None, silence: float = 6.0, start: int = 0
+) -> rx.Envelope:
+    return rx.Envelope(timeline, rx.Welcome(Schema("Counter"), 1, 4096, head, silence, start), proof)
 
 
 def error(code: ErrorCode, wait: float = 0.0, expected: int = 0) -> rx.Envelope:
@@ -103,6 +105,33 @@ class ConnectionTests(unittest.TestCase):
             connection.received(welcome(3, AWAY), 0), conn.Welcomed(rx.Welcome(Schema("Counter"), 1, 4096, 3, 6.0), HOME)
         )
         self.assertEqual((connection.witness, connection.proof), (3, None))
+
+    def test_a_store_of_an_earlier_start_is_not_believed_and_the_next_place_is_tried(self) -> None:
+        connection = greeting(2)
+        connection.received(welcome(42, proof=Proof(42, 7), start=4), 0)
+        connection.disconnected(0)
+        connection.ticked(0)
+        self.assertEqual(connection.hello("client", b"", None).values[0][4:], [4])
+        here = connection.place
+        lost = connection.received(welcome(50, proof=Proof(50, 8), silence=20, start=3), 0)
+        self.assertIsInstance(lost, conn.Lost)
+        self.assertEqual((connection.witness, connection.proof, connection.start), (42, Proof(42, 7), 4))
+        self.assertEqual((connection.silence, connection.place), (6.0, here + 1))
+        self.assertEqual(connection.ticked(0), conn.Open())
+        self.assertIsInstance(connection.received(welcome(51, start=5), 0), conn.Welcomed)
+        self.assertEqual(connection.start, 5)
+
+    def test_why_an_earlier_store_is_not_believed_is_told(self) -> None:
+        connection = conn.Connection(STILL, random.Random(1), timeline=HOME, start=1)
+        connection.ticked(0)
+        text = "a store of an earlier start (0) answers; start 1 is known"
+        self.assertEqual(connection.received(welcome(), 0), conn.Lost(text))
+
+    def test_another_timeline_counts_its_own_starts(self) -> None:
+        connection = conn.Connection(STILL, random.Random(1), timeline=HOME, start=4)
+        connection.ticked(0)
+        self.assertIsInstance(connection.received(welcome(3, AWAY, start=2), 0), conn.Welcomed)
+        self.assertEqual(connection.start, 2)
 
     def test_the_newest_proof_is_kept(self) -> None:
         connection = welcomed()

@@ -65,8 +65,8 @@ SENT: dict[str, Frame] = {
 }
 
 RECEIVED: dict[str, Any] = {
-    "welcome": rx.Welcome(COUNTER, 3, 4098, 42, 6.0),
-    "welcome with a proof": rx.Welcome(COUNTER, 3, 4098, 42, 6.0),
+    "welcome": rx.Welcome(COUNTER, 3, 4098, 42, 6.0, start=3),
+    "welcome with a proof": rx.Welcome(COUNTER, 3, 4098, 42, 6.0, start=3),
     "error": rx.Error(ErrorCode.RETRY_LATER, "the store's inbox is full", 0, 1.0),
     "ping": rx.Ping(2),
     "pong": rx.Pong(4098),
@@ -101,6 +101,7 @@ RECEIVED: dict[str, Any] = {
 HELLOS: dict[str, tuple[Frame, bytes]] = {
     "hello from a client": (hello(COUNTER, 0, "client", ME, 1), NO_TIMELINE),
     "hello from a client that takes proofs": (hello(COUNTER, PROOF, "client", ME, 2), HOME),
+    "hello from a client that knows a start": (hello(COUNTER, PROOF, "client", ME, 2, start=3), HOME),
     "hello from a durable client": (hello(COUNTER, 42, "durable", ME, 3), HOME),
     "hello from a client that has sent an input which ends its session": (hello(COUNTER, 42, "client", ME, 2, True), HOME),
     "hello from a worker": (

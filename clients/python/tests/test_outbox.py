@@ -36,7 +36,7 @@ class FormatTests(unittest.TestCase):
     def file(self) -> bytes:
         entries: list[Entry] = [
             Opened(ME, 1, 1),
-            WelcomedBy(HOME, 9, Proof(8, 7)),
+            WelcomedBy(HOME, 9, Proof(8, 7), 4),
             accepted(1),
             accepted(2),
             accepted(3),
@@ -48,6 +48,7 @@ class FormatTests(unittest.TestCase):
         outbox = read(self.file())
         assert outbox is not None
         self.assertEqual((outbox.session, outbox.timeline, outbox.witness, outbox.proof), (ME, HOME, 9, Proof(8, 7)))
+        self.assertEqual(outbox.start, 4)
         self.assertEqual((outbox.oldest, outbox.next, [input.sequence for input in outbox.inputs]), (1, 4, [1, 3]))
         self.assertEqual(read(b"".join(map(encode, outbox.entries))), outbox)
 
@@ -75,7 +76,15 @@ class FormatTests(unittest.TestCase):
     def test_another_timeline_voids_all_inputs(self) -> None:
         outbox = read(self.file() + encode(WelcomedBy(AWAY, 2)))
         assert outbox is not None
-        self.assertEqual((outbox.inputs, outbox.next, outbox.witness, outbox.proof), ([], 1, 2, None))
+        self.assertEqual((outbox.inputs, outbox.next, outbox.witness, outbox.proof, outbox.start), ([], 1, 2, None, 0))
+
+    def test_a_start_stands_behind_the_proof_and_never_falls(self) -> None:
+        with_start, without = (encode(WelcomedBy(HOME, 9, Proof(8, 7), start))[12:] for start in (4, 0))
+        self.assertEqual(with_start, without + b"\x04")
+        self.assertEqual(encode(WelcomedBy(HOME, 9, None, 4)), encode(WelcomedBy(HOME, 9)), "others would take it for a proof")
+        outbox = read(self.file() + encode(WelcomedBy(HOME, 9, Proof(9, 7), 3)))
+        assert outbox is not None
+        self.assertEqual(outbox.start, 4)
 
     def test_a_file_with_nothing_left_begins_another_session(self) -> None:
         self.assertNotEqual(ClientOutbox(ME).reopened().session, ME)

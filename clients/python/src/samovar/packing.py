@@ -25,22 +25,28 @@ def unpack(data: bytes) -> Any:
     return unpack_sequence(data, 1)[0][0]
 
 
-def unpack_sequence(data: bytes, count: int, optional: bool = False) -> tuple[list[Any], Any]:
-    """Exactly `count` values, at most 15, one after the other; and one more behind them if `optional`, else None.
+def unpack_sequence(data: bytes, count: int, optional: int = 0) -> tuple[list[Any], list[Any]]:
+    """Exactly `count` values, at most 15, one after the other; and those behind them, of which there may be `optional`.
 
     Raises `Unreadable` if something is missing or follows.
     """
     # With the header of an array before them, the values are one.
+    values, data = _unpack_first(bytes([0x90 | count]) + data)
+    more: list[Any] = []
+    while data and len(more) < optional:
+        value, data = _unpack_first(data)
+        more.append(value)
+    if data:
+        raise Unreadable("bytes after the end")
+    return values, more
+
+
+def _unpack_first(data: bytes) -> tuple[Any, bytes]:
+    """A value, and what follows it."""
     try:
-        return _unpack(bytes([0x90 | count]) + data), None
+        return _unpack(data), b""
     except msgpack.ExtraData as error:
-        if not optional:
-            raise Unreadable("bytes after the end") from None
-        values, rest = error.unpacked, bytes(error.extra)
-    try:
-        return values, _unpack(rest)
-    except msgpack.ExtraData:
-        raise Unreadable("bytes after the end") from None
+        return error.unpacked, bytes(error.extra)
 
 
 def _unpack(data: bytes) -> Any:

@@ -72,7 +72,7 @@ class ClientMachine:
             self._session = box.session
             self._backlog = Backlog(box.inputs, box.next)
             # No process connects a million times; so the store knows the newer process by its greater number.
-            self.connection = conn.Connection(times, random, box.timeline, box.openings << 20, box.witness, box.proof)
+            self.connection = conn.Connection(times, random, box.timeline, box.openings << 20, box.witness, box.proof, box.start)
         else:
             assert isinstance(session, bytes)
             self._session = session
@@ -253,7 +253,7 @@ class ClientMachine:
         if left is not None:
             actions.append(act.Note(conn.timeline_changed(self.timeline, left)))
             self._change_timeline(actions)
-        self._note(WelcomedBy(self.timeline, welcome.head, self.connection.proof))
+        self._note(WelcomedBy(self.timeline, welcome.head, self.connection.proof, self.connection.start))
         for request in self._requests.drop_pages(other_than=self.timeline):
             actions.append(act.Pageless(request, TIMELINE_CHANGED))
         if self._is_possible(welcome.expected, actions):

@@ -8,6 +8,7 @@ a new one and say HELLO, which tells the store all it must know.
 | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
 | disconnected | lost | lost | – | – |
 | WELCOME | welcomed | note | – | – |
+| WELCOME of an earlier start than is known | lost | note | – | – |
 | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
 | ERROR retryLater | lost for its wait | lost for its wait | – | – |
 | ERROR keyRefused | lost for the longest pause, and check the key | the same | – | – |
@@ -139,7 +140,7 @@ class _Closed:
 class Connection:
     """The state of one connection; each event returns what is to be done, or None.
 
-    `timeline`, `epoch`, `witness` and `proof` may be those of an earlier process with the same identity; the epoch is a number
+    `timeline`, `epoch`, `witness`, `proof` and `start` may be those of an earlier process with the same identity; the epoch is a number
     beyond all that it may have used.
     """
 
@@ -149,6 +150,8 @@ class Connection:
     epoch: int = 0
     witness: int = 0
     proof: Proof | None = None
+    #: The greatest start number that a store of the timeline has welcomed the peer with.
+    start: int = 0
     #: How many places there are to try; the host says so with each attempt.
     places: int = 1
     #: The place of this attempt, or of the next.
@@ -236,7 +239,7 @@ class Connection:
     def hello(self, role: str, who: bytes | list[object], schema: Schema | None, has_ended: bool = False) -> Frame:
         """The HELLO of the owner."""
         witness = self.witness if self.proof is None else self.proof
-        return hello(schema, witness, role, who, self.epoch, has_ended)
+        return hello(schema, witness, role, who, self.epoch, has_ended, self.start)
 
     def sent(self, now: float) -> None:
         """The owner sent a frame."""
@@ -283,10 +286,14 @@ class Connection:
         return Deliver(envelope.content)
 
     def _accept(self, welcome: Welcome, envelope: Envelope, now: float) -> Event:
+        # Another store has taken over from this one, which may not know it yet: nothing that it says counts.
+        if envelope.timeline == self.timeline and welcome.start < self.start:
+            return self._lose(f"a store of an earlier start ({welcome.start}) answers; start {self.start} is known", now)
         left = None if self.timeline in (NO_TIMELINE, envelope.timeline) else self.timeline
         self.timeline = envelope.timeline
         if left is not None:
             self.witness, self.proof = 0, None
+        self.start = welcome.start
         self.witness = max(self.witness, welcome.head)
         self._keep(envelope.proof)
         # A silence shorter than two PINGs would take a living store for dead.

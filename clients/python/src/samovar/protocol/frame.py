@@ -121,11 +121,18 @@ class Offer:
 
 
 def hello(
-    schema: Schema | None, witness: int | Proof, role: str, who: bytes | list[Any], epoch: int, has_ended: bool = False
+    schema: Schema | None,
+    witness: int | Proof,
+    role: str,
+    who: bytes | list[Any],
+    epoch: int,
+    has_ended: bool = False,
+    start: int = 0,
 ) -> Frame:
-    """HELLO of a peer that takes proofs."""
+    """HELLO of a peer that takes proofs; with the greatest start number that it knows, unless that is 0."""
     flags = Flag.TAKES_PROOFS | (Flag.ENDS_SESSION if has_ended else 0)
-    return Frame(Kind.HELLO, epoch, ([schema, witness, role, who],), flags)
+    values = [schema, witness, role, who]
+    return Frame(Kind.HELLO, epoch, ([*values, start] if start else values,), flags)
 
 
 def send(inputs: list[Submission], confirmed: int, ends_session: bool = False) -> Frame:

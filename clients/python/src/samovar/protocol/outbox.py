@@ -36,6 +36,8 @@ class WelcomedBy:
     timeline: bytes
     head: int
     proof: Proof | None = None
+    #: Kept with a proof only.
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class ClientOutbox:
     timeline: bytes = NO_TIMELINE
     witness: int = 0
     proof: Proof | None = None
+    #: The greatest start number of a store that has welcomed it, in the timeline.
+    start: int = 0
     _kept: deque[_Kept] = field(default_factory=deque)
 
     @property
@@ -96,14 +100,15 @@ class ClientOutbox:
         match entry:
             case Opened():
                 raise Malformed("a beginning after the beginning")
-            case WelcomedBy(timeline, head, proof):
+            case WelcomedBy(timeline, head, proof, start):
                 if self.timeline not in (NO_TIMELINE, timeline):
                     self._kept.clear()
-                    self.oldest, self.witness, self.proof = 1, 0, None
+                    self.oldest, self.witness, self.proof, self.start = 1, 0, None, 0
                 self.timeline = timeline
                 self.witness = max(self.witness, head)
                 if proof is not None and (self.proof is None or proof.turn >= self.proof.turn):
                     self.proof = proof
+                self.start = max(self.start, start)
             case Accepted(input):
                 if input.sequence != self.next:
                     raise Malformed(f"input {input.sequence} where {self.next} is next")
@@ -121,7 +126,7 @@ class ClientOutbox:
         """The fewest entries that add up to this."""
         entries: list[Entry] = [Opened(self.session, self.openings, self.oldest)]
         if self.timeline != NO_TIMELINE:
-            entries.append(WelcomedBy(self.timeline, self.witness, self.proof))
+            entries.append(WelcomedBy(self.timeline, self.witness, self.proof, self.start))
         entries += [Accepted(kept.input) for kept in self._kept]
         return entries + [Seen(kept.input.sequence) for kept in self._kept if kept.is_seen]
 
@@ -131,9 +136,11 @@ def encode(entry: Entry) -> bytes:
     match entry:
         case Opened(session, openings, next):
             body = pack([1, FORMAT, session, openings, next])
-        case WelcomedBy(timeline, head, proof):
-            # Behind the array, where earlier builds do not look.
-            body = pack([2, timeline, head]) + (b"" if proof is None else pack(proof))
+        case WelcomedBy(timeline, head, proof, start):
+            # Behind the array, where the first builds do not look.
+            body = pack([2, timeline, head])
+            if proof is not None:
+                body += pack(proof) + (pack(start) if start else b"")
         case Accepted(Submission(sequence, instance, input)):
             body = pack([3, sequence, instance, input])
         case Seen(sequence):
@@ -174,7 +181,7 @@ def read(data: bytes) -> ClientOutbox | None:
 
 def _decode(body: bytes) -> Entry:
     try:
-        values, proof = unpack_sequence(body, 1, optional=True)
+        values, more = unpack_sequence(body, 1, optional=2)
     except Unreadable as error:
         raise Malformed(str(error)) from None
     fields = array(values[0])
@@ -184,7 +191,7 @@ def _decode(body: bytes) -> Entry:
                 raise Malformed(f"an outbox of format {format}")
             return Opened(_id(session), integer(openings), integer(next))
         case [2, timeline, head]:
-            return WelcomedBy(_id(timeline), integer(head), None if proof is None else _proof(proof))
+            return WelcomedBy(_id(timeline), integer(head), _proof(more[0]) if more else None, integer(more[1]) if more[1:] else 0)
         case [3, sequence, where, input]:
             return Accepted(Submission(integer(sequence), instance_value(instance(where)), binary(input)))
         case [4, sequence]:

@@ -26,6 +26,8 @@ class Welcome:
     credit: int
     head: int
     silence: float
+    #: The number of the store's start, greater than those before it in its timeline; 0 from a store that does not say.
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +225,10 @@ def parse(parts: Sequence[bytes]) -> Envelope:
         raise Malformed("another protocol, another version, or a kind that is not for peers")
     count, read = _READERS[kind]
     try:
-        values, rest = unpack_sequence(parts[1] if len(parts) > 1 else b"", count, optional=kind in _PROVEN)
+        values, rest = unpack_sequence(parts[1] if len(parts) > 1 else b"", count, optional=int(kind in _PROVEN))
     except Unreadable as error:
         raise Malformed(str(error)) from None
-    return Envelope(timeline, read(number, *values), None if rest is None else _proof(rest))
+    return Envelope(timeline, read(number, *values), _proof(rest[0]) if rest else None)
 
 
 # Values, each of the type that it must have. `bool` is an `int` in Python, and is none here.
@@ -341,10 +343,10 @@ def _mark(value: Any) -> Mark:
     return Mark(lease(leased), integer(index))
 
 
-def _welcome(_: int, value: Any) -> Welcome:
+def _welcome(start: int, value: Any) -> Welcome:
     name, version, expected, credit, head, silence = array(value, 6)
     schema = Schema(text(name), integer(version))
-    return Welcome(schema, integer(expected), integer(credit), integer(head), seconds(silence))
+    return Welcome(schema, integer(expected), integer(credit), integer(head), seconds(silence), start)
 
 
 def _error(_: int, value: Any) -> Error:
