@@ -50,6 +50,18 @@ extension Sabotage {
                 return [hello.with { $0.body[0] = $0.body[0].replacing(1, by: proof ?? witness) }]
             }
         },
+        Sabotage("believes a store of an earlier start", .worker, foundBy: "earlier-start") { meddler in
+            var greatest: Int64 = 0
+            meddler.incoming(.welcome) { welcome in
+                greatest = max(greatest, welcome.number)
+                return [welcome.with { $0.number = greatest }]
+            }
+        },
+        Sabotage("keeps its start over the timeline", .client, foundBy: "start-forgotten") {
+            $0.outgoing(.hello) { hello in
+                [hello.body[0][4] == nil ? hello : hello.with { $0.body[0] = $0.body[0].replacing(4, by: 3) }]
+            }
+        },
         Sabotage("sets a flag of its own", .client, foundBy: "ping") { $0.outgoing(.ping) { [$0.with { $0.flags = 4 }] } },
         Sabotage("waits for a minute before it takes a silent store for dead", .worker, foundBy: "silence") {
             $0.incoming(.welcome) { [$0.with { $0.body[0] = $0.body[0].replacing(5, by: 60_000) }] }

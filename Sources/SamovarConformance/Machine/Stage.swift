@@ -45,6 +45,8 @@ struct Stage {
     struct Told {
         var head: Int64 = 0
         var proofs: [Value] = []
+        /// The greatest of the stores that have welcomed the peer.
+        var start: Int64 = 0
     }
 
     let role: Subject
@@ -71,6 +73,8 @@ struct Stage {
     var timeline = Stage.timeline(1)
     /// The newest turn on disk.
     var head: Int64 = 100
+    /// The number of this start.
+    var start: Int64 = 3
     var silence: Int64 = 6_000
     private(set) var told: [[UInt8]: Told] = [:]
     private var proofs: UInt64 = 0xf000_0000_0000_0000
@@ -84,6 +88,8 @@ struct Stage {
     /// What the newest HELLO came after: the time of the WELCOME before it, and the newest proof.
     private(set) var welcomedBefore: Timestamp?
     private(set) var proofBefore: Value?
+    /// What the HELLO before the newest said.
+    private(set) var witnessBefore: Value?
     private var identity: Value?
     /// Those that the next HELLO may carry: what the peer has taken over, and what it may have.
     private var timelines = [RawFrame.noTimeline]
@@ -132,7 +138,8 @@ struct Stage {
         let isWorker = role == .worker
         let next = expected ?? (isWorker ? 1 : client.expected)
         let credit = isWorker ? 0 : client.credit
-        send(.welcome, 0, [.string(Stage.program), 1, .int(next), .int(credit), .int(head), .int(silence)], flags: flags)
+        told[timeline, default: Told()].start = max(told[timeline]?.start ?? 0, start)
+        send(.welcome, start, [.string(Stage.program), 1, .int(next), .int(credit), .int(head), .int(silence)], flags: flags)
         if !timelines.contains(timeline) { timelines.append(timeline) }
     }
 
@@ -239,6 +246,11 @@ struct Stage {
                 seen: id?.text ?? "none")
         }
         try checkWitness(body[1] ?? .nil, in: frame.timeline)
+        let greatest = told[frame.timeline]?.start ?? 0
+        if let said = body[4], said != .int(greatest) {
+            throw Fault(rule: "Start", expected: "the greatest start number of the timeline, \(greatest)", seen: said.text)
+        }
+        witnessBefore = witness
         for old in connections.keys where old != route { connections[old] = .parted }
         (identity, hello, self.route) = (id, frame, route)
         connections[route] = .greeted

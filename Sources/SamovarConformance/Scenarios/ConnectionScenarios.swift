@@ -150,6 +150,26 @@ extension Scenario {
                         $0.goodbye(); $0.beginTimeline(2); $0.head = 3
                     }, .another(within: .milliseconds(20)),
                 ] + Step.alive() + [.act { $0.goodbye() }, Step.proves]),
+            Scenario(
+                "earlier-start", "Start",
+                "A store of an earlier start answers, with more turns. The peer says HELLO elsewhere, as before, until one of a later start does.",
+                Step.greeted(role) + Step.alive() + [
+                    .act {
+                        $0.manners.welcomes = false; $0.goodbye()
+                    }, .another(within: .milliseconds(20)),
+                ] + Step.earlier(.milliseconds(30)) + Step.earlier(.milliseconds(40)) + [
+                    .act {
+                        $0.start = 4; $0.head = 120; $0.welcome()
+                    }
+                ] + Step.alive(" of a later start")),
+            Scenario(
+                "start-forgotten", "Start",
+                "The timeline changes to one with fewer starts. The number of the old one does not matter there.",
+                Step.greeted(role) + Step.alive() + [
+                    .act {
+                        $0.goodbye(); $0.beginTimeline(2); $0.head = 3; $0.start = 1
+                    }, .another(within: .milliseconds(20)),
+                ] + Step.alive() + Step.lost(role) + Step.alive()),
         ]
     }
 
@@ -259,6 +279,24 @@ extension Step {
                 stage.fault = Fault(
                     rule: "Liveness", expected: "HELLO on another connection after the silence of 2 s", seen: "none for 4.8 s")
             }
+        ]
+    }
+
+    /// The store that answers is of an earlier start, and has more turns. It is not believed, and hears nothing more.
+    fileprivate static func earlier(_ pause: Duration) -> [Step] {
+        let what = "HELLO on another connection, with the witness of before, and nothing else"
+        return [
+            act { stage in
+                stage.start = 2
+                stage.head = 150
+                stage.welcome()
+            },
+            expect(what, within: pause) { stage, event in
+                guard case .frame(let frame, let route) = event else { return .other }
+                defer { stage.former = route }
+                let isAsBefore = frame.is(.hello) && route != stage.former && stage.witness == stage.witnessBefore
+                return isAsBefore ? .met : .broken(what)
+            },
         ]
     }
 

@@ -38,7 +38,7 @@ extension Kind {
     /// The values of the body; nil for a kind that no client and no worker sends.
     var shapes: [Shape]? {
         switch self {
-        case .hello: [.either([Self.hello(.either([.word("client"), .word("durable")]), .id)] + Self.workers)]
+        case .hello: [.either(Self.hello(.either([.word("client"), .word("durable")]), .id) + Self.workers)]
         case .ping, .pong, .goodbye, .drain, .settle, .credit: []
         case .send: [.list(.array([.integer, .instance, .anyBinary]))]
         case .viewRequest, .viewsRequest: [.instance]
@@ -59,16 +59,18 @@ extension Kind {
         }
     }
 
-    private static func hello(_ role: Shape, _ who: Shape) -> Shape {
-        .array([
-            .either([.nil, .array([.text, .integer])]), .either([.integer, .array([.integer, .unsigned])]), role, who,
-        ])
+    /// Without a start, and with one.
+    private static func hello(_ role: Shape, _ who: Shape) -> [Shape] {
+        let values = [
+            Shape.either([.nil, .array([.text, .integer])]), .either([.integer, .array([.integer, .unsigned])]), role, who,
+        ]
+        return [.array(values), .array(values + [.integer])]
     }
 
     private static var workers: [Shape] {
         let queue = Shape.either([.text, .array([.text, .whole(1...65_536)])])
         let offer: [Shape] = [.id, .whole(1...65_536), .list(queue), .list(.array(Shape.claim))]
-        return [offer, offer + [.list(.text)]].map { hello(.word("worker"), .array($0)) }
+        return [offer, offer + [.list(.text)]].flatMap { hello(.word("worker"), .array($0)) }
     }
 
     private static var answers: [[Shape]] {
