@@ -180,7 +180,8 @@ let package = Package(
 
         // With a journal in PostgreSQL.
         .executableTarget(
-            name: "TicketsExample", dependencies: samovar + ["PostgreSQLJournal"], path: "Examples/Tickets", swiftSettings: settings),
+            name: "TicketsExample", dependencies: samovar + ["PostgreSQLJournal"], path: "Examples/Tickets", swiftSettings: settings
+        ),
 
         .executableTarget(
             name: "ConformExample", dependencies: samovar, path: "Examples/Conform", swiftSettings: settings),
@@ -224,7 +225,8 @@ let package = Package(
             name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ", "ProcessSupport"], swiftSettings: settings),
         .testTarget(name: "JournalTests", dependencies: ["Journal", "SamovarTesting"], swiftSettings: settings),
         .testTarget(
-            name: "SQLiteJournalTests", dependencies: ["Journal", "JournalChain", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
+            name: "SQLiteJournalTests",
+            dependencies: ["Journal", "JournalChain", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
             swiftSettings: settings),
         // With a server that they start.
         .testTarget(

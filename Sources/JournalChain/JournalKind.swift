@@ -22,7 +22,11 @@ public struct JournalKind: Sendable {
 }
 
 /// A journal that several stores reach, and of which one at a time writes.
-package typealias SharedJournal = FencedJournal & StoredJournal
+package protocol SharedJournal: FencedJournal, StoredJournal {
+    // A reference does not change when what it refers to does.
+    func beginWriting(beyond number: Int) throws(JournalError) -> Int
+    func refresh() throws(JournalError)
+}
 
 /// Where a ``SharedJournal`` is.
 package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
@@ -94,8 +98,10 @@ package struct JournalOwner: Equatable, Sendable {
 package protocol JournalLease: AnyObject, Sendable {
     /// Who has the journal.
     func look() throws(JournalError) -> JournalOwner
-    /// Holds the lease from here on, for a store that is about to take the journal or has it.
-    func renew() throws(JournalError) -> JournalOwner
+    /// Holds the lease for so long from here on, for a store that is about to take the journal or has it.
+    func renew(for duration: Duration) throws(JournalError) -> JournalOwner
+    /// Whether the session is over, and the next call begins another.
+    var hasEnded: Bool { get }
     /// Asks the owner of an epoch for the journal.
     func want(from epoch: Int) throws(JournalError)
     /// Gives the journal up, if it is still this store's.

@@ -115,6 +115,9 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         _ = try answer()
     }
 
+    /// Whether the server has not closed the connection, as far as this machine knows. It asks nobody, and does not wait.
+    public mutating func isAlive() -> Bool { PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK }
+
     /// The warnings of the server since the last call.
     public mutating func takeWarnings() -> [String] { notices.takeAll() }
 

@@ -50,6 +50,14 @@ struct JournalServer: ~Copyable {
         return connection
     }
 
+    /// Whether there is a connection, and the server has not closed it.
+    mutating func isAlive() -> Bool {
+        guard var connection = connection.take() else { return false }
+        guard connection.isAlive() else { return false }
+        self.connection = consume connection
+        return true
+    }
+
     mutating func disconnect() { connection = nil }
 }
 

@@ -17,7 +17,8 @@ extension JournalServer {
             guard stored != row.end else { return nil }
             return JournalError(
                 .damaged,
-                "The batches of the journal at \(place) end with turn \(stored.last.grouped), and its row says turn \(row.end.last.grouped).")
+                "The batches of the journal at \(place) end with turn \(stored.last.grouped), and its row says turn \(row.end.last.grouped)."
+            )
         }
     }
 
@@ -29,7 +30,8 @@ extension JournalServer {
             }
         } catch {
             let found = JournalError(error, "The journal at \(place) cannot be opened.")
-            throw found.code == .missing ? JournalError(.missing, "There is no journal at \(place): `journal init` makes one.") : found
+            throw found.code == .missing
+                ? JournalError(.missing, "There is no journal at \(place): `journal init` makes one.") : found
         }
         guard version == JournalSchema.version else {
             throw JournalError(

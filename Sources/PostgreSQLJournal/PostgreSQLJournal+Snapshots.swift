@@ -51,7 +51,8 @@ extension PostgreSQLJournal {
         for (number, start) in stride(from: 0, to: snapshot.bytes.count, by: partSize).enumerated() {
             let part = Array(snapshot.bytes[start..<min(start + partSize, snapshot.bytes.count)])
             _ = try connection.run(
-                "INSERT INTO \(parts) (partition, turn, number, data) VALUES ($1, $2, $3, $4)", key + [.integer(number), .bytes(part)])
+                "INSERT INTO \(parts) (partition, turn, number, data) VALUES ($1, $2, $3, $4)",
+                key + [.integer(number), .bytes(part)])
         }
     }
 

@@ -3,7 +3,7 @@ import JournalChain
 import PostgreSQL
 import Synchronization
 
-extension PostgreSQLJournal: StoredJournal {
+extension PostgreSQLJournal: SharedJournal {
     package var warnings: [String] { [] }
 
     /// Its row is changed with each batch.

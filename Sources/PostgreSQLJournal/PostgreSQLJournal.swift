@@ -248,7 +248,9 @@ extension PostgreSQLJournal.State {
         guard found.row == claim else {
             guard found.row != row else { throw JournalError(.unavailable, "The journal at \(server.place) could not be taken.") }
             throw JournalError(
-                .busy, "The journal at \(server.place) has changed: its epoch is \(found.row.epoch), its end turn \(found.row.end.last.grouped).")
+                .busy,
+                "The journal at \(server.place) has changed: its epoch is \(found.row.epoch), its end turn \(found.row.end.last.grouped)."
+            )
         }
         (row, anchor) = (claim, found.anchor)
         hasBegun = true

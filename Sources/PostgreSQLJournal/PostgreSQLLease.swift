@@ -23,8 +23,6 @@ final class PostgreSQLLease: JournalLease {
     private let address: String
     private let state: Mutex<State>
 
-    /// How long a renewal holds.
-    static let duration = Duration.seconds(10)
     /// How long the server may take. A store that cannot renew its lease has to find out in time.
     private static let patience = Duration.seconds(2)
 
@@ -61,11 +59,13 @@ final class PostgreSQLLease: JournalLease {
     func look() throws(JournalError) -> JournalOwner {
         try asking("Who has the journal at \(place) cannot be read.") { state throws(PostgreSQLError) in
             let parameters: [PostgreSQLValue] = [.uuid(id), .integer(JournalSchema.partition)]
-            return try state.server.ask { connection throws(PostgreSQLError) in try Self.owner(try connection.run(question, parameters)) }
+            return try state.server.ask { connection throws(PostgreSQLError) in
+                try Self.owner(try connection.run(question, parameters))
+            }
         }
     }
 
-    func renew() throws(JournalError) -> JournalOwner {
+    func renew(for duration: Duration) throws(JournalError) -> JournalOwner {
         try asking("The lease of the journal at \(place) cannot be renewed.") { state throws(PostgreSQLError) in
             if !state.server.isConnected { state.hasLock = false }
             if !state.hasLock { try lock(&state) }
@@ -78,11 +78,13 @@ final class PostgreSQLLease: JournalLease {
                 former AS (DELETE FROM \(place.table("stores")) WHERE until < clock_timestamp() - interval '1 day' AND id <> $1)
                 \(question)
                 """
-            let milliseconds = Int(Self.duration.components.seconds) * 1_000
+            let (seconds, rest) = duration.components
+            let milliseconds = Int(seconds) * 1_000 + Int(rest / 1_000_000_000_000_000)
             let parameters: [PostgreSQLValue] = [
                 .uuid(id), .integer(JournalSchema.partition), .text(address), .integer(milliseconds),
             ]
-            return try state.server.ask { connection throws(PostgreSQLError) in try Self.owner(try connection.run(sql, parameters)) }
+            return try state.server.ask { connection throws(PostgreSQLError) in try Self.owner(try connection.run(sql, parameters))
+            }
         }
     }
 
@@ -93,6 +95,8 @@ final class PostgreSQLLease: JournalLease {
             try connection.run(sql, [.uuid(id)]).boolean(0, 0)
         }
     }
+
+    var hasEnded: Bool { state.withLock { !$0.server.isAlive() } }
 
     func want(from epoch: Int) throws(JournalError) {
         try asking("The journal at \(place) cannot be asked for.") { state throws(PostgreSQLError) in

@@ -85,10 +85,25 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
     @OptionGroup var seed: SeedOptions
     @OptionGroup var acceptance: AcceptanceOptions
+
+    @Flag(
+        name: .long,
+        help: ArgumentHelp(
+            "Follow the journal, and take over from the store that has it when that is gone.",
+            discussion:
+                "On a journal in a database, any store follows as long as another has the journal; this one begins no timeline."))
+    var standby = false
+
+    @Flag(name: .customLong("hand-over"), help: "Ask the store that has the journal for it, once this one is warm.")
+    var handOver = false
+
     @Flag(name: .long, help: .hidden) var lifeline = false
 
     func run() async throws {
         let settings = try options.settings(seed.flags)
+        guard settings.journal != nil || !(standby || handOver) else {
+            throw CommandFailure(.usage, "a standby needs a journal that several stores reach: name one with --journal")
+        }
         let logger = settings.logger("store")
         var configuration = StoreConfiguration(
             journal: try settings.journal(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
@@ -98,6 +113,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         configuration.keysFolder = settings.keys
         configuration.goodbye = settings.goodbye
         configuration.backlogObserver = App.backlogObserver
+        (configuration.isStandby, configuration.isHandOver) = (standby, handOver)
         let store = try Store<App.Program>(configuration, logger: logger, engine: App.engine)
         let news = Lifeline { line in
             // “gone ID”: the supervisor saw this worker end.

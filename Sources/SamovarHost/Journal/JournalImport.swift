@@ -65,6 +65,7 @@ extension StoreError {
         let place = String(decoding: place, as: UTF8.self)
         self.init(
             .configuration,
-            "the journal in \(source) was moved to \(place), and is closed for good; `journal import --move` from there brings it back")
+            "the journal in \(source) was moved to \(place), and is closed for good; `journal import --move` from there brings it back"
+        )
     }
 }

@@ -17,6 +17,8 @@ struct OpenedJournal: Sendable {
     let secret: Secret
     /// The seed of the timeline; nil if the journal is new.
     let seed: [UInt8]?
+    /// Whether no store has begun its timeline.
+    let isNew: Bool
 
     enum Fact {
         static let timeline = "timeline"
@@ -55,7 +57,9 @@ struct OpenedJournal: Sendable {
         self.folder = folder
         journal = try open()
         do throws(JournalError) {
-            timeline = try Self.identity(in: journal, Fact.timeline) ?? .random()
+            let known = try Self.identity(in: journal, Fact.timeline)
+            timeline = known ?? .random()
+            isNew = known == nil
             let key = try Self.identity(in: journal, Fact.secret) ?? .random()
             secret = Secret(high: key.high, low: key.low)
             seed = try journal.fact(Fact.seed)
@@ -125,11 +129,11 @@ struct OpenedJournal: Sendable {
     /// - Parameter given: the seed of a new timeline; nil for the empty map, which is what a seed without fields looks like.
     /// - Returns: the seed of the timeline.
     func start(
-        _ machine: inout StoreMachine, seed given: [UInt8]?, accepting divergences: [Divergence], now: Timestamp
+        _ machine: inout StoreMachine, seed given: [UInt8]?, accepting divergences: [Divergence], number: Int? = nil, now: Timestamp
     ) throws(StoreError) -> [UInt8] {
         let begin = given ?? seed ?? [0x80]
         do {
-            try machine.start(seed: begin, now: now, accepting: divergences)
+            try machine.start(seed: begin, now: now, accepting: divergences, number: number)
         } catch {
             throw StoreError(.configuration, "cannot begin: \(error)\(given == nil ? "; give a seed with --seed" : "")")
         }
@@ -140,16 +144,7 @@ struct OpenedJournal: Sendable {
     ///
     /// - Parameter starts: how often the store was started before.
     /// - Returns: the number of this start.
-    /// - Throws: also for a journal that has lost its end since this machine has had it.
     func beginWriting(_ page: TrapPage, beyond starts: Int) throws(StoreError) -> Int {
-        if case .end(journal.identity, let turn) = page.markedEnd, turn > journal.last {
-            throw StoreError(
-                .damaged,
-                """
-                the journal in \(name) ends at turn \(journal.last), and had turn \(turn) when this machine last served it: its end is \
-                lost. Bring back the server that has it; or give the turns up: `journal salvage`
-                """)
-        }
         let number = try StoreError.replacing { () throws(JournalError) in try journal.beginWriting(beyond: starts) }
         journal.mark(in: page.memory)
         return number
@@ -227,6 +222,31 @@ struct OpenedJournal: Sendable {
         }
         if last >= journal.last { try machine.requireEndOfGroup() }
         return machine
+    }
+
+    /// Brings a machine that has been recovered to what the journal has by now.
+    ///
+    /// - Throws: `JournalError` of the journal, and `StoreError` of a divergence: one that was accepted since, a new start takes as it is.
+    func follow(_ machine: inout StoreMachine, _ accepted: inout AcceptedDivergences) throws {
+        do {
+            try journal.read(from: machine.head + 1) { batch in
+                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
+            }
+        } catch let error as ReplayError {
+            guard let divergence = error.divergence else { throw failure(error) }
+            let isCovered = try isCovered(divergence, by: &accepted)
+            throw isCovered
+                ? StoreError(.again, "turn \(divergence.turn) orders something else, which was accepted")
+                : StoreError(
+                    divergence: DivergenceReport(divergence, traces: try traces(of: divergence.turn), kept: []), isFickle: false)
+        } catch let error as TrapError {
+            throw failure(error)
+        }
+    }
+
+    /// A group is written whole, so that a part of one is what is left of it.
+    func requireWhole(_ machine: borrowing StoreMachine) throws(StoreError) {
+        do throws(ReplayError) { try machine.requireEndOfGroup() } catch { throw failure(error) }
     }
 
     private func failure(_ error: any Error) -> StoreError {

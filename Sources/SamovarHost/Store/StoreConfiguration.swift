@@ -22,6 +22,13 @@ public struct StoreConfiguration: Sendable {
     public var allowsInsecureTCP: Bool
     /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
     public var retain: Int?
+    /// Leave the beginning of a timeline to another store, and follow it. On a journal that several stores reach, every store follows as long
+    /// as another has it.
+    public var isStandby = false
+    /// Ask the store that has the journal for it, once this one is warm.
+    public var isHandOver = false
+    /// Times of stores that share a journal.
+    public var lease = LeaseSettings()
     /// How long the connections stay after GOODBYE for those who have not closed theirs.
     public var goodbye = Duration.seconds(1)
     /// Hears how much work waits.

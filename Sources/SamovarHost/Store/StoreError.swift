@@ -1,4 +1,5 @@
 import Journal
+import JournalChain
 
 /// Why a store did not start or had to end, in one sentence for a person.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
@@ -47,10 +48,22 @@ extension StoreError {
         }
     }
 
+    /// - Throws: ``JournalError/Code/damaged`` for a journal that has lost its end since this machine has had it.
+    static func requireEnd(of journal: any StoredJournal, in name: String, _ page: TrapPage) throws(JournalError) {
+        guard case .end(journal.identity, let turn) = page.markedEnd, turn > journal.last else { return }
+        throw JournalError(
+            .damaged,
+            """
+            the journal in \(name) ends at turn \(journal.last), and had turn \(turn) when this machine last served it: its end is lost. \
+            Bring back the server that has it; or give the turns up, with `journal salvage --upto \(journal.last)`
+            """)
+    }
+
     init(_ error: JournalError) {
         let code: Code =
             switch error.code {
-            case .busy, .fenced: .busy
+            case .busy: .busy
+            case .fenced: .again
             case .damaged: .damaged
             case .format, .missing: .configuration
             default: .inputOutput

@@ -18,11 +18,12 @@ final class StoreLoop: Sendable {
         case drain(within: Duration)
         case workerDied(WorkerID, String)
         case readKeys
+        case lease(LeaseThread.Event)
     }
 
     let configuration: StoreConfiguration
     let logger: Logger
-    private let mailbox: Mailbox<Event>
+    let mailbox: Mailbox<Event>
 
     init(_ configuration: StoreConfiguration, logger: Logger) throws {
         self.configuration = configuration
@@ -46,16 +47,23 @@ final class StoreLoop: Sendable {
         if endpoint.isInsecure, keys == nil {
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
-        let opened = try OpenedJournal(serving: configuration.journal, isFresh: configuration.isFresh) { logger.notice("\($0)") }
-        try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
-        try opened.requireSeed(seed)
-        do {
-            let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, keys, seed: seed, engine: engine) }
-            // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
-            if isQuiet { opened.letGo() }
-            try end.get()
-        } catch let error as EndpointError {
-            throw StoreError(.configuration, "\(error)")
+        var isFresh = configuration.isFresh
+        while true {
+            let opened = try OpenedJournal(serving: configuration.journal, isFresh: isFresh) { logger.notice("\($0)") }
+            try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
+            try opened.requireSeed(seed)
+            do {
+                let (isQuiet, end) = try EndpointLock.hold(endpoint) { try run(opened, keys, seed: seed, engine: engine) }
+                // Nobody else may have the folder while a snapshot may still appear in it; the end of the process lets it go.
+                if isQuiet { opened.letGo() }
+                return try end.get()
+            } catch let error as EndpointError {
+                throw StoreError(.configuration, "\(error)")
+            } catch is Standby.HasBegun {
+                opened.close()
+                opened.letGo()
+                isFresh = false
+            }
         }
     }
 
@@ -82,17 +90,17 @@ final class StoreLoop: Sendable {
                     settings: settings, engine: engine(opened.secret, settings.group),
                     timeline: opened.timeline, secret: opened.secret, build: configuration.build, keys: keys?.table ?? .none,
                     marker: marker,
-                    durability: "\(opened.journal.durability)")
+                    durability: "\(opened.journal.durability)", isFenced: opened.journal is any SharedJournal)
             } note: {
                 logger.warning("\($0)")
             }
         }
-        // The journal is one that can be served: from here on the folder is written.
-        _ = try opened.beginWriting(page, beyond: machine.starts)
+        // The journal is one that can be served: from here on it is written.
+        guard var begun = try begin(opened, &machine, accepted, page, clock) else { return (true, .success(())) }
         defer { opened.journal.mark(in: nil) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
         let isNew = machine.head == 0
-        let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, now: clock.now())
+        let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, number: begun.number, now: clock.now())
         if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
 
         let context = try Context.shared()
@@ -118,7 +126,7 @@ final class StoreLoop: Sendable {
             ])
         var descriptors = DescriptorGuard(limit)
         StartMemory.giveBack()
-        let end = Result { try serve(&machine, journal, maintenance, &sockets, &descriptors, &poller, wakeup, clock) }
+        let end = Result { try serve(&machine, journal, maintenance, &begun.lease, &sockets, &descriptors, &poller, wakeup, clock) }
         let ended = clock.now()
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
@@ -126,6 +134,7 @@ final class StoreLoop: Sendable {
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
+        begun.lease?.release()
         if case .success = end { part(&sockets, &machine.viewTopics, until: ended + configuration.goodbye, clock) }
         return (isQuiet, end)
     }
@@ -147,13 +156,14 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ sockets: inout StoreSockets,
-        _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
+        _ machine: inout StoreMachine, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ lease: inout LeaseKeeper?,
+        _ sockets: inout StoreSockets, _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot,
+        _ clock: HostClock
     ) throws {
         var mayHaveMore = false
         while true {
             let isBusy = mayHaveMore || machine.hasWork
-            var timeout = isBusy ? 0 : clock.milliseconds(until: machine.wakeUp(now: clock.now()))
+            var timeout = isBusy ? 0 : clock.milliseconds(until: wakeUp(machine, lease, now: clock.now()))
             if sockets.isIncomplete {
                 try sockets.reopen(&poller)
                 timeout = min(timeout ?? 20, 20)
@@ -161,8 +171,10 @@ final class StoreLoop: Sendable {
             try poller.wait(timeoutMilliseconds: timeout)
             if let listeners = descriptors.look(clock) { try shed(listeners, descriptors.policy.limit, &sockets) }
             let now = clock.now()
+            // Before anything else: this process may have stood still, and another store may have taken over.
+            tend(&lease, &machine, now)
             if poller.isReadable(wakeup) {
-                try takeNews(&machine, &sockets, now)
+                try takeNews(&machine, &lease, &sockets, now)
                 // The journal shall not rest, and what waited for it shall not wait for a whole round.
                 for action in machine.takeActions() {
                     guard try perform(action, journal, maintenance, &sockets, &machine.viewTopics) else { return }
@@ -205,7 +217,9 @@ final class StoreLoop: Sendable {
         }
     }
 
-    private func takeNews(_ machine: inout StoreMachine, _ sockets: inout StoreSockets, _ now: Timestamp) throws {
+    private func takeNews(
+        _ machine: inout StoreMachine, _ lease: inout LeaseKeeper?, _ sockets: inout StoreSockets, _ now: Timestamp
+    ) throws {
         for event in mailbox.takeAll() {
             switch event {
             case .drain(let limit): machine.drain(within: limit, now: now)
@@ -216,10 +230,11 @@ final class StoreLoop: Sendable {
                 CrashPoint.pass(.storeAfterCommit)
             case .journal(.full(let error)):
                 logger.error("\(error)")
-                machine.journalIsFull(true, now: now)
+                machine.journalIsFull(true, isAway: error.code == .unavailable, now: now)
             case .journal(.freed): machine.journalIsFull(false, now: now)
             case .journal(.failed(let error)): throw StoreError(error)
             case .journalEnded: break
+            case .lease(let event): try take(event, &lease, &machine, now)
             case .maintenance(let event): try take(event, &machine)
             }
         }
@@ -316,7 +331,7 @@ final class StoreLoop: Sendable {
 }
 
 extension Note {
-    fileprivate var loggerLevel: Logger.Level {
+    var loggerLevel: Logger.Level {
         switch level {
         case .info: .info
         case .warning: .warning

@@ -62,14 +62,19 @@ extension OpenedJournal {
     /// Reads all that the journal knows of the command of a turn.
     func report(on divergence: Divergence, _ make: () -> StoreMachine) throws(StoreError) -> DivergenceReport {
         do {
-            var traces = TurnTraces(of: divergence.turn)
-            try journal.read(from: journal.first) { batch in
-                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { traces.note($0) }
-            }
+            let traces = try traces(of: divergence.turn)
             return DivergenceReport(divergence, traces: traces, kept: try keptEffects(of: divergence.turn, make))
         } catch {
             throw StoreError(reading: error, in: name)
         }
+    }
+
+    func traces(of turn: Int) throws -> TurnTraces {
+        var traces = TurnTraces(of: turn)
+        try journal.read(from: journal.first) { batch in
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { traces.note($0) }
+        }
+        return traces
     }
 
     /// The effects of a turn as the oldest readable snapshot after it has them: while they are open, or dead.

@@ -20,12 +20,12 @@ public enum LeaseAction: Equatable, Sendable {
 /// which the lease ran. Rejected: a lease that forbids writing (a process that is stopped between the look at its clock and the write
 /// knows nothing of the time between), and a doubt that begins when a renewal fails (one lost packet would silence the store).
 ///
-/// | state | `ticked` | `renewed` | `failed` |
-/// |---|---|---|---|
-/// | resting | renewing, once it is time: `.renew` | – | – |
-/// | renewing | – | resting; `.handOver` if it is wanted, once | resting, for a shorter time |
-/// | | | ended, if the epoch is another's, or turns are gone | |
-/// | ended | – | – | – |
+/// | state | `ticked` | `renewed` | `failed` | `disconnected` |
+/// |---|---|---|---|---|
+/// | resting | renewing, once it is time: `.renew` | – | – | it is time |
+/// | renewing | – | resting; `.handOver` if it is wanted, once | resting, for a shorter time | – |
+/// | | | ended, if the epoch is another's, or turns are gone | | |
+/// | ended | – | – | – | – |
 ///
 /// Limits: one renewal at a time; one that is never answered leads to doubt, as one that failed.
 public struct LeaseMachine: ~Copyable {
@@ -91,6 +91,12 @@ public struct LeaseMachine: ~Copyable {
         guard found.isWanted, !isHandingOver else { return nil }
         isHandingOver = true
         return .handOver
+    }
+
+    /// The session of the lease has ended, and with it the lock that shows that this store lives.
+    public mutating func disconnected(now: Timestamp) {
+        guard case .resting(let end) = state else { return }
+        state = .resting(until: min(end, now))
     }
 
     /// The renewal has failed, or it is unknown whether it has happened.

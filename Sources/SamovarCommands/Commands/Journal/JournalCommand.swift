@@ -14,7 +14,8 @@ struct JournalCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 database is read while its store runs.
                 """,
             subcommands: [
-                JournalInitCommand<Types>.self, JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self, JournalExportCommand<Types>.self,
+                JournalInitCommand<Types>.self, JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self,
+                JournalExportCommand<Types>.self,
                 JournalImportCommand<Types>.self, JournalSalvageCommand<Types>.self,
             ])
     }

@@ -1,0 +1,39 @@
+import SamovarCore
+import SamovarProtocol
+
+/// The lease of a store that serves, as its loop keeps it: machine and thread, and what the store was told of it.
+struct LeaseKeeper: ~Copyable {
+    private var machine: LeaseMachine
+    private let thread: LeaseThread
+    private var isInDoubt = false
+
+    /// - Parameter taken: when the journal was asked for.
+    init(_ thread: LeaseThread, _ settings: LeaseSettings, epoch: Int, taken: Timestamp) {
+        machine = LeaseMachine(settings, epoch: epoch, now: taken)
+        self.thread = thread
+    }
+
+    func deadline(now: Timestamp) -> Timestamp? { machine.deadline(now: now) }
+
+    /// Renews the lease when it is time.
+    ///
+    /// - Returns: whether it is in doubt, if that has changed.
+    mutating func tick(durable: Int, now: Timestamp) -> Bool? {
+        if case .renew = machine.ticked(durable: durable, now: now) { thread.renew() }
+        let former = isInDoubt
+        isInDoubt = machine.isInDoubt(now: now)
+        return isInDoubt == former ? nil : isInDoubt
+    }
+
+    mutating func take(_ event: LeaseThread.Event, now: Timestamp) -> LeaseAction? {
+        switch event {
+        case .renewed(let found): return machine.renewed(found, now: now)
+        case .failed: machine.failed(now: now)
+        case .disconnected: machine.disconnected(now: now)
+        }
+        return nil
+    }
+
+    /// Gives the journal up.
+    func release() { thread.release() }
+}

@@ -1,0 +1,97 @@
+import DequeModule
+import Foundation
+import Journal
+import JournalChain
+import SamovarProtocol
+import Synchronization
+
+/// The lease's own thread: renews when it is told to, so that the loop waits for no answer of the database, and notices when the session
+/// of the lease has ended.
+final class LeaseThread: Sendable {
+    enum Event: Sendable {
+        case renewed(JournalOwnership)
+        case failed(JournalError)
+        /// The session has ended, and with it the lock that shows that this store lives.
+        case disconnected
+    }
+
+    private enum Work: Sendable {
+        case renew
+        case release
+    }
+
+    /// How often the session is looked at: well within the time for which a standby must have seen its lock free.
+    private static let look = DispatchTimeInterval.milliseconds(200)
+
+    private let queue = Mutex<Deque<Work>>([])
+    private let available = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let lease: any JournalLease
+    private let duration: Duration
+    private let report: @Sendable (Event) -> Void
+
+    init(_ lease: any JournalLease, _ settings: LeaseSettings, report: @escaping @Sendable (Event) -> Void) {
+        self.lease = lease
+        duration = settings.lease
+        self.report = report
+        startThread("samovar-lease") { [self] in work() }
+    }
+
+    func renew() { post(.renew) }
+
+    /// Gives the journal up, and blocks until the database has heard of it, or 3 s: without that, the lease runs out by itself.
+    func release() {
+        post(.release)
+        _ = ended.wait(timeout: .now() + 3)
+    }
+
+    private func post(_ work: Work) {
+        queue.withLock { $0.append(work) }
+        available.signal()
+    }
+
+    private func work() {
+        var isTold = false
+        while true {
+            if available.wait(timeout: .now() + Self.look) == .timedOut {
+                if lease.hasEnded, !isTold {
+                    isTold = true
+                    report(.disconnected)
+                }
+                continue
+            }
+            switch queue.withLock({ $0.popFirst() }) {
+            case .renew: renewNow(&isTold)
+            case .release: return releaseNow()
+            case nil: continue
+            }
+        }
+    }
+
+    private func renewNow(_ isTold: inout Bool) {
+        do throws(JournalError) {
+            report(.renewed(JournalOwnership(try lease.renew(for: duration))))
+            isTold = false
+        } catch {
+            report(.failed(error))
+        }
+    }
+
+    private func releaseNow() {
+        do throws(JournalError) {
+            try lease.release()
+        } catch {
+            // It runs out.
+        }
+        ended.signal()
+    }
+}
+
+extension JournalOwnership {
+    init(_ owner: JournalOwner) {
+        self.init(
+            epoch: owner.epoch, head: owner.head, isReleased: owner.isReleased, isLockFree: owner.isGone,
+            isExpired: owner.isExpired,
+            isWanted: owner.wantedBy != nil, owner: owner.address)
+    }
+}

@@ -1,0 +1,119 @@
+import Journal
+import JournalChain
+import Logging
+import SamovarCore
+import SamovarProtocol
+import ZeroMQ
+
+/// The start of a store on a journal that several stores reach: interprets what the ``StandbyMachine`` says, on the thread of the loop,
+/// until the journal is this store's.
+struct Standby: ~Copyable {
+    /// Another store has begun the timeline since the journal was opened: it has to be opened again.
+    struct HasBegun: Error {}
+
+    let opened: OpenedJournal
+    let journal: any SharedJournal
+    let lease: any JournalLease
+    let settings: LeaseSettings
+    let clock: HostClock
+    let logger: Logger
+    private var accepted: AcceptedDivergences
+    /// Of the last look.
+    private var epoch = 0
+    /// When the journal was asked for: from then on the lease counts.
+    private(set) var taken: Timestamp
+
+    init(
+        _ opened: OpenedJournal, _ journal: any SharedJournal, _ lease: any JournalLease, _ settings: LeaseSettings,
+        accepted: AcceptedDivergences, clock: HostClock, logger: Logger
+    ) {
+        (self.opened, self.journal, self.lease, self.settings) = (opened, journal, lease, settings)
+        (self.accepted, self.clock, self.logger) = (accepted, clock, logger)
+        taken = clock.now()
+    }
+
+    /// - Parameters:
+    ///   - machine: recovering, with what the journal had when it was opened.
+    ///   - isAsking: asks who has the journal for it.
+    ///   - wait: waits up to so many milliseconds; false if this process shall end.
+    /// - Returns: the number of the start; nil if it shall end.
+    /// - Throws: ``HasBegun``; `StoreError`.
+    mutating func run(
+        _ machine: inout StoreMachine, mayBegin: Bool, isAsking: Bool, page: TrapPage, wait: (_ milliseconds: Int?) throws -> Bool
+    ) throws -> Int? {
+        var standby = StandbyMachine(settings, followed: machine.head, mayBegin: mayBegin, now: clock.now())
+        var actions = isAsking ? standby.handOverRequested(now: clock.now()) : []
+        while true {
+            while !actions.isEmpty {
+                switch actions.removeFirst() {
+                case .serve(let epoch):
+                    try opened.requireWhole(machine)
+                    return epoch
+                case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
+                case .lostTail(let why): throw StoreError(.damaged, "the journal in \(opened.name) has lost its end: \(why)")
+                case .look: actions += try look(&standby)
+                case .follow(let turn): actions += try follow(&standby, &machine, after: turn)
+                case .want: try want()
+                case .take: actions += try take(&standby, machine.starts, page)
+                }
+            }
+            guard try wait(clock.milliseconds(until: standby.deadline)) else { return nil }
+            actions = standby.ticked(now: clock.now())
+        }
+    }
+
+    private mutating func look(_ standby: inout StandbyMachine) throws -> [StandbyAction] {
+        do throws(JournalError) {
+            let owner = try lease.look()
+            epoch = owner.epoch
+            return standby.looked(JournalOwnership(owner), now: clock.now())
+        } catch {
+            return try failed(&standby, error)
+        }
+    }
+
+    private mutating func follow(
+        _ standby: inout StandbyMachine, _ machine: inout StoreMachine, after turn: Int
+    ) throws -> [StandbyAction] {
+        guard !opened.isNew else { throw HasBegun() }
+        do {
+            try journal.refresh()
+            try opened.follow(&machine, &accepted)
+            return standby.followed(through: machine.head, now: clock.now())
+        } catch let error as JournalError {
+            return try failed(&standby, error)
+        }
+    }
+
+    private func want() throws {
+        do throws(JournalError) {
+            try lease.want(from: epoch)
+        } catch {
+            // The next look shows that nobody was asked.
+            guard error.code == .unavailable else { throw StoreError(error) }
+        }
+    }
+
+    private mutating func take(_ standby: inout StandbyMachine, _ starts: Int, _ page: TrapPage) throws -> [StandbyAction] {
+        do throws(JournalError) {
+            let begun = clock.now()
+            // First the lease: no other standby shall take the journal for one that nobody has.
+            _ = try lease.renew(for: settings.lease)
+            try StoreError.requireEnd(of: journal, in: opened.name, page)
+            let epoch = try journal.beginWriting(beyond: starts)
+            taken = begun
+            journal.mark(in: page.memory)
+            return standby.taken(epoch: epoch)
+        } catch {
+            guard error.code == .busy else { return try failed(&standby, error) }
+            do throws(JournalError) { try journal.refresh() } catch { return try failed(&standby, error) }
+            return standby.notTaken(now: clock.now())
+        }
+    }
+
+    /// A database that does not answer is waited for.
+    private func failed(_ standby: inout StandbyMachine, _ error: JournalError) throws -> [StandbyAction] {
+        guard error.code == .unavailable else { throw StoreError(error) }
+        return standby.failed("\(error)", now: clock.now())
+    }
+}

@@ -1,0 +1,79 @@
+import Journal
+import JournalChain
+import Logging
+import SamovarCore
+import SamovarProtocol
+import ZeroMQ
+
+// Taking a journal, and keeping it where several stores reach it.
+extension StoreLoop {
+    /// A journal that is this store's.
+    struct Begun: ~Copyable {
+        /// Of the start.
+        let number: Int
+        /// Nil for a journal that nobody else reaches.
+        var lease: LeaseKeeper?
+    }
+
+    /// Waits until the journal is this store's.
+    ///
+    /// - Returns: nil if the process was told to end before.
+    func begin(
+        _ opened: OpenedJournal, _ machine: inout StoreMachine, _ accepted: AcceptedDivergences, _ page: TrapPage,
+        _ clock: HostClock
+    ) throws -> Begun? {
+        guard let place = configuration.journal.place, let journal = opened.journal as? any SharedJournal else {
+            return Begun(number: try opened.beginWriting(page, beyond: machine.starts), lease: nil)
+        }
+        let settings = configuration.lease
+        let lease = try StoreError.replacing { () throws(JournalError) in
+            try place.lease(of: journal, address: "\(configuration.endpoint)")
+        }
+        var poller = Poller()
+        _ = poller.add(mailbox.wakeup)
+        var news: [Event] = []
+        var standby = Standby(opened, journal, lease, settings, accepted: accepted, clock: clock, logger: logger)
+        let number = try standby.run(
+            &machine, mayBegin: !configuration.isStandby, isAsking: configuration.isHandOver, page: page
+        ) { milliseconds in
+            try poller.wait(timeoutMilliseconds: milliseconds)
+            for event in mailbox.takeAll() {
+                if case .drain = event { return false }
+                news.append(event)
+            }
+            return true
+        }
+        guard let number else { return nil }
+        // What a store is told that serves.
+        for event in news { mailbox.post(event) }
+        let thread = LeaseThread(lease, settings) { [mailbox] in mailbox.post(.lease($0)) }
+        return Begun(number: number, lease: LeaseKeeper(thread, settings, epoch: number, taken: standby.taken))
+    }
+
+    func wakeUp(_ machine: borrowing StoreMachine, _ lease: borrowing LeaseKeeper?, now: Timestamp) -> Timestamp {
+        let time = machine.wakeUp(now: now)
+        return lease?.deadline(now: now).map { min(time, $0) } ?? time
+    }
+
+    func tend(_ lease: inout LeaseKeeper?, _ machine: inout StoreMachine, _ now: Timestamp) {
+        guard let isInDoubt = lease?.tick(durable: machine.durable, now: now) else { return }
+        machine.leaseIsInDoubt(isInDoubt, now: now)
+    }
+
+    func take(
+        _ event: LeaseThread.Event, _ lease: inout LeaseKeeper?, _ machine: inout StoreMachine, _ now: Timestamp
+    ) throws {
+        if case .failed(let error) = event { logger.warning("\(error)") }
+        let action = lease?.take(event, now: now)
+        tend(&lease, &machine, now)
+        switch action {
+        case .handOver:
+            logger.notice("another store wants the journal: it is handed over")
+            // Running jobs go on: their workers say HELLO to the other store.
+            machine.drain(within: .zero, now: now)
+        case .fenced(let why): throw StoreError(.again, "\(why): started again, this one follows it")
+        case .lostTail(let why): throw StoreError(.damaged, "the journal in \(configuration.journal) has lost its end: \(why)")
+        case .renew, nil: break
+        }
+    }
+}
