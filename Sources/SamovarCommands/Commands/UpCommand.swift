@@ -21,6 +21,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     @OptionGroup var seed: SeedOptions
     @OptionGroup var acceptance: AcceptanceOptions
 
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: "Store processes: one serves, the others follow its journal and take over. More than one needs --journal.")
+    var stores = 1
+
     @Option(name: .long, parsing: .unconditional, help: "Worker processes.")
     var workers: Int?
 
@@ -36,19 +41,20 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     func run() async throws {
         let settings = try options.settings(seed.flags)
         let journal = try settings.journal(for: AppTypes<App>.self)
-        let folder = journal.dataFolder
-        let endpoint = try settings.endpoint(for: AppTypes<App>.self)
-        try endpoint.requireListening(hasKeys: settings.keys != nil, allowsInsecure: settings.insecureTcp)
-        try endpoint.prepareFolder()
+        let seats = try seats(settings)
+        for endpoint in seats.map(\.endpoint) {
+            try endpoint.requireListening(hasKeys: settings.keys != nil, allowsInsecure: settings.insecureTcp)
+            try endpoint.prepareFolder()
+        }
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
         if seed.fresh { try await archive(journal) } else { try await waitForFolder(journal) }
 
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
-        let supervisor = Supervisor(try plan(settings, folder: folder, endpoint: endpoint, logger: logger), logger: logger)
+        let supervisor = Supervisor(try plan(settings, seats, logger: logger), logger: logger)
         // A store with ports is there in its folder, too, where its own need no key.
-        let store = StoreAccess(folderOf: endpoint)
+        let store = try StoreAccess(foldersOf: seats.map(\.endpoint))
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
         let dead = try await withThrowingTaskGroup(of: [String]?.self) { group in
             group.addTask {
@@ -115,27 +121,53 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         }
     }
 
-    private func plan(_ settings: ProcessSettings, folder: String, endpoint: Endpoint, logger: Logger) throws -> Supervisor.Plan {
+    /// Where a store of this machine has its data and its sockets.
+    private typealias Seat = (folder: String, endpoint: Endpoint)
+
+    /// One for each store. Those that follow have folders in that of the first.
+    private func seats(_ settings: ProcessSettings) throws -> [Seat] {
+        let first = try settings.dataFolder(for: AppTypes<App>.self)
+        guard (1...StoreAccess.maximumEndpoints).contains(stores) else {
+            throw CommandFailure(.usage, "--stores \(stores) is not between 1 and \(StoreAccess.maximumEndpoints)")
+        }
+        guard stores > 1 else { return [(first, try settings.endpoint(for: AppTypes<App>.self))] }
+        guard settings.journal != nil else {
+            throw CommandFailure(.usage, "--stores \(stores) needs a journal that several stores reach: name one with --journal")
+        }
+        guard settings.endpoint == nil else {
+            throw CommandFailure(.usage, "--stores \(stores) has its sockets by the data folder: leave --endpoint out")
+        }
+        return (1...stores).map { number in
+            let folder = number == 1 ? first : StoreAccess.standbyFolder(number, of: first)
+            return (folder, .of(dataFolder: folder))
+        }
+    }
+
+    private func plan(_ settings: ProcessSettings, _ seats: [Seat], logger: Logger) throws -> Supervisor.Plan {
         let workers = workers ?? settings.workers ?? 1
         guard (0...1_024).contains(workers) else {
             throw CommandFailure(.configuration, "--workers \(workers) is not between 0 and 1024")
         }
-        var common = ["--lifeline", "--data", folder, "--log-level", "\(logger.logLevel)"]
+        var common = ["--lifeline", "--log-level", "\(logger.logLevel)"]
         if let journal = options.journal { common += ["--journal", journal] }
         if let config = options.config { common += ["--config", config] }
-        var store = ["store"] + common + ["--endpoint", "\(endpoint)"]
+        var store = ["store"] + common
         // What the file holds now: a store that is started again must not find another seed in it.
         if let seed = try seed.seedText() { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         if seed.insecureTcp { store += ["--insecure-tcp"] }
         if let keys = seed.keys { store += ["--keys", keys] }
         if let retain = seed.retain { store += ["--retain", retain] }
-        var worker = ["worker"] + common + ["--endpoint", "\(StoreAccess(folderOf: endpoint))"]
+        let endpoints = try StoreAccess(foldersOf: seats.map(\.endpoint))
+        var worker = ["worker"] + common + ["--data", seats[0].folder, "--endpoint", "\(endpoints)"]
         if let slots { worker += ["--slots", "\(slots)"] }
         // Seen here, too, so that a mistake shows before anything is started.
         if !can.isEmpty { worker += ["--can"] + (try settings.capabilities(can)).sorted() }
         return Supervisor.Plan(
-            executable: try .own, storeArguments: store, workerArguments: worker, workers: workers)
+            executable: try .own,
+            storeArguments: seats.enumerated().map { number, seat in
+                store + ["--data", seat.folder, "--endpoint", "\(seat.endpoint)"] + (number == 0 ? [] : ["--standby"])
+            }, workerArguments: worker, workers: workers)
     }
 
     /// Shows views until nothing is left to do; returns the dead effects then.

@@ -9,6 +9,8 @@ import SamovarLoad
 struct LoadGround: Sendable {
     let store: StoreAccess
     let dataFolder: String
+    /// Of its own store, if it is not in the data folder.
+    let journal: JournalLocation?
     /// Of its own store; nil for one that somebody else runs.
     let supervisor: Supervisor?
     /// For sockets, data and copies; removed at the end.
@@ -61,7 +63,8 @@ struct LoadGround: Sendable {
         do {
             guard let turn else { throw LoadError("the store is on another machine") }
             let folder = supervisor == nil ? try await copyOfJournal() : dataFolder
-            let reading = try await JournalEvidence.read(JournalLocation(dataFolder: folder), after: turn, for: judge)
+            let reading = try await JournalEvidence.read(
+                journal ?? JournalLocation(dataFolder: folder), after: turn, for: judge)
             return (LoadReport.Judgement(evidence: .journal(turns: reading.turns), findings: reading.findings), reading.bytes)
         } catch {
             let reason = "the journal could not be read: \(error)"

@@ -35,9 +35,11 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         let data = scratch + "/data"
         let supervisor =
             isOwn ? Supervisor(try Self.supervision(command, settings, data: data), logger: Self.quiet(settings, "load")) : nil
+        // Only one that this command names: that of the settings is in use.
+        let place = isOwn ? command.options.store.journal : nil
         ground = LoadGround(
             store: outside ?? .of(dataFolder: data), dataFolder: outside == nil ? data : settings.data ?? ".",
-            supervisor: supervisor, scratch: scratch, keepsScratch: command.keep)
+            journal: try place.map { try JournalLocation($0, dataFolder: data, kinds: Types.journals) }, supervisor: supervisor, scratch: scratch, keepsScratch: command.keep)
         var plan = draft
         plan.endpoint = "\(ground.store)"
         plan.dataFolder = ground.dataFolder
@@ -73,10 +75,11 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         -> Supervisor.Plan
     {
         var common = ["--lifeline", "--data", data, "--log-level", settings.logLevel ?? "error"]
+        if let journal = command.options.store.journal { common += ["--journal", journal] }
         if let config = command.options.store.config { common += ["--config", config] }
         return Supervisor.Plan(
             executable: try .own,
-            storeArguments: ["store"] + common + (command.seed.map { ["--seed", $0] } ?? []),
+            storeArguments: [["store"] + common + (command.seed.map { ["--seed", $0] } ?? [])],
             workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workers)
     }
 
@@ -186,9 +189,9 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
     /// The name of what was killed; workers die in turn.
     private static func kill(_ role: KillPlan.Role, _ supervisor: Supervisor, _ log: LoadLog) -> String? {
         switch role {
-        case .store: return supervisor.kill(.store) ? "store" : nil
+        case .store: return supervisor.kill(.store(0)) ? "store" : nil
         case .worker:
-            let workers = supervisor.children.map(\.role).filter { $0 != .store }
+            let workers = supervisor.children.map(\.role).filter { !$0.isStore }
             guard !workers.isEmpty else { return nil }
             let worker = workers[log.workerKills % workers.count]
             return supervisor.kill(worker) ? worker.name : nil

@@ -11,7 +11,7 @@ import System
 import SystemPackage
 #endif
 
-/// Keeps a store and its workers running, and ends them in order.
+/// Keeps stores and their workers running, and ends them in order.
 ///
 /// Each child has a process group of its own, so a Ctrl-C on the terminal reaches only the supervisor, and a lifeline: its
 /// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
@@ -19,19 +19,23 @@ import SystemPackage
 final class Supervisor: Sendable {
     struct Plan: Sendable {
         var executable: Executable
-        var storeArguments: [String]
+        /// One list for each store of the journal.
+        var storeArguments: [[String]]
         var workerArguments: [String]
         var workers: Int
     }
 
-    /// The store comes before the workers.
+    /// Stores come before workers.
     enum Role: Hashable, Comparable {
-        case store
+        case store(Int)
         case worker(Int)
+
+        var isStore: Bool { if case .store = self { true } else { false } }
 
         var name: String {
             switch self {
-            case .store: "store"
+            case .store(0): "store"
+            case .store(let number): "store \(number + 1)"
             case .worker(let number): "worker \(number + 1)"
             }
         }
@@ -40,7 +44,7 @@ final class Supervisor: Sendable {
     private struct State {
         var running: [Role: (lifeline: StandardInputWriter, process: Int32)] = [:]
         var isEndingWorkers = false
-        var isEndingStore = false
+        var isEndingStores = false
         /// Workers that have ended, newest last, for stores that start later.
         var gone: [String] = []
     }
@@ -49,7 +53,7 @@ final class Supervisor: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Exit codes of a store that a restart cannot mend.
+    /// Exit codes of a child that a restart cannot mend.
     private static let finalCodes: Set<Int32> = [64, 65, 70, 75, 78]
     private static let goneLimit = 256
     /// A child that is told to drain ends within 5 s by itself, and is ended after these.
@@ -63,10 +67,12 @@ final class Supervisor: Sendable {
         self.logger = logger
     }
 
-    /// Runs until `end` was called and all children have ended; throws if the store cannot run.
+    /// Runs until `end` was called and all children have ended; throws if a store cannot run.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.keepRunning(.store) }
+            for number in plan.storeArguments.indices {
+                group.addTask { try await self.keepRunning(.store(number)) }
+            }
             for number in 0..<plan.workers {
                 group.addTask { try await self.keepRunning(.worker(number)) }
             }
@@ -80,31 +86,36 @@ final class Supervisor: Sendable {
         }
     }
 
-    /// Lets workers finish what they run and give the rest back, then stops the store.
+    /// Lets workers finish what they run and give the rest back, then stops the stores.
     func end() async {
         let workers = state.withLock { state in
             state.isEndingWorkers = true
-            return state.running.filter { $0.key != .store }
+            return state.running.filter { !$0.key.isStore }
         }
         await finish(workers.values.map(\.lifeline))
-        await waitUntil(Self.drainLimit) { !$0.running.keys.contains { $0 != .store } }
-        killAll(except: .store)
-        let store = state.withLock { state in
-            state.isEndingStore = true
-            return state.running[.store]
+        await waitUntil(Self.drainLimit) { !$0.running.keys.contains { !$0.isStore } }
+        killAllWorkers()
+        let stores = state.withLock { state in
+            state.isEndingStores = true
+            return state.running.values.map(\.lifeline)
         }
-        await finish(store.map { [$0.lifeline] } ?? [])
+        await finish(stores)
         await waitUntil(Self.drainLimit) { $0.running.isEmpty }
         killAll()
     }
 
-    /// Ends every child, or all but one, without any further ado: all is safe on disk.
-    func killAll(except kept: Role? = nil) {
+    /// Ends every child without any further ado: all is safe on disk.
+    func killAll() {
         let processes = state.withLock { state in
             state.isEndingWorkers = true
-            if kept == nil { state.isEndingStore = true }
-            return state.running.filter { $0.key != kept }.map(\.value.process)
+            state.isEndingStores = true
+            return state.running.values.map(\.process)
         }
+        for process in processes { _ = killGroup(process) }
+    }
+
+    private func killAllWorkers() {
+        let processes = state.withLock { $0.running.filter { !$0.key.isStore }.map(\.value.process) }
         for process in processes { _ = killGroup(process) }
     }
 
@@ -154,7 +165,7 @@ final class Supervisor: Sendable {
     }
 
     private func isEnding(_ role: Role) -> Bool {
-        state.withLock { role == .store ? $0.isEndingStore : $0.isEndingWorkers }
+        state.withLock { role.isStore ? $0.isEndingStores : $0.isEndingWorkers }
     }
 
     private func runOnce(_ role: Role) async throws -> TerminationStatus {
@@ -163,7 +174,7 @@ final class Supervisor: Sendable {
         let id = WorkerID.random()
         let arguments =
             switch role {
-            case .store: plan.storeArguments
+            case .store(let number): plan.storeArguments[number]
             case .worker: plan.workerArguments + ["--id", "\(id)"]
             }
         defer { state.withLock { $0.running[role] = nil } }
@@ -174,7 +185,7 @@ final class Supervisor: Sendable {
             let lifeline = execution.standardInputWriter
             let isTooLate = self.register(role, lifeline, execution.processIdentifier.value)
             if isTooLate { await self.finish([lifeline]) }
-            if role == .store { await self.write(self.state.withLock(\.gone), to: lifeline) }
+            if role.isStore { await self.write(self.state.withLock(\.gone), to: lifeline) }
             // What a program prints is for a person: standard output of `up` is data. Its end is the end of the child.
             var printed = PrintedLines()
             for try await bytes in execution.standardOutput {
@@ -189,22 +200,22 @@ final class Supervisor: Sendable {
     private func register(_ role: Role, _ lifeline: StandardInputWriter, _ process: Int32) -> Bool {
         state.withLock { state in
             state.running[role] = (lifeline, process)
-            return role == .store ? state.isEndingStore : state.isEndingWorkers
+            return role.isStore ? state.isEndingStores : state.isEndingWorkers
         }
     }
 
-    // MARK: News for the store
+    // MARK: News for the stores
 
-    /// Tells the store that a worker has ended, so that it need not wait for its silence.
+    /// Tells the stores that a worker has ended, so that it need not wait for its silence.
     private func reportGone(_ line: String) async {
-        let store = state.withLock { state -> StandardInputWriter? in
+        let stores = state.withLock { state -> [StandardInputWriter] in
             // A worker that we end gives its jobs back itself; its end is no evidence against what it ran.
-            guard !state.isEndingWorkers else { return nil }
+            guard !state.isEndingWorkers else { return [] }
             state.gone.append(line)
             if state.gone.count > Self.goneLimit { state.gone.removeFirst() }
-            return state.running[.store]?.lifeline
+            return state.running.filter { $0.key.isStore }.map(\.value.lifeline)
         }
-        if let store { await write([line], to: store) }
+        for store in stores { await write([line], to: store) }
     }
 
     private func write(_ lines: [String], to store: StandardInputWriter) async {

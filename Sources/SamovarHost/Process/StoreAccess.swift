@@ -1,3 +1,4 @@
+import Foundation
 public import SamovarProtocol
 
 /// How a peer reaches its store: the endpoints at which it may be, in the order in which they are tried, and the peer's key.
@@ -37,12 +38,28 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
         try self.init(endpoints, keyFile: keyFile)
     }
 
-    /// The store of this data folder, with nothing configured.
-    public static func of(dataFolder: String) -> StoreAccess { StoreAccess(folderOf: .of(dataFolder: dataFolder)) }
+    /// The store of this data folder, with nothing configured, and those that follow its journal on this machine.
+    public static func of(dataFolder: String) -> StoreAccess {
+        let folders = (2...maximumEndpoints).map { standbyFolder($0, of: dataFolder) }
+        let others = folders.filter { FileManager.default.fileExists(atPath: $0) }
+        return StoreAccess(local: ([dataFolder] + others).map { .of(dataFolder: $0) })
+    }
+
+    /// The data folder of a further store of the same journal on this machine, from 2 on.
+    public static func standbyFolder(_ number: Int, of dataFolder: String) -> String { "\(dataFolder)/standby-\(number)" }
 
     /// The store that listens there, for its own user.
-    public init(folderOf endpoint: Endpoint) {
-        endpoints = [.local(folder: endpoint.folder)]
+    public init(folderOf endpoint: Endpoint) { self.init(local: [endpoint]) }
+
+    /// Stores of one journal, likewise.
+    ///
+    /// - Throws: `EndpointError` if there are none or too many.
+    public init(foldersOf endpoints: [Endpoint]) throws(EndpointError) {
+        try self.init(endpoints.map { .local(folder: $0.folder) })
+    }
+
+    private init(local endpoints: [Endpoint]) {
+        self.endpoints = endpoints.map { .local(folder: $0.folder) }
         keyFile = nil
     }
 
