@@ -251,7 +251,11 @@ let package = Package(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
         .testTarget(
             name: "SamovarHostTests",
-            dependencies: ["SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", "ZeroMQ", "CLinux", logging],
+            dependencies: [
+                "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", "SamovarWorker", "ZeroMQ", "CLinux",
+                "ProcessSupport",
+                logging,
+            ],
             swiftSettings: settings),
         // Real processes.
         .target(name: "ProcessSupport", path: "Tests/ProcessSupport", swiftSettings: settings),

@@ -34,7 +34,7 @@ import Testing
         /// What the loop does with a frame. Returns the results that it sends.
         @discardableResult
         func receive(_ frame: Frame, of timeline: Timeline = Self.home) -> [Envelope] {
-            coordinator.enter { $0.received(Envelope(frame, timeline: timeline), now: coordinator.now()) }
+            _ = coordinator.received(Envelope(frame, timeline: timeline), now: coordinator.now())
             return look()
         }
 

@@ -36,7 +36,15 @@ extension PeerSocket {
             prepare(&poller)
             try poller.wait(timeoutMilliseconds: 5)
             var heard = false
-            if let end = try receiveEnvelopes(&poller, { _ in heard = true }) { return end }
+            if let end = try receiveEnvelopes(
+                &poller,
+                { _ in
+                    heard = true
+                    return true
+                })
+            {
+                return end
+            }
             isDone = try body() || heard
         }
         return nil

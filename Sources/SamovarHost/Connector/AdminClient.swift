@@ -83,6 +83,7 @@ public struct AdminClient: Sendable {
                     throw AdminError.keyRefused(error.text)
                 default: break
                 }
+                return true
             }
             if let end { return (reply, end) }
         }

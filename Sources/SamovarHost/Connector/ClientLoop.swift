@@ -61,7 +61,10 @@ struct ClientLoop: ~Copyable {
             }
             var actions: [ClientMachine.Action] = []
             machine.places = front.places
-            let end = try front.receiveEnvelopes(&poller) { actions += machine.received($0, now: now) }
+            let end = try front.receiveEnvelopes(&poller) {
+                actions += machine.received($0, now: now)
+                return machine.isConnected
+            }
             if machine.obstacle != obstacle {
                 obstacle = machine.obstacle
                 client.tell(obstacle: obstacle)
@@ -80,8 +83,14 @@ struct ClientLoop: ~Copyable {
                 views += subscriber.disconnected(now: now)
                 feed.disconnect(&poller)
             } else {
-                subscriber.places = feed.places
-                let loss = try feed.receiveEnvelopes(&poller) { views += subscriber.received($0, now: now) }
+                // Where the store is, the connection finds out: a store from which another has taken over may still publish.
+                let isElsewhere = machine.isConnected && feed.follow(front)
+                subscriber.places = machine.isConnected ? 1 : feed.places
+                let loss = try feed.receiveEnvelopes(&poller) {
+                    if !isElsewhere { views += subscriber.received($0, now: now) }
+                    return true
+                }
+                if isElsewhere { views += subscriber.disconnected(now: now, because: .impossible("the store is elsewhere")) }
                 if let loss { views += subscriber.disconnected(now: now, because: loss) }
                 views += subscriber.ticked(now: now)
             }

@@ -19,7 +19,10 @@ final class ClientSeat {
     func work(_ poller: inout Poller, _ now: Timestamp) throws {
         var actions: [ClientMachine.Action] = []
         client.places = front.places
-        let end = try front.receiveEnvelopes(&poller) { actions += client.received($0, now: now) }
+        let end = try front.receiveEnvelopes(&poller) {
+            actions += client.received($0, now: now)
+            return client.isConnected
+        }
         if let end { actions += client.disconnected(now: now, because: end) }
         actions += client.ticked(now: now)
         actions += client.pump(now: now)
@@ -64,8 +67,13 @@ final class SubscriberSeat {
     /// One round. What it asks for goes through a client's socket.
     func work(_ helper: ClientSeat, _ poller: inout Poller, _ now: Timestamp, _ record: (Int64) -> Void) throws {
         var actions: [SubscriberMachine.Action] = []
-        machine.places = feed.places
-        let end = try feed.receiveEnvelopes(&poller) { actions += machine.received($0, now: now) }
+        let isElsewhere = helper.client.isConnected && feed.follow(helper.front)
+        machine.places = helper.client.isConnected ? 1 : feed.places
+        let end = try feed.receiveEnvelopes(&poller) {
+            if !isElsewhere { actions += machine.received($0, now: now) }
+            return true
+        }
+        if isElsewhere { actions += machine.disconnected(now: now, because: .impossible("the store is elsewhere")) }
         if let end { actions += machine.disconnected(now: now, because: end) }
         actions += machine.ticked(now: now)
         try perform(actions, helper, &poller, now, record)

@@ -72,6 +72,11 @@ struct PeerSocket: ~Copyable {
 
     // MARK: The connection
 
+    /// The other, which is for another door of the same store, stands: the next attempt of this one is where that is.
+    ///
+    /// - Returns: whether this one is elsewhere.
+    mutating func follow(_ other: borrowing PeerSocket) -> Bool { plan.follow(other.plan) }
+
     /// At how many places there may be somebody, as far as is known.
     var places: Int { plan.places }
 
@@ -188,7 +193,9 @@ struct PeerSocket: ~Copyable {
 
     /// Likewise as envelopes. What is none is dropped: noise from what claims to be a store is silence, and silence ends the connection; a
     /// missing view shows in the next tick.
-    mutating func receiveEnvelopes(_ poller: inout Poller, _ body: (Envelope) throws -> Void) throws -> Disconnection? {
+    ///
+    /// - Parameter body: takes one, and says whether who has sent it is believed to be the store. Its place is then tried again first.
+    mutating func receiveEnvelopes(_ poller: inout Poller, _ body: (Envelope) throws -> Bool) throws -> Disconnection? {
         // A published message begins with its topic.
         let first = topic == nil ? 0 : 1
         var isServed = false
@@ -196,8 +203,7 @@ struct PeerSocket: ~Copyable {
         return try receive(&poller) { frames in
             guard let envelope = try? Envelope(parts: first == 0 ? frames : Array(frames.dropFirst())) else { return }
             // A store that sends a peer away may do so for ever.
-            if envelope.kind != .error { isServed = true }
-            try body(envelope)
+            if try body(envelope), envelope.kind != .error { isServed = true }
         }
     }
 }

@@ -92,11 +92,14 @@ final class WorkerCoordinator: SlotCoordinator {
         return hasNews ? 0 : clock.milliseconds(until: deadline)
     }
 
-    /// The loop tells the machine something.
-    func enter(_ body: (inout WorkerMachine) -> [WorkerMachine.Action]) {
+    /// A frame came from the store.
+    ///
+    /// - Returns: whether the machine believes that it is the store.
+    func received(_ envelope: Envelope, now: Timestamp) -> Bool {
         state.withLock { state in
-            let actions = body(&state.machine)
+            let actions = state.machine.received(envelope, now: now)
             if !actions.isEmpty { state.actions += actions }
+            return state.machine.isConnected
         }
     }
 

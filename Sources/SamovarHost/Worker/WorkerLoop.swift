@@ -25,7 +25,7 @@ struct WorkerLoop: ~Copyable {
             let now = coordinator.now()
             let end = try socket.receiveEnvelopes(&poller) { envelope in
                 CrashPoint.pass(.workerBeforeAcknowledge, if: envelope.kind == .acknowledge)
-                coordinator.enter { $0.received(envelope, now: now) }
+                return coordinator.received(envelope, now: now)
             }
             var hasAnswered = false
             for action in coordinator.look(now: now, places: socket.places, end: end) {

@@ -11,6 +11,7 @@
 /// | resolved, all were tried | the next endpoint has a name: to look it up | the next endpoint |
 /// | resolved, none | – | nothing: the attempt has failed |
 /// | served | – | with the next attempt, the same place |
+/// | follow | – | with the next attempt, the place where another door of the store was found |
 public struct ConnectionPlan: Equatable, Sendable {
     /// What an endpoint says of the host.
     public enum Target: Hashable, Sendable {
@@ -91,6 +92,17 @@ public struct ConnectionPlan: Equatable, Sendable {
 
     /// The place of the last attempt was the right one.
     public mutating func served() { hasServed = true }
+
+    /// Another door of the store was found by a plan for the same targets: the next attempt is there.
+    ///
+    /// - Returns: whether the last one was elsewhere.
+    public mutating func follow(_ other: ConnectionPlan) -> Bool {
+        let address = if case .name = targets[other.endpoint] { other.current } else { answers[other.endpoint].first }
+        let isElsewhere = endpoint != other.endpoint || current != address
+        (endpoint, current, key) = (other.endpoint, address, other.key)
+        hasServed = true
+        return isElsewhere
+    }
 
     private mutating func advance() {
         if current != nil, key + 1 < keys {

@@ -31,6 +31,28 @@ import Testing
         #expect(plan.next() == open("a"))
     }
 
+    @Test func `A plan that follows another goes where that stands, and stays there`() {
+        var front = ConnectionPlan([.address("a/front"), .address("b/front"), .name("store")])
+        var view = ConnectionPlan([.address("a/view"), .address("b/view"), .name("store")])
+        _ = view.next()
+        _ = front.next()
+        #expect(view.follow(front) == false)
+        _ = front.next()
+        #expect(view.follow(front) == true)
+        #expect(view.follow(front) == false)
+        for _ in 0..<2 {
+            #expect(view.next() == open("b/view", endpoint: 1))
+            #expect(view.follow(front) == false)
+        }
+        for address in ["one", "two"] {
+            #expect(front.next() == .resolve("store"))
+            #expect(front.resolved(["one", "two"]) == open(address, endpoint: 2))
+        }
+        #expect(view.follow(front) == true)
+        #expect(view.next() == .resolve("store"))
+        #expect(view.resolved(["one", "two"]) == open("two", endpoint: 2))
+    }
+
     @Test func `Each key is tried at a place before the next place`() {
         var plan = ConnectionPlan([.address("a"), .address("b")])
         let steps = (0..<5).map { _ in plan.next(keys: 2) }
