@@ -20,6 +20,9 @@ extension InvariantChecker {
             guard let client = peer as? ClientProcess else { return }
             for outcome in outcomes { try check(outcome, of: client.session) }
         case .welcome(let welcome):
+            try require(
+                (1...max(1, reference.starts)).contains(welcome.start), .i8,
+                expected: "WELCOME of a start up to \(reference.starts)", seen: "start \(welcome.start)")
             link?.credit.welcomed()
             link?.tasks.welcomed()
             try check(welcome, to: peer)
@@ -169,6 +172,7 @@ extension InvariantChecker {
     // MARK: Peers
 
     func clientSends(_ envelope: Envelope, _ client: ClientProcess) throws(Violation) {
+        try requireGreatestStart(envelope, client)
         guard case .send(let submissions, let confirmed) = envelope.frame else { return }
         for submission in submissions {
             guard let input = client.input(submission) else {
@@ -188,6 +192,7 @@ extension InvariantChecker {
     }
 
     func workerSends(_ envelope: Envelope, _ worker: WorkerProcess, on link: Link?) throws(Violation) {
+        try requireGreatestStart(envelope, worker)
         switch envelope.frame {
         case .ping(let credit), .credit(let credit), .result(_, let credit): link?.credit.raise(to: credit)
         case .hello(let hello):
@@ -196,6 +201,16 @@ extension InvariantChecker {
             try requireClaims(Set(offer.running.map(\.lease)), of: worker)
         default: break
         }
+    }
+
+    /// As long as a peer lives, the start that it knows of a timeline never falls: it believes no store of an earlier one.
+    private func requireGreatestStart(_ envelope: Envelope, _ peer: Process) throws(Violation) {
+        guard case .hello(let hello) = envelope.frame, envelope.timeline != .zero else { return }
+        let life = PeerLife(name: peer.name, incarnation: peer.incarnation, timeline: envelope.timeline)
+        let known = starts[life] ?? 1
+        try require(
+            hello.start >= known, .i8, expected: "HELLO of \(peer.name) with start \(known) or later", seen: "start \(hello.start)")
+        starts[life] = hello.start
     }
 
     /// A worker claims every job whose answer it owes.

@@ -20,6 +20,8 @@ final class InvariantChecker {
     var sentAway: Set<SessionID> = []
     /// What left in this round of the store, with whether it was a first attempt.
     var handedOut: [(effect: EffectID, queue: Queue, label: Label?, isFirst: Bool)] = []
+    /// The greatest start number that each peer has said.
+    var starts: [PeerLife: Int] = [:]
 
     init(_ world: World, reference: ReferenceModel) {
         self.world = world
@@ -107,4 +109,11 @@ final class InvariantChecker {
         if case .failure = record.origin {} else if reference.open[id]?.wasRequeued == true { reference.count(.doneAfterAll) }
         reference.close(id, turn: record.turn)
     }
+}
+
+/// A peer from its start to its end, in one timeline.
+struct PeerLife: Hashable {
+    let name: String
+    let incarnation: Int
+    let timeline: Timeline
 }
