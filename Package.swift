@@ -231,7 +231,9 @@ let package = Package(
         // With a server that they start.
         .testTarget(
             name: "PostgreSQLJournalTests",
-            dependencies: ["Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "SamovarTesting", "ProcessSupport"],
+            dependencies: [
+                "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "TicketsExample", "SamovarTesting", "ProcessSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),

@@ -70,7 +70,7 @@ extension PostgreSQLPlace: FencedJournalPlace {
 extension JournalServer {
     /// Where the journal of this place goes when another takes it.
     mutating func archiveName() throws(JournalError) -> PostgreSQLPlace {
-        let sql = "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD\"_\"HH24MISS')"
+        let sql = "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD\"_\"HH24MISSMS')"
         do throws(PostgreSQLError) {
             var archive = place
             archive.schema += "_" + (try ask { connection throws(PostgreSQLError) in try connection.run(sql, []).text(0, 0) })

@@ -39,7 +39,8 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         let place = isOwn ? command.options.store.journal : nil
         ground = LoadGround(
             store: outside ?? .of(dataFolder: data), dataFolder: outside == nil ? data : settings.data ?? ".",
-            journal: try place.map { try JournalLocation($0, dataFolder: data, kinds: Types.journals) }, supervisor: supervisor, scratch: scratch, keepsScratch: command.keep)
+            journal: try place.map { try JournalLocation($0, dataFolder: data, kinds: Types.journals) }, supervisor: supervisor,
+            scratch: scratch, keepsScratch: command.keep)
         var plan = draft
         plan.endpoint = "\(ground.store)"
         plan.dataFolder = ground.dataFolder

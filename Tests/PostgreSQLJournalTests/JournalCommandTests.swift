@@ -1,0 +1,174 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+@testable import PostgreSQLJournal
+
+/// A store with its journal in a database, and the commands on it, as a person runs them.
+@Suite(.enabled("there is no PostgreSQL: commands on journals in it are not tested") { TestServer.programs != nil })
+struct JournalCommandTests {
+    /// The example `tickets` with a journal of its own.
+    private struct Shop {
+        let server: TestServer
+        let place: PostgreSQLPlace
+        let scratch: Scratch
+
+        init() async throws {
+            server = try await TestServer.common()
+            place = try server.place()
+            scratch = try Scratch()
+        }
+
+        var journal: String { "\(place.address)&schema=\(place.schema)" }
+        var data: String { scratch.folder("data") }
+
+        func start(_ arguments: [String], in folder: String? = nil) throws -> Child {
+            try Child(
+                Executable.path("tickets"), arguments + ["--data", folder ?? data, "--journal", journal], in: scratch)
+        }
+
+        func run(_ arguments: String..., in folder: String? = nil) async throws -> Child {
+            let child = try start(arguments, in: folder)
+            try await child.wait()
+            return child
+        }
+
+        func send() async throws -> Child { try await run("send", #"{"buy":{"by":"Ada"}}"#, "--wait", "settled") }
+
+        func timeline() async throws -> Substring? {
+            let verify = try await run("journal", "verify")
+            return verify.output.split(separator: "\n").first { $0.hasPrefix("timeline") }
+        }
+
+        /// A store that has sold a ticket, and was stopped.
+        func sell() async throws {
+            let up = try start(["up", "--workers", "1"])
+            try await eventually("the store serves: \(up.errors)") { up.errors.contains("serving") }
+            let sent = try await send()
+            #expect(sent.end == .exited(0), "\(sent.errors)")
+            up.send(SIGINT)
+            #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        }
+    }
+
+    @Test func `A store says that there is no journal, and one is made once`() async throws {
+        let shop = try await Shop()
+        let store = try await shop.run("store")
+        #expect(store.end == .exited(78) && store.errors.contains("`journal init` makes one"), "\(store.errors)")
+        #expect(try await shop.run("journal", "init").output == "Made the journal at \(shop.place).\n")
+        #expect(try await shop.run("journal", "init").output == "There is a journal at \(shop.place) already; it stays as it is.\n")
+    }
+
+    @Test func `Every command reads what a store has written, also while it serves`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        let up = try shop.start(["up", "--workers", "1"])
+        try await eventually("the store serves: \(up.errors)") { up.errors.contains("serving") }
+        #expect(try await shop.send().end == .exited(0))
+        let view = #""view":{"sold":1,"printed":1,"unprinted":[]}"#
+        try await eventually("the view is as of the last turn") { try await shop.run("replay").output.contains(view) }
+        let list = try await shop.run("journal", "list")
+        #expect(list.output.hasPrefix("1  20") && list.output.contains("bought {by Ada}"), "\(list.output)\(list.errors)")
+        for command in [["verify"], ["journal", "verify"], ["journal", "list", "--batches"]] {
+            let child = try shop.start(command)
+            #expect(try await child.wait() == .exited(0), "\(command): \(child.errors)")
+        }
+        let copy = shop.scratch.folder("copy")
+        #expect(try await shop.run("journal", "export", copy).end == .exited(0))
+        let replay = try Child(Executable.path("tickets"), ["replay", "--data", copy], in: shop.scratch)
+        #expect(try await replay.wait() == .exited(0))
+        #expect(replay.output.contains(view), "\(replay.output)\(replay.errors)")
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        let check = try await shop.run("check")
+        #expect(check.end == .exited(0), "\(check.errors)")
+    }
+
+    @Test func `A data folder knows that its journal is elsewhere`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        for command in [["store"], ["replay"], ["journal", "list"]] {
+            let child = try Child(Executable.path("tickets"), command + ["--data", shop.data], in: shop.scratch)
+            #expect(try await child.wait() == .exited(78))
+            #expect(child.errors.contains("journal of \(shop.data) is at \(shop.place): name it with --journal"), "\(child.errors)")
+        }
+    }
+
+    @Test func `A journal is moved to a folder and back with its timeline, and is closed where it was`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        let before = try await shop.timeline()
+
+        let folder = shop.scratch.folder("folder")
+        let away = try Child(
+            Executable.path("tickets"), ["journal", "import", "--move", shop.journal, "--data", folder], in: shop.scratch)
+        #expect(try await away.wait() == .exited(0), "\(away.errors)")
+        let closed = try await shop.run("store")
+        #expect(
+            closed.end == .exited(78) && closed.errors.contains("was moved to \(folder), and is closed for good"),
+            "\(closed.errors)")
+
+        let back = try await shop.run("journal", "import", "--move", folder, in: shop.scratch.folder("other"))
+        #expect(back.end == .exited(0), "\(back.errors)")
+        #expect(back.output.contains("The journal that was there is in "))
+        #expect(try await shop.timeline() == before)
+        let store = try Child(Executable.path("tickets"), ["store", "--data", folder], in: shop.scratch)
+        #expect(try await store.wait() == .exited(78))
+        try await shop.sell()
+        #expect(try await shop.run("replay").output.contains(#""sold":2"#))
+    }
+
+    @Test func `A backup goes on as a new timeline, and turns are given up in the same way`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        let before = try await shop.timeline()
+        let copy = shop.scratch.folder("copy")
+        _ = try await shop.run("journal", "export", copy)
+        let restored = try await shop.run("journal", "import", copy)
+        #expect(restored.end == .exited(0), "\(restored.errors)")
+        let after = try await shop.timeline()
+        #expect(after != nil && after != before)
+        let salvage = try await shop.run("journal", "salvage", "--upto", "2", "--accept-loss")
+        #expect(salvage.end == .exited(0), "\(salvage.errors)")
+        #expect(
+            try await shop.run("journal", "list", "--batches").output.split(separator: "\n").last?.hasPrefix("turn 2  ") == true)
+        try await shop.sell()
+    }
+
+    @Test func `A batch that was changed is found, and what is before it can be kept`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        try shop.server.run(
+            "DELETE FROM \(shop.place.table("snapshots")); UPDATE \(shop.place.table("batches")) SET data = 'x' WHERE first = 3")
+        let verify = try await shop.run("journal", "verify")
+        #expect(verify.end == .exited(65) && verify.output.contains("batch of turn 3: digest differs"), "\(verify.output)")
+        let store = try await shop.run("store")
+        #expect(store.end == .exited(65), "\(store.errors)")
+        #expect(try await shop.run("journal", "salvage", "--accept-loss").end == .exited(0))
+        try await shop.sell()
+    }
+
+    @Test func `A load test has a journal of its own, and is judged by it`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        let load = try Child(
+            Executable.path("tickets"),
+            ["load", "--journal", shop.journal, "--rate", "200", "--duration", "2s"], in: shop.scratch)
+        #expect(try await load.wait(within: .seconds(60)) == .exited(0), "\(load.output)\(load.errors)")
+        #expect(load.output.contains("journal"), "\(load.output)")
+    }
+
+    @Test func `A standby needs a journal that stores share`() async throws {
+        let scratch = try Scratch()
+        let arguments = [["store", "--standby"], ["store", "--hand-over"], ["up", "--stores", "2"]]
+        for words in arguments {
+            let child = try Child(Executable.path("tickets"), words + ["--data", scratch.folder("data")], in: scratch)
+            #expect(try await child.wait() == .exited(64))
+            #expect(child.errors.contains("needs a journal that several stores reach: name one with --journal"), "\(child.errors)")
+        }
+    }
+}

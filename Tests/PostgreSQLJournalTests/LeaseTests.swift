@@ -1,0 +1,120 @@
+import Journal
+import JournalChain
+import PostgreSQL
+import ProcessSupport
+import Testing
+
+@testable import PostgreSQLJournal
+
+/// Who has a journal, as its place says: what stores that share one decide by.
+@Suite(.enabled("there is no PostgreSQL: leases in it are not tested") { TestServer.programs != nil })
+struct LeaseTests {
+    private func lease(of journal: PostgreSQLJournal, _ address: String = "here") -> PostgreSQLLease {
+        PostgreSQLLease(journal.place, id: journal.nonce, address: address)
+    }
+
+    /// A journal that is taken, with its lease.
+    private func taken(_ server: TestServer) throws -> (journal: PostgreSQLJournal, lease: PostgreSQLLease) {
+        let journal = try server.journal()
+        let lease = lease(of: journal)
+        _ = try lease.renew(for: .seconds(10))
+        _ = try journal.beginWriting()
+        return (journal, lease)
+    }
+
+    @Test func `A new journal is nobody's`() async throws {
+        let journal = try await TestServer.common().journal()
+        let owner = try lease(of: journal).look()
+        #expect(owner.isReleased && owner.epoch == 0 && owner.head == 0 && !owner.isOwn && owner.wantedBy == nil)
+    }
+
+    @Test func `Who holds the lease is neither gone nor expired, and says where it is`() async throws {
+        let (journal, lease) = try taken(await TestServer.common())
+        try journal.append(Batch(first: 1, last: 3, bytes: [1]))
+        #expect(try lease.renew(for: .seconds(10)) == JournalOwner(epoch: 1, head: 3, isOwn: true, address: "here"))
+        let other = try PostgreSQLJournal(at: journal.place)
+        #expect(try self.lease(of: other).look() == JournalOwner(epoch: 1, head: 3, address: "here"))
+    }
+
+    @Test func `A lease that is not renewed expires, and its lock stays as long as its session`() async throws {
+        let server = try await TestServer.common()
+        let (journal, lease) = try taken(server)
+        _ = try lease.renew(for: .milliseconds(1))
+        let other = try self.lease(of: PostgreSQLJournal(at: journal.place))
+        try await eventually("the lease is over") { try other.look().isExpired }
+        #expect(try !other.look().isGone)
+        _ = try lease.renew(for: .seconds(10))
+        #expect(try !other.look().isExpired)
+    }
+
+    @Test func `A session that ends is seen by its owner and by others, and the next renewal begins another`() async throws {
+        let server = try await TestServer()
+        let (journal, lease) = try taken(server)
+        let other = try self.lease(of: PostgreSQLJournal(at: journal.place), "there")
+        #expect(!lease.hasEnded)
+        try server.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()")
+        try await eventually("the lock is free") { try other.look().isGone }
+        try await eventually("the owner knows") { lease.hasEnded }
+        #expect(try !other.look().isExpired)
+        try await eventually("the owner has a session again") {
+            do { return try lease.renew(for: .seconds(10)).isOwn } catch { return false }
+        }
+        #expect(try !other.look().isGone)
+    }
+
+    @Test func `A wish is heard with the next renewal, and ends when the journal is taken`() async throws {
+        let (journal, lease) = try taken(await TestServer.common())
+        let other = try PostgreSQLJournal(at: journal.place)
+        let wish = self.lease(of: other, "there")
+        try wish.want(from: 1)
+        #expect(try lease.renew(for: .seconds(10)).wantedBy == "there")
+        try lease.release()
+        #expect(try wish.look().isReleased)
+        _ = try wish.renew(for: .seconds(10))
+        #expect(try other.beginWriting() == 2)
+        #expect(try wish.look() == JournalOwner(epoch: 2, head: 0, isOwn: true, address: "there"))
+    }
+
+    @Test func `A wish for the journal of an earlier epoch is none`() async throws {
+        let (journal, lease) = try taken(await TestServer.common())
+        try self.lease(of: PostgreSQLJournal(at: journal.place)).want(from: 0)
+        #expect(try lease.look().wantedBy == nil)
+    }
+
+    @Test func `Who has lost the journal cannot give it up`() async throws {
+        let (journal, lease) = try taken(await TestServer.common())
+        let other = try PostgreSQLJournal(at: journal.place)
+        _ = try other.beginWriting()
+        try lease.release()
+        #expect(try !self.lease(of: other).look().isReleased)
+    }
+
+    @Test func `A journal that a store has is not replaced`() async throws {
+        let (journal, lease) = try taken(await TestServer.common())
+        let error = #expect(throws: JournalError.self) { try journal.place.archive() }
+        #expect(error?.code == .busy && error?.message == "A store (here) has the journal at \(journal.place).")
+        try lease.release()
+        let archive = try journal.place.archive()
+        #expect(archive.contains("schema \(journal.place.schema)_2"))
+        #expect(try PostgreSQLJournal(at: journal.place).epoch == 0)
+    }
+
+    @Test func `A role gets what a store needs, and no more`() async throws {
+        let server = try await TestServer()
+        let place = try server.place()
+        try server.run("CREATE ROLE shop LOGIN")
+        #expect(try place.create(for: "shop"))
+        let address = try PostgreSQLAddress("\(server.address)".replacing("samovar@", with: "shop@"))
+        let own = try #require(PostgreSQLPlace(address, schema: place.schema))
+        let journal = try PostgreSQLJournal(at: own)
+        let lease = lease(of: journal)
+        _ = try lease.renew(for: .seconds(10))
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        try journal.save(Snapshot(turn: 1, bytes: [2]))
+        #expect(try !journal.trim(through: 1))
+        try lease.release()
+        let error = #expect(throws: JournalError.self) { try own.archive() }
+        #expect(error?.message.hasSuffix("cannot be archived: that takes the role that made it.") == true)
+    }
+}

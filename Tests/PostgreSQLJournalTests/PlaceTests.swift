@@ -1,0 +1,26 @@
+import PostgreSQL
+import Testing
+
+@testable import PostgreSQLJournal
+
+/// How the place of a journal is written.
+@Suite struct PlaceTests {
+    @Test(arguments: [
+        ("postgresql://shop@/shop?host=/run/a", "samovar", "postgresql://shop@/shop?host=/run/a"),
+        ("postgresql://shop@/shop?host=/run/a&schema=till", "till", "postgresql://shop@/shop?host=/run/a"),
+        ("postgresql://shop@localhost/shop?schema=till", "till", "postgresql://shop@localhost/shop"),
+        ("postgres://shop@localhost/shop?schema=t_1&connect_timeout=3", "t_1", "postgres://shop@localhost/shop?connect_timeout=3"),
+    ])
+    func `The schema is one of its settings`(_ text: String, _ schema: String, _ address: String) throws {
+        let place = try PostgreSQLPlace(text)
+        #expect(place.schema == schema && "\(place.address)" == address)
+    }
+
+    @Test(arguments: ["Till", "1a", "", "a\"b", String(repeating: "a", count: 41)])
+    func `A name that SQL would read otherwise is none`(_ name: String) {
+        let error = #expect(throws: PostgreSQLAddressError.self) {
+            try PostgreSQLPlace("postgresql://localhost/shop?schema=\(name)")
+        }
+        #expect(error?.description == "the name of a schema has 1 to 40 of a-z, 0-9 and _, a letter first")
+    }
+}
