@@ -1,7 +1,7 @@
 package import Journal
 
 /// A place between two batches: where the one before ends, and what the one after is chained to.
-package struct BatchChain: Equatable, Sendable {
+package struct BatchChain: JournalEnd {
     package var last: Int
     package var digest: [UInt8]
 

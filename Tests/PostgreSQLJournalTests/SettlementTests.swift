@@ -1,4 +1,4 @@
-import Journal
+@testable import Journal
 import JournalChain
 import Testing
 

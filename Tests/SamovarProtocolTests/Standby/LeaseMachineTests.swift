@@ -71,6 +71,14 @@ extension LeaseMachine {
         #expect(machine.doubts(8) == [true])
     }
 
+    @Test func `Whose session has ended renews at once, for its lock is free`() {
+        var machine = Self.machine()
+        machine.disconnected(now: at(1))
+        #expect(machine.deadline(now: at(1)) == at(1) && machine.ticked(durable: 10, now: at(1)) == .renew)
+        machine.disconnected(now: at(1.1))
+        #expect(machine.ticked(durable: 10, now: at(1.1)) == nil)
+    }
+
     @Test func `An epoch that is another's ends it, and says who has the journal`() {
         var machine = Self.machine()
         _ = machine.ticked(durable: 10, now: at(2.5))
