@@ -285,6 +285,8 @@ final class StoreLoop: Sendable {
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
         case .reopenViews: try sockets.closeRemoteViews(&topics)
         case .readKeys: readKeys()
+        // Only of a store whose journal others can take.
+        case .renewLease: break
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

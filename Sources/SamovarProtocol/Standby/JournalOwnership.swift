@@ -4,6 +4,8 @@ public struct JournalOwnership: Equatable, Sendable {
     public var epoch: Int
     /// The number of its newest turn.
     public var head: Int
+    /// Over all turns up to there, by which it can be told from another one that is as long. Empty if it is not known.
+    public var digest: [UInt8]
     /// Nobody has it: it is new, or its owner has given it up.
     public var isReleased: Bool
     /// The lock that its owner holds as long as it is connected was free.
@@ -16,11 +18,12 @@ public struct JournalOwnership: Equatable, Sendable {
     public var owner: String
 
     public init(
-        epoch: Int, head: Int, isReleased: Bool = false, isLockFree: Bool = false, isExpired: Bool = false, isWanted: Bool = false,
-        owner: String = ""
+        epoch: Int, head: Int, digest: [UInt8] = [], isReleased: Bool = false, isLockFree: Bool = false, isExpired: Bool = false,
+        isWanted: Bool = false, owner: String = ""
     ) {
         self.epoch = epoch
         self.head = head
+        self.digest = digest
         self.isReleased = isReleased
         self.isLockFree = isLockFree
         self.isExpired = isExpired

@@ -20,7 +20,7 @@ public enum LeaseAction: Equatable, Sendable {
 /// which the lease ran. Rejected: a lease that forbids writing (a process that is stopped between the look at its clock and the write
 /// knows nothing of the time between), and a doubt that begins when a renewal fails (one lost packet would silence the store).
 ///
-/// | state | `ticked` | `renewed` | `failed` | `disconnected` |
+/// | state | `ticked` | `renewed` | `failed` | `hurry` |
 /// |---|---|---|---|---|
 /// | resting | renewing, once it is time: `.renew` | – | – | it is time |
 /// | renewing | – | resting; `.handOver` if it is wanted, once | resting, for a shorter time | – |
@@ -93,8 +93,9 @@ public struct LeaseMachine: ~Copyable {
         return .handOver
     }
 
-    /// The session of the lease has ended, and with it the lock that shows that this store lives.
-    public mutating func disconnected(now: Timestamp) {
+    /// There is a reason to renew at once: the session of the lease has ended, and with it the lock that shows that this store lives; or a
+    /// peer knows of turns that this store does not.
+    public mutating func hurry(now: Timestamp) {
         guard case .resting(let end) = state else { return }
         state = .resting(until: min(end, now))
     }

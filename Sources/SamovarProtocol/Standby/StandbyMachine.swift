@@ -37,7 +37,9 @@ public enum StandbyAction: Equatable, Sendable {
 /// | serving | – | – | – | – | – | – |
 /// | ended | – | – | – | – | – | – |
 ///
-/// From `looked`, also ended: if the journal has turned back behind what was seen of it.
+/// From `looked`, also ended: if the journal has turned back behind what was seen of it, or has another history of the same length. What is
+/// read may never have been confirmed: a server may lose it, and its writer, who was not told that it is durable, may write other turns with
+/// the same numbers. Also from following, by `diverged`.
 ///
 /// Limits: one call to the database at a time. A take of which nobody knows whether it happened is repeated, the same one, until it is known.
 public struct StandbyMachine: ~Copyable {
@@ -65,6 +67,8 @@ public struct StandbyMachine: ~Copyable {
     private(set) var state: State
     /// The newest turn that is here.
     public private(set) var followed: Int
+    /// Over all turns up to there; empty if it is not known.
+    private var digest: [UInt8] = []
     /// The highest that was seen.
     private var epoch = 0
     private var free: FreeLock?
@@ -137,14 +141,23 @@ public struct StandbyMachine: ~Copyable {
     }
 
     /// All turns up to this one are here.
-    public mutating func followed(through turn: Int, now: Timestamp) -> [StandbyAction] {
+    ///
+    /// - Parameter digest: over all of them, as the journal has it.
+    public mutating func followed(through turn: Int, digest: [UInt8] = [], now: Timestamp) -> [StandbyAction] {
         guard case .following(let found, let since) = state else { return [] }
         let isProgress = turn > followed
-        followed = max(followed, turn)
+        if isProgress { (followed, self.digest) = (turn, digest) }
         isWarm = followed >= found.head && now - since <= settings.warmWithin
         // What it has read may be a part of it, or nobody has the journal: then nothing shall wait.
         if isProgress, !isWarm || vacancy(of: found, sent: since) != nil { return look(now) }
         return rest(found, now: now)
+    }
+
+    /// What follows in the journal does not follow what is here: a server has lost turns, and others were written in their place.
+    public mutating func diverged(_ why: String) -> [StandbyAction] {
+        guard case .following = state else { return [] }
+        state = .ended
+        return [.lostTail(why)]
     }
 
     /// The journal is this store's.
@@ -184,6 +197,9 @@ public struct StandbyMachine: ~Copyable {
     /// Why the journal is not the one that was followed; nil if it is.
     private func loss(in found: JournalOwnership) -> String? {
         if found.head < followed { return "it ends at turn \(found.head), and turn \(followed) was in it" }
+        if found.head == followed, !digest.isEmpty, !found.digest.isEmpty, digest != found.digest {
+            return "turn \(followed) in it is another one than was followed"
+        }
         return found.epoch < epoch ? "its epoch is \(found.epoch), and epoch \(epoch) was seen" : nil
     }
 

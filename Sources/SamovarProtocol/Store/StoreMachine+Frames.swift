@@ -112,6 +112,8 @@ extension StoreMachine {
     private mutating func greet(
         _ hello: Hello, _ session: SessionID, of seen: Timeline, by identity: Identity, at route: Route, now: Timestamp
     ) throws(StopReason) {
+        // What it has seen, the other store may have written.
+        guard !turns.isInDoubt else { return out.refuse(route, Outage.leaseInDoubt.text) }
         if let schema = hello.schema, schema != self.schema {
             return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
         }
@@ -148,6 +150,7 @@ extension StoreMachine {
     private mutating func greet(
         _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, by identity: Identity, at route: Route, now: Timestamp
     ) throws(StopReason) {
+        guard !turns.isInDoubt else { return out.refuse(route, Outage.leaseInDoubt.text) }
         guard hello.schema == schema else {
             let what = hello.schema.map { "is built for \($0)" } ?? "names no program"
             let text = "this store runs \(schema); the worker \(what)"

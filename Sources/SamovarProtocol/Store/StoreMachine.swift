@@ -40,6 +40,10 @@ public struct StoreMachine: ~Copyable {
     var access: Access
     /// Operators whose answers wait for a turn on disk.
     var askers: [Route: (identity: Identity, floor: Int)] = [:]
+    /// The journal may be another's by now, where its epoch numbers this start.
+    private var isShared = false
+    /// A lost tail, unless another store has written it; and whether the lease has been asked for since.
+    private var suspicion: (reason: StopReason, isAsked: Bool)?
     /// Operators who wait for the host to read the keys again.
     var keyRequests: [(id: Int, route: Route)] = []
     var snapshots = SnapshotSchedule()
@@ -133,6 +137,27 @@ public struct StoreMachine: ~Copyable {
     }
 
     mutating func stop(_ reason: StopReason) {
+        if isShared, case .lostTail = reason { return suspect(reason) }
+        end(reason)
+    }
+
+    private mutating func suspect(_ reason: StopReason) {
+        guard suspicion == nil else { return }
+        suspicion = (reason, isAsked: false)
+        out.note(.warning, "\(reason.description.bounded()); or another store has the journal: the lease will show that")
+        out.emit(.renewLease, floor: .none)
+    }
+
+    /// The host has sent a renewal of the lease.
+    public mutating func leaseIsAsked() { suspicion?.isAsked = true }
+
+    /// It was answered, and the journal is this store's.
+    public mutating func leaseIsRenewed() {
+        guard isRunning, let known = suspicion, known.isAsked else { return }
+        end(known.reason)
+    }
+
+    private mutating func end(_ reason: StopReason) {
         phase = .stopped
         out.emit(.stop(reason), floor: .none)
     }
@@ -187,6 +212,7 @@ public struct StoreMachine: ~Copyable {
     ) throws {
         precondition(phase == .recovering, "a store starts once")
         if let given, given <= starts { throw StartNumberError(number: given, newest: starts) }
+        isShared = given != nil
         try turns.admit()
         clock = StoreClock(startingAt: now, newest: turns.state.time)
         let now = clock.started

@@ -73,9 +73,9 @@ extension LeaseMachine {
 
     @Test func `Whose session has ended renews at once, for its lock is free`() {
         var machine = Self.machine()
-        machine.disconnected(now: at(1))
+        machine.hurry(now: at(1))
         #expect(machine.deadline(now: at(1)) == at(1) && machine.ticked(durable: 10, now: at(1)) == .renew)
-        machine.disconnected(now: at(1.1))
+        machine.hurry(now: at(1.1))
         #expect(machine.ticked(durable: 10, now: at(1.1)) == nil)
     }
 

@@ -232,6 +232,25 @@ import Testing
                 == [.lostTail("its epoch is 3, and epoch 4 was seen")])
     }
 
+    @Test func `Another history of the same length is not the one that was followed`() {
+        func machine() -> StandbyMachine {
+            var machine = Self.warm()
+            #expect(Self.look(&machine, Self.journal(head: 12), now: at(1)) == [.follow(after: 10)])
+            #expect(machine.followed(through: 12, digest: [1], now: at(1)) == [])
+            return machine
+        }
+        var (same, other, longer) = (Self.journal(head: 12), Self.journal(head: 12), Self.journal(head: 13))
+        (same.digest, other.digest, longer.digest) = ([1], [2], [3])
+        var faithful = machine()
+        #expect(Self.look(&faithful, same, now: at(2)) == [])
+        var betrayed = machine()
+        #expect(Self.look(&betrayed, other, now: at(2)) == [.lostTail("turn 12 in it is another one than was followed")])
+        var late = machine()
+        #expect(Self.look(&late, longer, now: at(2)) == [.follow(after: 12)])
+        #expect(late.diverged("turn 13 does not follow turn 12") == [.lostTail("turn 13 does not follow turn 12")])
+        #expect(late.deadline == nil)
+    }
+
     @Test func `Answers that nobody waits for change nothing`() {
         var machine = Self.warm()
         #expect(machine.looked(Self.journal(isReleased: true), now: at(0.1)) == [])

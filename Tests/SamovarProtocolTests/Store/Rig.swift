@@ -180,6 +180,7 @@ final class Rig {
             case .backlog(let queues): backlogs.append(queues)
             case .reopenViews: viewsReopened += 1
             case .readKeys: keysRead += 1
+            case .renewLease: break
             case .note(let note): notes.append(note)
             case .stop(let reason):
                 stop = reason

@@ -98,6 +98,35 @@ import Testing
             ])
     }
 
+    // MARK: Turns that another has written
+
+    /// A store on a journal that others can take; a client proves turn 9, and its own newest is 1.
+    private static func suspecting() throws -> StoreMachine {
+        var machine = Rig.machine()
+        try machine.start(seed: packed(NoSeed()), now: at(0), number: 4)
+        machine.flush(now: at(0))
+        machine.committed(through: machine.head, now: at(0))
+        _ = machine.takeActions()
+        let proof = StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "unknown").proof(of: 9)
+        let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 9, proof: proof.code, epoch: 1)
+        machine.received(Envelope(.hello(hello), timeline: home).parts, from: client(1), now: at(1))
+        return machine
+    }
+
+    @Test func `A proven turn beyond a shared journal ends no store before its lease shows that nobody else has written it`() throws
+    {
+        var machine = try Self.suspecting()
+        var actions = machine.takeActions()
+        #expect(actions.contains(.renewLease) && machine.isStopped == false)
+        machine.leaseIsRenewed()
+        #expect(machine.isStopped == false, "that renewal was sent before the doubt came up")
+        machine.leaseIsAsked()
+        machine.leaseIsRenewed()
+        actions = machine.takeActions()
+        let isLost = actions.contains { if case .stop(.lostTail) = $0 { true } else { false } }
+        #expect(isLost && machine.isStopped == true)
+    }
+
     // MARK: The database away
 
     @Test func `A database that is away is called so, and is waited for like a full disk`() throws {
