@@ -46,6 +46,7 @@ extension Swarm {
         usual.workers = 1
         usual.faults = []
         usual.isHarsh = false
+        usual.hasStandby = false
         usual.delay = milliseconds
         usual.syncTime = 2 * milliseconds
         usual.roundCost = 50

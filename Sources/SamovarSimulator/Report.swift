@@ -12,6 +12,9 @@ public struct Report: Sendable {
     /// By `Fault.rawValue`.
     var faults = [Int](repeating: 0, count: Fault.allCases.count)
 
+    /// By `DatabaseFault.rawValue`.
+    var databaseFaults = [Int](repeating: 0, count: DatabaseFault.allCases.count)
+
     /// By `CoverageEvent.rawValue`.
     private var coverage = [Int](repeating: 0, count: CoverageEvent.allCases.count)
 
@@ -38,16 +41,20 @@ public struct Report: Sendable {
         sum.executions += next.executions
         sum.restarts += next.restarts
         for index in sum.faults.indices { sum.faults[index] += next.faults[index] }
+        for index in sum.databaseFaults.indices { sum.databaseFaults[index] += next.databaseFaults[index] }
         for index in sum.coverage.indices { sum.coverage[index] += next.coverage[index] }
     }
 
     public func count(of fault: Fault) -> Int { faults[fault.rawValue] }
+
+    public func count(of fault: DatabaseFault) -> Int { databaseFaults[fault.rawValue] }
 
     public func count(of event: CoverageEvent) -> Int { coverage[event.rawValue] }
 
     /// Classes of faults and of coverage events that never happened: after many seeds, an error of the simulator.
     public var missing: [String] {
         Fault.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
+            + DatabaseFault.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
             + CoverageEvent.allCases.filter { count(of: $0) == 0 }.map { "\($0)" }
     }
 }
@@ -61,6 +68,8 @@ extension Report: CustomStringConvertible {
         ]
         lines.append("faults:")
         lines += Self.table(Fault.allCases.map { ("\($0)", count(of: $0)) })
+        lines.append("faults of stores that share a database:")
+        lines += Self.table(DatabaseFault.allCases.map { ("\($0)", count(of: $0)) })
         lines.append("what the program did:")
         lines += Self.table(CoverageEvent.allCases.map { ("\($0)", count(of: $0)) })
         return lines.joined(separator: "\n")

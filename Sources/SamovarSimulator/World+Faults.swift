@@ -9,6 +9,7 @@ extension World {
         for fault in Fault.allCases where swarm.has(fault) {
             if fault.interval != nil { plan(.fault(fault), at: nextTime(of: fault)) }
         }
+        planDatabaseFaults()
     }
 
     private func nextTime(of fault: Fault) -> Instant {
@@ -21,9 +22,10 @@ extension World {
         plan(.fault(fault), at: nextTime(of: fault))
         switch fault {
         case .storeCrash:
+            let store = someStore
             guard store.isUp, !store.isPaused else { return }
             storeFuse = random.number(0...60)
-        case .storePause: store.pause(until: now + random.pick([100, 1_000, 4_000, 8_000, 15_000]) * milliseconds)
+        case .storePause: someStore.pause(until: now + random.pick([100, 1_000, 4_000, 8_000, 15_000]) * milliseconds)
         case .workerCrash: workerDied(random.pick(workers), "killed")
         case .workerPause: random.pick(workers).pause(until: now + random.pick([100, 2_000, 7_000, 15_000]) * milliseconds)
         case .clientCrash: clientEnded(random.pick(clients), "killed")
@@ -56,14 +58,14 @@ extension World {
         case .batchRot:
             guard disk.batchCount > 0 else { return }
             disk.rot(batch: random.number(0...disk.batchCount - 1))
-            try storeDied("killed, and a block of its disk rots")
+            try storeDied(store, "killed, and a block of its disk rots")
         case .snapshotRot, .snapshotGarbled:
             guard disk.snapshotCount > 0 else { return }
             let index = disk.snapshotCount - 1
             if fault == .snapshotRot { disk.rot(snapshot: index) } else { disk.garble(snapshot: index) }
-            try storeDied("killed, and its newest snapshot is damaged")
+            try storeDied(store, "killed, and its newest snapshot is damaged")
         case .freshTimeline:
-            try storeDied("killed, for its journal is given up")
+            try storeDied(store, "killed, for its journal is given up")
             // Counted there.
             return beginAnew()
         default: preconditionFailure("\(fault) does not happen by itself")
@@ -113,7 +115,8 @@ extension World {
             network.isHarsh = false
             for link in network.openLinks { network.breakLink(link, isNoticed: true) }
         }
-        var processes: [Process] = [store]
+        healDatabase()
+        var processes: [Process] = stores
         processes += workers as [Process]
         processes += clients as [Process]
         processes += [operatorProcess, keyKeeper, intruder].compactMap(\.self)

@@ -23,7 +23,17 @@ final class World {
     private(set) lazy var network = Network(self)
     private(set) lazy var checker = InvariantChecker(
         self, reference: ReferenceModel(timeline: disk.timeline, secret: disk.secret, viewBytes: swarm.viewBytes))
-    private(set) lazy var store = StoreProcess(self)
+    /// One, or where they share a database, two.
+    private(set) lazy var stores = (0..<(swarm.hasStandby ? 2 : 1)).map { StoreProcess(self, $0) }
+    /// The store that has written the newest turn.
+    var store: StoreProcess { stores[writer] }
+    private var writer = 0
+    /// Where the journal is, if stores share it.
+    private(set) lazy var database: Database? = swarm.hasStandby ? makeDatabase() : nil
+    var databaseRandom: SeededRandom
+    /// What the database has lost of what it had confirmed, until somebody brings it back.
+    var lost: Database.Contents?
+    var lostSince: Instant = 0
     private(set) lazy var workers = (0..<swarm.workers).map { WorkerProcess(self, $0) }
     /// Only where the program has something for one.
     private(set) lazy var operatorProcess = swarm.traits.contains(.controls) ? OperatorProcess(self) : nil
@@ -65,6 +75,7 @@ final class World {
         queue = EventQueue(random: SeededRandom(seed: seed, "agenda"))
         self.trace = Trace(trace)
         random = SeededRandom(seed: seed, "world")
+        databaseRandom = SeededRandom(seed: seed, "database")
         disk = Disk(timeline: random.id(), secret: Secret(high: random.word(), low: random.word()))
     }
 
@@ -80,7 +91,7 @@ final class World {
     private static let inspectionInterval = seconds * 21 / 100
 
     func run() throws(Violation) {
-        plan(.start(store, incarnation: 0), at: 0)
+        for store in stores { plan(.start(store, incarnation: 0), at: 0) }
         for worker in workers { plan(.start(worker, incarnation: 0), at: random.time(0...seconds)) }
         for client in clients { plan(.start(client, incarnation: 0), at: random.time(0...seconds)) }
         if let operatorProcess { plan(.start(operatorProcess, incarnation: 0), at: seconds / 2) }
@@ -93,6 +104,7 @@ final class World {
             if isFaulty, now >= faultsEnd { try heal() }
             report.events += 1
             try handle(event)
+            if let deferred { throw deferred }
             if isAtRest { return try requireEnd() }
         }
     }
@@ -109,21 +121,30 @@ final class World {
         case .act(let client, let incarnation): if client.incarnation == incarnation, client.isUp { try client.act() }
         case .jobEnded(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobEnded(job) }
         case .jobStreams(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobStreams(job) }
-        case .diskDone(let incarnation): if store.incarnation == incarnation { try store.diskDone() }
-        case .maintenanceDone(let incarnation): if store.incarnation == incarnation { store.maintenanceDone() }
+        case .diskDone(let store, let incarnation):
+            if stores[store].incarnation == incarnation { try stores[store].diskDone() }
+        case .maintenanceDone(let store, let incarnation):
+            if stores[store].incarnation == incarnation { stores[store].maintenanceDone() }
+        case .asked(let store, let incarnation, let call): stores[store].succession?.happen(call, incarnation)
+        case .told(let store, let incarnation, let answer):
+            if stores[store].incarnation == incarnation { stores[store].succession?.take(answer) }
+        case .databaseFault(let fault): try happen(fault)
+        case .later(let body): body()
         case .connected(let link): connected(link)
         case .broke(let link): broke(link)
         case .arrive(let link, let direction): arrive(link, direction)
         case .fault(let fault): try happen(fault)
         case .mend(let mending): mend(mending)
-        case .report(let id, let evidence, let incarnation):
-            if store.isUp, store.incarnation == incarnation { store.workerDied(id, evidence) }
+        case .report(let id, let evidence, let number, let incarnation):
+            let store = stores[number]
+            if store.isUp, store.isServing, store.incarnation == incarnation { store.workerDied(id, evidence) }
         case .inspect: try inspect()
         }
     }
 
     private func inspect() throws(Violation) {
-        try store.compare()
+        for store in stores { try store.compare() }
+        try requireOneOwner()
         guard !isFaulty else { return plan(.inspect, at: now + 5 * seconds) }
         do throws(Violation) {
             try checker.requireRest()
@@ -139,10 +160,11 @@ final class World {
 
     /// Live, restored and replayed from the first turn: all the same.
     private func requireEnd() throws(Violation) {
-        try store.compare()
-        try storeDied("the end", isOrderly: true)
+        for store in stores { try store.compare() }
+        guard !swarm.hasStandby else { return try store.requireSameReplay() }
+        try storeDied(store, "the end", isOrderly: true)
         try store.start(drift: 0, wall: wall)
-        try storeDied("the end", isOrderly: true)
+        try storeDied(store, "the end", isOrderly: true)
         // What was trimmed cannot be replayed.
         guard disk.first == 1 else { return }
         try store.requireSameReplay()
@@ -156,6 +178,16 @@ final class World {
     func note(_ text: @autoclosure () -> String) { trace.note(now, 0, 0, text) }
 
     func count(_ fault: Fault) { report.faults[fault.rawValue] += 1 }
+
+    /// A batch is confirmed, by this store.
+    func durable(_ batch: Batch, epoch: Int, by store: Int) {
+        writer = store
+        note("database: confirmed \(batch.first) to \(batch.last) of epoch \(epoch)")
+        do throws(Violation) {
+            try requireWhole(batch)
+            try checker.durable(batch, epoch: epoch)
+        } catch { deferred = error }
+    }
 
     func nextInputID() -> UInt64 {
         inputID += 1
@@ -187,21 +219,21 @@ final class World {
     private func arrive(_ link: Link, _ direction: Direction) {
         guard let parts = network.arrive(link, direction) else { return }
         trace.note(now, 4, link.id, content: parts) { frameText(parts, link, direction) }
-        (direction == .toStore ? store : link.peer).arrive(parts, on: link)
+        (direction == .toStore ? link.store : link.peer).arrive(parts, on: link)
     }
 
     // MARK: Steps
 
     /// A process is about to do one thing; false if it dies before it.
     func survives(_ process: Process) -> Bool {
-        if process is StoreProcess {
+        if let store = process as? StoreProcess {
             steps.store += 1
-            if let crash, crash.victim == .store, crash.step == steps.store { return killStore(crash.fate) }
+            if let crash, crash.victim == .store, crash.step == steps.store { return kill(store, crash.fate) }
             guard let fuse = storeFuse else { return true }
             storeFuse = fuse - 1
             guard fuse <= 0 else { return true }
             storeFuse = nil
-            return killStore(nil)
+            return kill(store, nil)
         }
         steps.worker += 1
         guard let crash, crash.victim == .worker, crash.step == steps.worker, let worker = process as? WorkerProcess else {
@@ -232,26 +264,29 @@ final class World {
     private var wallOffset: Instant = 0
 
     /// Kills the store, which does not survive; the disk decides what its unconfirmed write comes to.
-    private func killStore(_ fate: CrashPlan.Fate?) -> Bool {
+    private func kill(_ store: StoreProcess, _ fate: CrashPlan.Fate?) -> Bool {
         unconfirmed = fate
-        do throws(Violation) { try storeDied("killed") } catch { deferred = error }
+        do throws(Violation) { try storeDied(store, "killed") } catch { deferred = error }
         return false
     }
 
     /// Found where nothing can be thrown.
-    private var deferred: Violation?
+    var deferred: Violation?
 
-    func storeDied(_ reason: String, isOrderly: Bool = false) throws(Violation) {
+    func storeDied(_ store: StoreProcess, _ reason: String, isOrderly: Bool = false) throws(Violation) {
         guard store.isUp else { return }
+        if let succession = store.succession { return try died(store, succession, reason) }
         if !isOrderly, store.isAppending { try finishWrite() }
         unconfirmed = nil
         storeFuse = nil
         store.die(reason)
-        network.storeEnded()
+        network.ended(store)
         report.restarts += 1
         if let deferred { throw deferred }
         plan(.start(store, incarnation: store.incarnation), at: now + (crash == nil ? random.time(1...500) : 100) * milliseconds)
     }
+
+    func forgetFuse() { (storeFuse, unconfirmed) = (nil, nil) }
 
     private func finishWrite() throws(Violation) {
         switch unconfirmed ?? drawFate() {
@@ -293,7 +328,9 @@ final class World {
         worker.die(reason)
         if random.chance(isFaulty ? (swarm.has(.deathReport) ? swarm.reports : 0) : 1) {
             count(.deathReport)
-            plan(.report(id, reason, incarnation: store.incarnation), at: now + random.time(1...50) * milliseconds)
+            plan(
+                .report(id, reason, store: store.number, incarnation: store.incarnation),
+                at: now + random.time(1...50) * milliseconds)
         }
         plan(.start(worker, incarnation: worker.incarnation), at: now + random.time(20...1_000) * milliseconds)
     }

@@ -18,12 +18,12 @@ import Testing
 
     @Test func `The queue is in order of time, and drawn within one instant`() {
         var queue = EventQueue(random: SeededRandom(seed: 1, "agenda"))
-        for number in 0..<50 { queue.add(.diskDone(incarnation: number), at: Instant(number / 25)) }
+        for number in 0..<50 { queue.add(.diskDone(store: 0, incarnation: number), at: Instant(number / 25)) }
         var order: [Int] = []
         var times: [Instant] = []
         while let (time, event) = queue.next() {
             times.append(time)
-            if case .diskDone(let number) = event { order.append(number) }
+            if case .diskDone(_, let number) = event { order.append(number) }
         }
         #expect(times == times.sorted())
         #expect(order != order.sorted() && order.sorted() == Array(0..<50))

@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0xdd1b6df4a76a1b87, 0x7ef98a212da2a9b9, 0xa71c7c865a44e431, 0x3bc89f003d4d89ba, 0x18dec8856b937449,
-        0xe851440091bd03f7, 0xb691968c57d59b7d, 0x37599be529fe164a, 0xe2f92a28ef0436b5, 0x9d51bcada91ef4b8,
-        0xf0eca60df78ec7fc, 0x7f099db5e242c08e, 0x6767521672d10eed, 0xa0c5a89aa033b7de, 0xd73b10de1fbae87e,
-        0x2530c40424770cd4, 0x6ace7e41353a6d72, 0xf3ec95c808fca7ae, 0x4ec278f9c8549590, 0xeba50b9970506948,
+        0xc5bc5d76a9fc57d1, 0x7c80f1f0f78549b7, 0xe14066d27ffbf7ed, 0xaa46b140e66be25d, 0xbada713519a9bff7,
+        0xa1bb3df8951bca44, 0xa2557e82a050bc2c, 0xe62e4eeec2ab3832, 0x8b365223d9c164b4, 0x25a039ce11c8e77a,
+        0xa92a71c9658972c5, 0xd5f692a25e01948a, 0xbdd1aa35b925f4be, 0xc1e0f14ba6e27a07, 0xbd6998b4d5077263,
+        0x4051528f024b7b2b, 0xa5e61142efd0f01a, 0x089f6d8091fde6d2, 0xa1a8886cbb51b3d1, 0x6483c1dabb5eba35,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.
@@ -31,8 +31,13 @@ import Testing
         #expect(silent.trace.isEmpty && told.trace.count > 100)
     }
 
+    /// Worlds of one store.
+    private static func plain() -> [Swarm] {
+        Array((1...600).map { Swarm(seed: $0) }.filter { !$0.hasStandby }.prefix(400))
+    }
+
     @Test func `About half of the seeds have each class of faults`() {
-        let swarms = (1...400).map { Swarm(seed: $0) }
+        let swarms = Self.plain()
         for fault in Fault.allCases {
             let share = swarms.count { $0.has(fault) }
             // Those of a harsh network: in a fifth of the seeds at most.
@@ -40,8 +45,25 @@ import Testing
         }
     }
 
+    @Test func `A quarter of the seeds have two stores, and about half of these each class of faults of theirs`() {
+        let swarms = (1...400).map { Swarm(seed: $0) }.filter(\.hasStandby)
+        #expect((70...130).contains(swarms.count))
+        for fault in DatabaseFault.allCases {
+            let share = swarms.count { $0.databaseFaults.contains(fault) }
+            #expect((swarms.count / 3...swarms.count * 2 / 3).contains(share), "\(fault) in \(share) of \(swarms.count)")
+        }
+    }
+
+    @Test func `In a few worlds, stores take over, hand over, are fenced and fall silent in doubt`() {
+        var sum = Report()
+        for seed in (1...120 as ClosedRange<UInt64>).filter({ Swarm(seed: $0).hasStandby }).prefix(20) {
+            sum += Simulation(seed: seed, minutes: 1).run().report
+        }
+        for event in [CoverageEvent.tookOver, .handedOver, .fenced, .inDoubt] { #expect(sum.count(of: event) > 0, "\(event)") }
+    }
+
     @Test func `About half of the seeds have each trait of the program`() {
-        let swarms = (1...400).map { Swarm(seed: $0) }
+        let swarms = Self.plain()
         for trait in Swarm.Trait.allCases {
             #expect((150...250).contains(swarms.count { $0.traits.contains(trait) }), "\(trait)")
         }

@@ -78,4 +78,14 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case tableRead
     case tableUnreadable
     case viewsReopened
+    /// One of two stores began to serve on the journal that they share.
+    case tookOver
+    /// An owner gave the journal up because another asked for it.
+    case handedOver
+    /// An owner heard that another has the journal.
+    case fenced
+    /// An owner could not renew its lease, and fell silent.
+    case inDoubt
+    /// A store found that the database had lost turns, and stopped.
+    case tailLost
 }

@@ -5,13 +5,16 @@ import SamovarProtocol
 extension InvariantChecker {
     // MARK: The store
 
-    func storePublishes(_ envelope: Envelope) throws(Violation) {
-        try requireHearers(envelope.frame)
-        try requireNewest(envelope.frame)
-        try storeSends(envelope, to: nil, on: nil)
+    func storePublishes(_ envelope: Envelope, by store: StoreProcess) throws(Violation) {
+        if !isFormer(store) {
+            try requireHearers(envelope.frame)
+            try requireNewest(envelope.frame)
+        }
+        try storeSends(envelope, to: nil, on: nil, by: store)
     }
 
-    func storeSends(_ envelope: Envelope, to peer: Process?, on link: Link?) throws(Violation) {
+    func storeSends(_ envelope: Envelope, to peer: Process?, on link: Link?, by store: StoreProcess) throws(Violation) {
+        if isFormer(store) { return try formerSends(envelope, to: peer, on: link, by: store) }
         try requireMayHear(envelope.frame, on: link)
         try requireOrder(envelope.frame, to: peer, on: link)
         if let proof = envelope.proof { try reached(proof.turn, "a proof") }
@@ -48,6 +51,50 @@ extension InvariantChecker {
         case .cancel(let leases): for lease in leases { reference.assignments[lease]?.isSettled = true }
         default: break
         }
+    }
+
+    /// Another store has begun to serve since, and this one may not know it.
+    private func isFormer(_ store: StoreProcess) -> Bool { world.swarm.hasStandby && store.start < reference.starts }
+
+    /// What a former owner tells is true as far as it goes: of turns on disk, and with leases of its own start.
+    private func formerSends(
+        _ envelope: Envelope, to peer: Process?, on link: Link?, by store: StoreProcess
+    ) throws(Violation) {
+        if let proof = envelope.proof { try reached(proof.turn, "a proof") }
+        switch envelope.frame {
+        case .receipt(let outcomes, _):
+            guard let client = peer as? ClientProcess else { return }
+            for outcome in outcomes { try check(outcome, of: client.session) }
+        case .welcome(let welcome):
+            link?.credit.welcomed()
+            link?.tasks.welcomed()
+            try reached(welcome.head, "a WELCOME")
+        case .view(_, let turn, let bytes): try check(view: turn, bytes, .i5)
+        case .tick(_, let head, let view, _): try reached(max(head, view), "a tick")
+        case .task(let tasks, let number):
+            _ = link?.tasks.send(tasks.count, through: number)
+            for task in tasks { try formerHandsOut(task, to: (peer as? WorkerProcess)?.id ?? .zero, by: store) }
+        case .acknowledge(let leases): for lease in leases { try acknowledge(lease) }
+        case .streamed(let marks): for mark in marks { try check(mark) }
+        case .outputs(let page): try reached(page.outputs.last?.id.turn ?? 0, "outputs")
+        case .settled(let turn, _), .waiting(let turn, _): try reached(turn, "an answer about effects")
+        default: break
+        }
+    }
+
+    /// The owner does not know of it: it lets nobody wait for that worker longer than for any that is silent.
+    private func formerHandsOut(_ task: JobTask, to worker: WorkerID, by store: StoreProcess) throws(Violation) {
+        try require(
+            reference.ordered[task.effect] == Array(task.payload), .i6, expected: "the effect that was ordered",
+            seen: "another payload for effect \(task.effect)")
+        try require(
+            task.lease.start == store.start && reference.assignments[task.lease] == nil, .i8,
+            expected: "a new lease of start \(store.start)", seen: "lease \(task.lease)")
+        let assignment = Assignment(effect: task.effect, worker: worker)
+        assignment.isAbandoned = true
+        reference.assignments[task.lease] = assignment
+        reference.assignmentsOf[task.effect, default: []].append(task.lease)
+        reference.assignmentsOf[task.effect]?.sort()
     }
 
     /// The law of the gate.

@@ -67,17 +67,19 @@ extension InvariantChecker {
     }
 
     private func started(_ number: Int, seed: [UInt8], _ record: Record) throws(Violation) {
+        let expected = world.swarm.hasStandby ? reference.epoch : reference.starts + 1
         try require(
-            number == reference.starts + 1, .i8, expected: "start \(reference.starts + 1)", seen: "start \(number)")
+            number == expected && number > reference.starts, .i8, expected: "start \(expected), after \(reference.starts)",
+            seen: "start \(number)")
         reference.starts = number
         reference.startTime = record.time
-        reference.startInstant = world.store.startInstant
+        reference.startInstant = world.store.serviceInstant
         reference.startTurn = record.turn
         reference.timerOracle.returned(now: record.time)
         (reference.deeds, reference.deedsTold, reference.repliesDone) = ([:], [:], [])
         for queue in reference.rates.keys { reference.rates[queue]?.restart(at: reference.startInstant) }
         for queue in reference.shares.keys { reference.shares[queue]?.restart() }
-        guard number == 1 else { return }
+        guard record.turn == 1 else { return }
         let turn = Turn(number: record.turn, now: record.time, origin: .store, secret: reference.secret)
         do {
             let next = try ModelProgram.start(ModelProgram.Seed(viewBytes: reference.state.viewBytes), turn)

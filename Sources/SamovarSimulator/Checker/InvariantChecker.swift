@@ -60,7 +60,14 @@ final class InvariantChecker {
     // MARK: The journal
 
     /// The disk has made a batch durable, whether the store has heard of it or not.
-    func durable(_ batch: Batch) throws(Violation) {
+    ///
+    /// - Parameter epoch: of its writer, where several stores share the journal.
+    func durable(_ batch: Batch, epoch: Int? = nil) throws(Violation) {
+        if let epoch {
+            try require(
+                epoch >= reference.epoch, .i27, expected: "a batch of epoch \(reference.epoch) or later", seen: "one of \(epoch)")
+            reference.epoch = epoch
+        }
         try require(
             batch.first == reference.last + 1, .i3, expected: "a batch from turn \(reference.last + 1)",
             seen: "one from turn \(batch.first)")

@@ -60,6 +60,8 @@ final class ReferenceModel {
     var tallies: [Tally]
     var time = Timestamp(microseconds: .min)
     var starts = 0
+    /// Of the store that has written the newest batch, where several share the journal.
+    var epoch = 0
     /// When the newest start was, by its record and in virtual time.
     var startTime = Timestamp(microseconds: 0)
     var startInstant: Instant = 0

@@ -24,6 +24,8 @@ public enum Invariant: String, CaseIterable, Sendable {
     case i24 = "I24: the journal says with which key something came"
     case i25 = "I25: a name without a key has no sessions, and one whose key is renewed loses nothing"
     case i26 = "I26: a table of keys is in force as a whole, or not at all"
+    case i27 = "I27: one store at a time has the journal, the one that has taken it last, and takes it from nobody who has it"
+    case i28 = "I28: what a database has lost is not passed over in silence"
 }
 
 /// A promise was broken.

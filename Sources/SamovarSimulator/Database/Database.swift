@@ -15,6 +15,8 @@ final class Database {
         var last = 0
         var digest: UInt64 = 0
 
+        var bytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) } }
+
         func behind(_ batch: Batch) throws(JournalError) -> End {
             try batch.requireFollowing(last)
             var hash = (digest ^ 0xcbf2_9ce4_8422_2325) &* 0x100_0000_01b3
@@ -56,9 +58,11 @@ final class Database {
     /// What a replica has, and so outlives this server.
     private var replicated = Contents()
     /// Batches that are there and not confirmed yet, as the replica is away.
-    private var unconfirmed: [(batch: Batch, store: Int)] = []
+    private var unconfirmed: [(batch: Batch, epoch: Int, store: Int)] = []
     /// Which stores hold the lock of their lease, and since when the others do not.
     private var locks: Set<Int> = []
+    /// How often a store has taken its lock.
+    private var lockNumbers: [Int: Int] = [:]
     private var freeSince: [Int: Instant] = [:]
     /// When nobody had the journal for the last time.
     private var lastVacant: Instant = 0
@@ -131,7 +135,7 @@ final class Database {
         replicated = contents
         let batches = unconfirmed
         unconfirmed = []
-        for (batch, store) in batches { confirmed(batch, contents.row.epoch, store) }
+        for (batch, epoch, store) in batches { confirmed(batch, epoch, store) }
     }
 
     /// Appends a batch, and moves the end, if the row is as its writer knows it.
@@ -139,7 +143,7 @@ final class Database {
         guard contents.row == known else { return 0 }
         contents.row.end = next
         contents.batches.append((batch, contents.row.epoch))
-        unconfirmed.append((batch, store))
+        unconfirmed.append((batch, contents.row.epoch, store))
         return 1
     }
 
@@ -177,15 +181,18 @@ final class Database {
 
     private func lock(_ store: Int) {
         locks.insert(store)
+        lockNumbers[store, default: 0] += 1
         freeSince[store] = nil
     }
+
+    func lockNumber(_ store: Int) -> Int { lockNumbers[store] ?? 0 }
 
     /// What a look at the row shows.
     func ownership(_ names: (Int) -> String) -> JournalOwnership {
         if isVacant { lastVacant = now() }
         let owner = contents.owner
         return JournalOwnership(
-            epoch: contents.row.epoch, head: contents.row.end.last, isReleased: owner == nil,
+            epoch: contents.row.epoch, head: contents.row.end.last, digest: contents.row.end.bytes, isReleased: owner == nil,
             isLockFree: owner.map { !locks.contains($0) } ?? true, isExpired: owner.map(isExpired) ?? false,
             isWanted: contents.isWanted, owner: owner.map(names) ?? "")
     }
@@ -194,13 +201,20 @@ final class Database {
     func renew(_ store: Int) {
         if isVacant { lastVacant = now() }
         contents.until[store] = clock + Self.lease
-        lock(store)
+        if !locks.contains(store) { lock(store) }
+        if !isReplicaAway { replicated.until[store] = contents.until[store] }
     }
 
-    func want() { contents.isWanted = contents.owner != nil }
+    func want() {
+        contents.isWanted = contents.owner != nil
+        if !isReplicaAway { replicated.isWanted = contents.isWanted }
+    }
 
     /// The process that has the lock is gone, or its session is.
-    func unlock(_ store: Int) {
+    ///
+    /// - Parameter number: of the lock that was theirs; a later one stays.
+    func unlock(_ store: Int, ifStill number: Int? = nil) {
+        guard number == nil || number == lockNumber(store) else { return }
         guard locks.remove(store) != nil else { return }
         freeSince[store] = now()
     }
@@ -218,7 +232,8 @@ final class Database {
         unconfirmed = []
         for _ in 0..<min(count, contents.batches.count) { contents.batches.removeLast() }
         if count > 0 { contents.row.end = Self.end(of: contents.batches.map(\.batch)) }
-        contents.snapshots.removeAll { $0.turn > contents.row.end.last }
+        let last = contents.row.end.last
+        contents.snapshots.removeAll { $0.turn > last }
         isReplicaAway = false
         for store in Array(locks) { unlock(store) }
         replicated = contents
@@ -238,6 +253,16 @@ final class Database {
         for batch in batches { end = (try? end.behind(batch)) ?? end }
         return end
     }
+
+    var hasUnconfirmed: Bool { !unconfirmed.isEmpty }
+
+    func dropSnapshots() {
+        contents.snapshots = []
+        replicated.snapshots = []
+    }
+
+    /// The end behind the batches up to this turn, none of which was trimmed.
+    func end(through turn: Int) -> End { Self.end(of: contents.batches.map(\.batch).filter { $0.last <= turn }) }
 
     /// The epochs under which the batches were written, in their order.
     var epochs: [Int] { contents.batches.map(\.epoch) }

@@ -16,12 +16,17 @@ final class DatabaseJournal: FencedJournal {
     private var failure: JournalError?
 
     /// Opens the journal as it is now.
-    init(_ database: Database, store: Int, nonce: [UInt8]) throws(JournalError) {
+    convenience init(_ database: Database, store: Int, nonce: [UInt8]) throws(JournalError) {
+        guard database.isReached(by: store) else { throw JournalError(.unavailable, "The simulated database is away.") }
+        self.init(database, store: store, nonce: nonce, seen: database.contents.row)
+    }
+
+    /// Opens the journal as somebody has seen it.
+    init(_ database: Database, store: Int, nonce: [UInt8], seen row: Database.Row) {
         self.database = database
         self.store = store
         self.nonce = nonce
-        guard database.isReached(by: store) else { throw JournalError(.unavailable, "The simulated database is away.") }
-        row = database.contents.row
+        self.row = row
     }
 
     var epoch: Int { row.epoch }
@@ -104,12 +109,15 @@ final class DatabaseJournal: FencedJournal {
         let (known, nonce, store) = (row, nonce, store)
         let claim = Database.Row(epoch: row.epoch + 1, nonce: nonce, end: row.end)
         // What becomes of it is read, and not guessed.
-        _ = try? database.run(by: store) { $0.take(known, nonce: nonce, by: store) }
+        let answer = try? database.run(by: store) { $0.take(known, nonce: nonce, by: store) }
         let found = try read()
         guard found == claim else {
             guard found != row else { throw JournalError(.unavailable, "The journal could not be taken.") }
             throw JournalError(.fenced, "Another store (epoch \(found.epoch)) has taken the journal.")
         }
+        // What can be read may be on no replica yet, and what others wrote before it, too. A later commit that is confirmed confirms it.
+        let isConfirmed = answer?.changed == 1 && answer?.isWarning == false
+        if !isConfirmed, try run("The take is not confirmed.", { $0.change(claim) { _ in } }) == 0 { throw try fenced() }
         row = claim
         hasBegun = true
     }

@@ -52,9 +52,16 @@ enum Event {
     /// The handler of a job has something to stream.
     case jobStreams(WorkerProcess, incarnation: Int, Running)
     /// The disk has done what the store's journal thread asked of it, or tries again.
-    case diskDone(incarnation: Int)
+    case diskDone(store: Int, incarnation: Int)
     /// The store's maintenance thread has done the next of what it was asked for.
-    case maintenanceDone(incarnation: Int)
+    case maintenanceDone(store: Int, incarnation: Int)
+    /// The database does what a store has asked of it.
+    case asked(store: Int, incarnation: Int, DatabaseCall)
+    /// A store hears what came of that.
+    case told(store: Int, incarnation: Int, DatabaseAnswer)
+    case databaseFault(DatabaseFault)
+    /// Something that somebody has left behind.
+    case later(() -> Void)
     case connected(Link)
     /// The peer of a link notices that it is broken.
     case broke(Link)
@@ -62,6 +69,6 @@ enum Event {
     case fault(Fault)
     /// A fault that lasts is over.
     case mend(Mending)
-    case report(WorkerID, String, incarnation: Int)
+    case report(WorkerID, String, store: Int, incarnation: Int)
     case inspect
 }

@@ -64,6 +64,16 @@ public enum Fault: Int, CaseIterable, Sendable {
         }
     }
 
+    /// It happens to a journal on a disk, or to its folder.
+    var isOfDisk: Bool {
+        switch self {
+        case .diskFull, .syncError, .unconfirmedLost, .tornWrite, .unconfirmedKept, .batchRot, .snapshotRot, .snapshotGarbled,
+            .freshTimeline:
+            true
+        default: false
+        }
+    }
+
     var isHarsh: Bool { self == .loss || self == .duplication || self == .reordering }
 }
 

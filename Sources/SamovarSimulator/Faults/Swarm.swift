@@ -52,6 +52,13 @@ struct Swarm {
     /// What the first inputs become, where they are not drawn.
     var script: [(_ inputID: UInt64) -> ModelProgram.Message] = []
 
+    /// Two stores share the journal in a database, and one of them waits for the other's end.
+    var hasStandby = false
+    /// What goes wrong with stores and their database then.
+    var databaseFaults: Set<DatabaseFault> = []
+    /// What the database takes to answer.
+    var databaseDelay: Instant = 0
+
     /// Parts of the program that a world has or has not.
     enum Trait: CaseIterable {
         /// Timers and moments of the store's life.
@@ -117,6 +124,23 @@ struct Swarm {
         if hasEndlessWork { works.append(.endless) }
         if traits.contains(.controls) { works += [.wavering, .cursed] }
         narrow(&random)
+        share(seed)
+    }
+
+    /// Has a quarter of the worlds two stores. Their journal is on no disk, and what a network does that is no TCP is for the others, and so
+    /// are keys and operators.
+    private mutating func share(_ seed: UInt64) {
+        var random = SeededRandom(seed: seed, "standby")
+        hasStandby = random.chance(0.25)
+        guard hasStandby else { return }
+        isHarsh = false
+        (loss, duplication, reordering) = (0, 0, 0)
+        faults = faults.filter { !$0.isHarsh && !$0.isOfDisk }
+        traits.subtract([.keys, .controls])
+        retain = nil
+        store.sessionIdle = StoreSettings().sessionIdle
+        databaseFaults = Set(DatabaseFault.allCases.filter { _ in random.chance(0.5) })
+        databaseDelay = random.pick([200, milliseconds, 5 * milliseconds, 30 * milliseconds])
     }
 
     /// Makes some limits so small that they are met all the time.

@@ -20,6 +20,7 @@ final class Link {
     /// Nil for the subscription to views.
     let listener: Listener?
     let peer: Process
+    let store: StoreProcess
     /// The peer's start that made it; and the store's that took it.
     let incarnation: Int
     var storeIncarnation = 0
@@ -48,10 +49,11 @@ final class Link {
     /// Arrived, and not read by the peer.
     var unread = 0
 
-    init(id: Int, listener: Listener?, peer: Process, incarnation: Int, identity: Identity, isForced: Bool) {
+    init(id: Int, listener: Listener?, peer: Process, store: StoreProcess, incarnation: Int, identity: Identity, isForced: Bool) {
         self.id = id
         self.listener = listener
         self.peer = peer
+        self.store = store
         self.incarnation = incarnation
         self.identity = identity
         self.isForced = isForced

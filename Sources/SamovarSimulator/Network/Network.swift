@@ -12,6 +12,8 @@ final class Network {
     private var byRoute: [Route: Link] = [:]
     private(set) var subscriptions: [Link] = []
     private var made = 0
+    /// How often a peer has tried to reach a door: each attempt is at the next place.
+    private var attempts: [Door: [ObjectIdentifier: Int]] = [:]
     /// Which directions to and from a peer are cut, by the peer's place.
     private var cuts: Set<Cut> = []
 
@@ -39,23 +41,31 @@ final class Network {
     func connect(_ peer: Process, listener: Listener?, as identity: Identity? = nil) -> Link {
         made += 1
         let link = Link(
-            id: made, listener: listener, peer: peer, incarnation: peer.incarnation,
+            id: made, listener: listener, peer: peer, store: nextStore(for: peer, listener), incarnation: peer.incarnation,
             identity: identity ?? world.keyKeeper?.identity(of: peer) ?? .local, isForced: identity != nil && listener != nil)
         links[link.id] = link
         world.plan(.connected(link), at: world.now + random.about(delay) * 2 + 50)
         return link
     }
 
+    private func nextStore(for peer: Process, _ listener: Listener?) -> StoreProcess {
+        guard world.stores.count > 1 else { return world.store }
+        let door: Door = listener.map { $0 == .front ? .front : $0 == .work ? .work : .admin } ?? .view
+        let attempt = attempts[door, default: [:]][ObjectIdentifier(peer), default: 0]
+        attempts[door, default: [:]][ObjectIdentifier(peer)] = attempt + 1
+        return world.stores[attempt % world.stores.count]
+    }
+
     /// A link has had the time to be made: it is, or the store is not there or does not let it in, or nobody ever answers.
     func connected(_ link: Link) -> Bool {
         guard link.state == .connecting, !link.isGoneAtPeer else { return false }
-        let store = world.store
+        let store = link.store
         if isCut(link, .toPeer) || isCut(link, .toStore) || (store.isUp && store.isPaused) {
             // Nobody refuses and nobody answers.
             world.plan(.connected(link), at: world.now + random.time(20...200) * milliseconds)
             return false
         }
-        guard store.isUp, store.admits(link) else {
+        guard store.isUp, store.isServing, store.admits(link) else {
             link.isGoneAtStore = true
             link.state = .closed
             world.plan(.broke(link), at: world.now + random.about(delay))
@@ -128,7 +138,7 @@ final class Network {
         let parts = link.queues[queue].removeFirst()
         retire(link)
         switch direction {
-        case .toStore: return link.isGoneAtStore || link.storeIncarnation != world.store.incarnation ? nil : parts
+        case .toStore: return link.isGoneAtStore || link.storeIncarnation != link.store.incarnation ? nil : parts
         case .toPeer: return link.isGoneAtPeer || link.incarnation != link.peer.incarnation ? nil : parts
         }
     }
@@ -137,8 +147,8 @@ final class Network {
     func link(to route: Route) -> Link? { byRoute[route] }
 
     /// Every subscription gets it, but for those whose queue is full.
-    func publish(_ parts: [[UInt8]]) {
-        for link in subscriptions where link.state == .open {
+    func publish(_ parts: [[UInt8]], by store: StoreProcess) {
+        for link in subscriptions where link.state == .open && link.store === store {
             if world.isFaulty, world.swarm.has(.publisherDrop), random.chance(world.swarm.publisherLoss) {
                 world.count(.publisherDrop)
                 continue
@@ -169,10 +179,12 @@ final class Network {
     }
 
     /// The store's process is gone. Peers on living machines notice soon.
-    func storeEnded() {
-        for link in openLinks { breakLink(link, isNoticed: !isCut(link, .toPeer)) }
-        byRoute.removeAll()
-        subscriptions.removeAll()
+    ///
+    /// - Parameter isNoticed: whether its machine says so; where that is gone, too, nobody does.
+    func ended(_ store: StoreProcess, isNoticed: Bool = true) {
+        for link in openLinks where link.store === store { breakLink(link, isNoticed: isNoticed && !isCut(link, .toPeer)) }
+        byRoute = byRoute.filter { $0.value.store !== store }
+        subscriptions.removeAll { $0.store === store }
     }
 
     func cut(_ peer: Process, _ direction: Direction) {
@@ -182,7 +194,9 @@ final class Network {
     func mend(_ peer: Process, _ direction: Direction) {
         guard cuts.remove(Cut(peer: ObjectIdentifier(peer), direction: direction)) != nil else { return }
         for id in links.keys.sorted() {
-            guard let link = links[id], link.peer === peer, link.isStalled[direction.rawValue] else { continue }
+            guard let link = links[id], link.peer === peer || link.store === peer, !isCut(link, direction),
+                link.isStalled[direction.rawValue]
+            else { continue }
             release(link, direction)
         }
     }
@@ -199,7 +213,9 @@ final class Network {
     }
 
     private func isCut(_ link: Link, _ direction: Direction) -> Bool {
-        !cuts.isEmpty && cuts.contains(Cut(peer: ObjectIdentifier(link.peer), direction: direction))
+        !cuts.isEmpty
+            && (cuts.contains(Cut(peer: ObjectIdentifier(link.peer), direction: direction))
+                || cuts.contains(Cut(peer: ObjectIdentifier(link.store), direction: direction)))
     }
 
     /// The machine of the store says that there is no such connection.

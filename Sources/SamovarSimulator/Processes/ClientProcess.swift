@@ -89,6 +89,8 @@ final class ClientProcess: Process {
         machine = ClientMachine(
             session: session, schema: ModelProgram.schema, settings: world.swarm.client, random: random.generator())
         subscriber = SubscriberMachine(random: random.generator())
+        machine?.places = world.stores.count
+        subscriber?.places = world.stores.count
         wake(at: world.now)
         world.plan(.act(self, incarnation: incarnation), at: world.now + random.about(world.swarm.pause))
     }

@@ -5,7 +5,7 @@ import SamovarProtocol
 
 /// The store process: the loop of `StoreLoop` around the machine, the journal's thread with its clerk, and that of the maintenance.
 final class StoreProcess: Process {
-    private enum Event {
+    enum Event {
         case journal(JournalWriter.Event)
         case maintenance(JournalMaintenance.Report)
         case drain(within: Duration)
@@ -13,38 +13,48 @@ final class StoreProcess: Process {
         case workerDied(WorkerID, String)
     }
 
-    private var machine: StoreMachine?
-    private var clerk: JournalWriter?
-    private var events: [Event] = []
+    /// Its place among the stores.
+    let number: Int
+    /// How it comes to have the journal, where several stores share it.
+    private(set) lazy var succession = world.database.map { Succession(self, $0) }
+    /// The number of its start, once it serves.
+    var start = 0
+    /// When it began to serve.
+    var serviceInstant: Instant = 0
+    var machine: StoreMachine?
+    var clerk: JournalWriter?
+    var events: [Event] = []
     private typealias Message = (link: Link, route: Route, parts: [[UInt8]])
     private var inboxes: [Deque<Message>] = [[], [], []]
-    private var batches: Deque<Batch> = []
-    private var isWriting = false
-    private var maintenance: JournalMaintenance?
-    private var maintenanceWork: Deque<JournalMaintenance.Work> = []
-    private var isMaintaining = false
+    var batches: Deque<Batch> = []
+    var isWriting = false
+    var maintenance: JournalMaintenance?
+    var maintenanceWork: Deque<JournalMaintenance.Work> = []
+    var isMaintaining = false
     private var isStopping = false
     /// The newest turn of whose commit it had heard before this round, for the checker.
-    private(set) var heard = 0
-    private var hears = 0
+    var heard = 0
+    var hears = 0
     /// The keys by which its machine and its sockets go, and whether the newest table could be read.
     private(set) var keys = KeyTable.none
     private(set) var hasRead = true
     /// The keys before this round, and the time of the round before it, for the checker.
-    private(set) var former = (keys: KeyTable.none, time: Timestamp(microseconds: 0))
+    var former = (keys: KeyTable.none, time: Timestamp(microseconds: 0))
     /// How far the journal was ahead of its clock at the start.
     private var lead = Duration.zero
     /// While it drains: until when jobs may end.
     private var drainUntil: Timestamp?
 
-    init(_ world: World) {
-        super.init(world, "store", 0)
+    init(_ world: World, _ number: Int) {
+        self.number = number
+        super.init(world, number == 0 ? "store" : "store \(number + 1)", number)
     }
 
     // MARK: Life
 
     override func begin() throws(Violation) {
         guard world.survives(self) else { return }
+        if let succession { return succession.begin() }
         world.disk.reopen()
         clerk = JournalWriter(world.disk)
         maintenance = makeMaintenance()
@@ -53,7 +63,7 @@ final class StoreProcess: Process {
         }
         guard var machine = try recover() else { return }
         try world.checker.recovered(machine)
-        lead = machine.head == 0 ? .zero : max(.zero, world.checker.reference.time - localNow)
+        prepare(machine)
         former = (keys, time)
         world.checker.reference.keys.start()
         world.checker.reference.keys.bring(keys, after: machine.head)
@@ -71,7 +81,19 @@ final class StoreProcess: Process {
         wake(at: world.now)
     }
 
-    private static func newMachine(_ world: World) -> StoreMachine {
+    func prepare(_ machine: borrowing StoreMachine) {
+        lead = machine.head == 0 ? .zero : max(.zero, world.checker.reference.time - localNow)
+        serviceInstant = world.now
+    }
+
+    func leaseIsAsked() { machine?.leaseIsAsked() }
+    func leaseIsRenewed() { machine?.leaseIsRenewed() }
+    func setDoubt(_ isInDoubt: Bool, _ now: Timestamp) { machine?.leaseIsInDoubt(isInDoubt, now: now) }
+
+    /// Peers are let in.
+    var isServing: Bool { succession == nil || start > 0 }
+
+    static func newMachine(_ world: World) -> StoreMachine {
         let engine = TypedEngine(ModelProgram.self, secret: world.disk.secret, limits: world.swarm.store.group)
         return StoreMachine(
             settings: world.swarm.store, engine: engine, timeline: world.disk.timeline, secret: world.disk.secret,
@@ -89,9 +111,11 @@ final class StoreProcess: Process {
         return keys.admits(fingerprint, at: link.door, now: time)
     }
 
-    private func replay(through last: Int = .max) throws -> StoreMachine {
+    private func replay(through last: Int = .max) throws -> StoreMachine { try recover(from: journal, through: last) }
+
+    func recover(from journal: any Journal, through last: Int = .max) throws -> StoreMachine {
         let world = world
-        return try world.disk.recover(through: last) {
+        return try journal.recover(through: last) {
             Self.newMachine(world)
         } restore: { (machine: inout StoreMachine, snapshot) in
             try machine.restore(snapshot: snapshot.bytes)
@@ -102,7 +126,7 @@ final class StoreProcess: Process {
         }
     }
 
-    private func makeMaintenance() -> JournalMaintenance {
+    func makeMaintenance() -> JournalMaintenance {
         let program = JournalMaintenance.Program { [unowned self] turn in
             let machine = try replay(through: turn)
             return Snapshot(turn: machine.head, bytes: try machine.snapshot())
@@ -142,6 +166,8 @@ final class StoreProcess: Process {
         isMaintaining = false
         isStopping = false
         drainUntil = nil
+        start = 0
+        succession?.end()
     }
 
     // MARK: Events
@@ -199,91 +225,14 @@ final class StoreProcess: Process {
         return mixed
     }
 
-    // MARK: The journal's thread
-
-    private func append(_ batch: Batch) {
-        batches.append(batch)
-        startWriting()
-    }
-
-    private func startWriting() {
-        guard !isWriting, !batches.isEmpty else { return }
-        isWriting = true
-        world.plan(.diskDone(incarnation: incarnation), at: world.now + world.syncTime())
-    }
-
-    func diskDone() throws(Violation) {
-        guard !isPaused else { return world.plan(.diskDone(incarnation: incarnation), at: world.now + 20 * milliseconds) }
-        guard let batch = batches.first else { return }
-        guard try perform(batch, waiting: true) else {
-            let pause = JournalWriter.pause.microseconds
-            return world.plan(.diskDone(incarnation: incarnation), at: world.now + pause)
-        }
-        batches.removeFirst()
-        isWriting = false
-        startWriting()
-    }
-
-    /// False if the disk is full, and the same is to be tried again.
-    private func perform(_ batch: Batch, waiting: Bool) throws(Violation) -> Bool {
-        let last = world.disk.last
-        var reports: [JournalWriter.Event] = []
-        let isDone = clerk?.append(batch, waiting: waiting) { reports.append($0) } ?? true
-        events += reports.map { .journal($0) }
-        world.note("disk: append \(batch.first) to \(batch.last)\(isDone ? "" : ", full"), it ends at turn \(world.disk.last)")
-        if world.disk.last > last { try world.checker.durable(batch) }
-        wake(at: world.now)
-        return isDone
-    }
-
-    /// The write that was under way when the process died may have reached the disk.
-    func writeUnconfirmed() throws(Violation) {
-        guard isWriting, let batch = batches.first else { return }
-        _ = try perform(batch, waiting: false)
-    }
-
-    var isAppending: Bool { isWriting && !batches.isEmpty }
-
-    // MARK: The maintenance's thread
-
-    private func post(_ item: JournalMaintenance.Work) {
-        maintenanceWork.append(item)
-        startMaintaining()
-    }
-
-    private func startMaintaining() {
-        guard !isMaintaining, !maintenanceWork.isEmpty else { return }
-        isMaintaining = true
-        world.plan(.maintenanceDone(incarnation: incarnation), at: world.now + 2 * world.syncTime())
-    }
-
-    func maintenanceDone() {
-        guard !isPaused else {
-            return world.plan(.maintenanceDone(incarnation: incarnation), at: world.now + 20 * milliseconds)
-        }
-        maintainNext()
-        isMaintaining = false
-        startMaintaining()
-    }
-
-    private func maintainNext() {
-        guard let item = maintenanceWork.popFirst() else { return }
-        world.note("disk: \(item.description)")
-        maintain { $0.perform(item, on: &$1) }
-    }
-
-    private func maintain(_ body: (inout JournalMaintenance, inout Disk) -> Void) {
-        guard var taken = maintenance else { return }
-        var disk = world.disk
-        body(&taken, &disk)
-        maintenance = taken
-        wake(at: world.now)
-    }
-
     // MARK: The loop
 
     override func round() throws(Violation) {
         let now = localNow
+        if let succession {
+            try succession.round(now)
+            guard start > 0 else { return }
+        }
         heard = hears
         defer { former = (keys, time) }
         world.checker.handedOut.removeAll()
@@ -331,7 +280,7 @@ final class StoreProcess: Process {
             case .journal(.committed(let turn)):
                 hears = turn
                 machine?.committed(through: turn, now: now)
-            case .journal(.full): machine?.journalIsFull(true, now: now)
+            case .journal(.full(let error)): machine?.journalIsFull(true, isAway: error.code == .unavailable, now: now)
             case .journal(.freed): machine?.journalIsFull(false, now: now)
             case .maintenance(.saved(let bytes)): machine?.snapshotSaved(bytes: bytes)
             case .maintenance(.notSaved(let reason)):
@@ -339,10 +288,13 @@ final class StoreProcess: Process {
                 machine?.snapshotSaved(bytes: nil)
             case .maintenance(.trimmed(let turn)): world.note("store: trimmed up to turn \(turn)")
             case .maintenance(.notTrimmed(let reason)): world.note("store: not trimmed: \(reason)")
+            case .journal(.failed(let error)) where succession != nil && error.code != .misuse:
+                try succession?.failed(error)
+                return false
             case .journal(.failed(let error)), .maintenance(.failed(let error)):
                 try world.checker.require(
                     error.code != .misuse, .i4, expected: "a journal that is used rightly", seen: "\(error)")
-                try world.storeDied("the journal failed: \(error)")
+                try world.storeDied(self, "the journal failed: \(error)")
                 return false
             }
         }
@@ -366,11 +318,11 @@ final class StoreProcess: Process {
             let link = world.network.link(to: route)
             // The way back to a process that is gone tells nothing to the one that was started since.
             let peer = link.flatMap { $0.incarnation == $0.peer.incarnation ? $0.peer : nil }
-            try world.checker.storeSends(envelope, to: peer, on: link)
+            try world.checker.storeSends(envelope, to: peer, on: link, by: self)
             if let link { world.network.send(envelope.parts, on: link, .toPeer) }
         case .publish(let envelope, _):
-            try world.checker.storePublishes(envelope)
-            world.network.publish(envelope.parts)
+            try world.checker.storePublishes(envelope, by: self)
+            world.network.publish(envelope.parts, by: self)
         case .append(let first, let last, let bytes):
             append(Batch(first: first, last: last, bytes: bytes))
         case .save(let turn, let bytes): post(.save(Snapshot(turn: turn, bytes: bytes)))
@@ -381,6 +333,7 @@ final class StoreProcess: Process {
             world.checker.reference.count(.viewsReopened)
             world.network.reopenViews()
         case .readKeys: readKeys()
+        case .renewLease: succession?.hurry()
         case .backlog: break
         case .note(let note): world.note("store: \(note.text)")
         case .stop(.drained):
@@ -399,12 +352,13 @@ final class StoreProcess: Process {
         while let batch = batches.popFirst() { isWhole = try perform(batch, waiting: false) && isWhole }
         isStopping = true
         while !maintenanceWork.isEmpty { maintainNext() }
+        if let succession { return try succession.release() }
         if isEarly, isWhole, !world.disk.isFull, world.disk.failure == nil {
             try world.checker.require(
                 world.checker.reference.endsDrained, .i6, expected: "the record of an orderly stop at the end of the journal",
                 seen: "none, though nothing was left to wait for")
         }
-        try world.storeDied("stopped in order", isOrderly: true)
+        try world.storeDied(self, "stopped in order", isOrderly: true)
     }
 
     // MARK: What the checker may see
@@ -415,9 +369,10 @@ final class StoreProcess: Process {
         do {
             let restored = try replay()
             world.note(
-                "store: compares \(world.disk.snapshotCount) snapshots with a replay to turn \(restored.head), \(restored.books.dead.count) dead"
+                "store: compares its snapshots with a replay to turn \(restored.head), \(restored.books.dead.count) dead"
             )
             world.disk.dropSnapshots()
+            world.database?.dropSnapshots()
             parts = try replay().differences(from: restored)
         } catch {
             return try world.checker.require(false, .i4, expected: "a journal that can be replayed", seen: "\(error)")
@@ -429,6 +384,7 @@ final class StoreProcess: Process {
     /// Compares live state and journal, if the store has nothing to write.
     func compare() throws(Violation) {
         // A machine cannot be lent out of an optional property, so it is taken out and put back.
+        try succession?.compare()
         guard isUp, batches.isEmpty, let live = machine.take() else { return }
         do throws(Violation) {
             if live.head == world.checker.reference.last {

@@ -52,6 +52,7 @@ final class WorkerProcess: Process {
         machine = WorkerMachine(
             offer, schema: ModelProgram.schema, readAhead: world.swarm.readAhead, settings: world.swarm.worker,
             random: random.generator())
+        machine?.places = world.stores.count
         wake(at: world.now)
     }
 
