@@ -26,6 +26,8 @@ package protocol SharedJournal: FencedJournal, StoredJournal {
     // A reference does not change when what it refers to does.
     func beginWriting(beyond number: Int) throws(JournalError) -> Int
     func refresh() throws(JournalError)
+    /// Where the journal ends, as far as this one knows.
+    var end: BatchChain { get }
 }
 
 /// Where a ``SharedJournal`` is.
@@ -68,8 +70,9 @@ package enum SharedAccess: Sendable {
 package struct JournalOwner: Equatable, Sendable {
     /// Of the store that has taken the journal last.
     package var epoch: Int
-    /// The last turn.
+    /// The last turn, and the digest of its batch.
     package var head: Int
+    package var digest: [UInt8]
     /// Whether it is the store that asks.
     package var isOwn: Bool
     /// It has given the journal up, or none has had it yet.
@@ -84,10 +87,10 @@ package struct JournalOwner: Equatable, Sendable {
     package var wantedBy: String?
 
     package init(
-        epoch: Int, head: Int, isOwn: Bool = false, isReleased: Bool = false, isGone: Bool = false, isExpired: Bool = false,
-        address: String = "", wantedBy: String? = nil
+        epoch: Int, head: Int, digest: [UInt8], isOwn: Bool = false, isReleased: Bool = false, isGone: Bool = false,
+        isExpired: Bool = false, address: String = "", wantedBy: String? = nil
     ) {
-        (self.epoch, self.head, self.isOwn, self.isReleased) = (epoch, head, isOwn, isReleased)
+        (self.epoch, self.head, self.digest, self.isOwn, self.isReleased) = (epoch, head, digest, isOwn, isReleased)
         (self.isGone, self.isExpired, self.address, self.wantedBy) = (isGone, isExpired, address, wantedBy)
     }
 }

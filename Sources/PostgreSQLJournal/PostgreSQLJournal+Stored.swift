@@ -1,9 +1,11 @@
 package import Journal
-import JournalChain
+package import JournalChain
 import PostgreSQL
 import Synchronization
 
 extension PostgreSQLJournal: SharedJournal {
+    package var end: BatchChain { state.withLock { $0.row.end } }
+
     package var warnings: [String] { [] }
 
     /// Its row is changed with each batch.

@@ -239,8 +239,10 @@ extension PostgreSQLJournal.State {
             .integer(JournalSchema.partition), .integer(claim.epoch), .uuid(claim.nonce), .integer(row.epoch), .uuid(row.nonce),
             .integer(row.end.last), .bytes(row.end.digest),
         ]
+        var isConfirmed = false
         do throws(PostgreSQLError) {
-            _ = try server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters).changed }
+            let changed = try server.ask { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
+            isConfirmed = changed == 1
         } catch {
             guard error.kind == .lost else { throw JournalError(error, "The journal at \(server.place) cannot be taken.") }
         }
@@ -252,6 +254,8 @@ extension PostgreSQLJournal.State {
                 "The journal at \(server.place) has changed: its epoch is \(found.row.epoch), its end turn \(found.row.end.last.grouped)."
             )
         }
+        // What can be read may be on no replica yet, and what others wrote before it, too.
+        if !isConfirmed { try confirm(claim, "The journal at \(server.place) is not taken for certain.") }
         (row, anchor) = (claim, found.anchor)
         hasBegun = true
     }
@@ -298,13 +302,7 @@ extension PostgreSQLJournal.State {
             unsettled = nil
             return false
         case .hasHappened:
-            // It can be read before it is replicated. A commit that comes later and is confirmed, confirms it.
-            let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
-            let parameters = fenceParameters
-            let changed = try asking("It is unknown whether the turns up to \(next.last.grouped) are durable.") {
-                connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection)
-            }
-            guard changed == 1 else { throw try fenced() }
+            try confirm(row, "It is unknown whether the turns up to \(next.last.grouped) are durable.")
             unsettled = nil
             return true
         case .isFenced(let epoch):
@@ -318,6 +316,14 @@ extension PostgreSQLJournal.State {
             throw JournalError(
                 .damaged, "The journal at \(server.place) ends at turn \(last.grouped), which this store has not written.")
         }
+    }
+
+    /// Makes certain what can be read, which may be before it is replicated: a commit that comes later and is confirmed, confirms it.
+    private mutating func confirm(_ row: FenceRow, _ what: String) throws(JournalError) {
+        let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
+        let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)]
+        let changed = try asking(what) { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
+        guard changed == 1 else { throw try fenced() }
     }
 
     /// Runs a statement that is its own transaction; returns how many rows it has changed.

@@ -39,7 +39,7 @@ final class PostgreSQLLease: JournalLease {
     /// Reads who has the journal; `$1` is the identity of this store, `$2` the partition.
     private var question: String {
         """
-        SELECT epoch, head, nonce = $1, released, NOT EXISTS (
+        SELECT epoch, head, p.digest, nonce = $1, released, NOT EXISTS (
             SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                 AND classid::bigint = ((\(Self.key("nonce")) >> 32) & 4294967295) AND objid::bigint = (\(Self.key("nonce")) & 4294967295)),
@@ -51,9 +51,10 @@ final class PostgreSQLLease: JournalLease {
     private static func owner(_ rows: borrowing PostgreSQLRows) throws(PostgreSQLError) -> JournalOwner {
         guard rows.count == 1 else { throw PostgreSQLError(.unexpected, "the journal has no row") }
         return JournalOwner(
-            epoch: try rows.integer(0, 0), head: try rows.integer(0, 1), isOwn: try rows.boolean(0, 2),
-            isReleased: try rows.boolean(0, 3), isGone: try rows.boolean(0, 4), isExpired: try rows.boolean(0, 5),
-            address: try rows.text(0, 6), wantedBy: try rows.boolean(0, 7) ? try rows.text(0, 8) : nil)
+            epoch: try rows.integer(0, 0), head: try rows.integer(0, 1), digest: try rows.bytes(0, 2),
+            isOwn: try rows.boolean(0, 3),
+            isReleased: try rows.boolean(0, 4), isGone: try rows.boolean(0, 5), isExpired: try rows.boolean(0, 6),
+            address: try rows.text(0, 7), wantedBy: try rows.boolean(0, 8) ? try rows.text(0, 9) : nil)
     }
 
     func look() throws(JournalError) -> JournalOwner {

@@ -31,9 +31,11 @@ struct LeaseTests {
     @Test func `Who holds the lease is neither gone nor expired, and says where it is`() async throws {
         let (journal, lease) = try taken(await TestServer.common())
         try journal.append(Batch(first: 1, last: 3, bytes: [1]))
-        #expect(try lease.renew(for: .seconds(10)) == JournalOwner(epoch: 1, head: 3, isOwn: true, address: "here"))
+        #expect(
+            try lease.renew(for: .seconds(10))
+                == JournalOwner(epoch: 1, head: 3, digest: journal.end.digest, isOwn: true, address: "here"))
         let other = try PostgreSQLJournal(at: journal.place)
-        #expect(try self.lease(of: other).look() == JournalOwner(epoch: 1, head: 3, address: "here"))
+        #expect(try self.lease(of: other).look() == JournalOwner(epoch: 1, head: 3, digest: journal.end.digest, address: "here"))
     }
 
     @Test func `A lease that is not renewed expires, and its lock stays as long as its session`() async throws {
@@ -73,7 +75,7 @@ struct LeaseTests {
         #expect(try wish.look().isReleased)
         _ = try wish.renew(for: .seconds(10))
         #expect(try other.beginWriting() == 2)
-        #expect(try wish.look() == JournalOwner(epoch: 2, head: 0, isOwn: true, address: "there"))
+        #expect(try wish.look() == JournalOwner(epoch: 2, head: 0, digest: other.end.digest, isOwn: true, address: "there"))
     }
 
     @Test func `A wish for the journal of an earlier epoch is none`() async throws {

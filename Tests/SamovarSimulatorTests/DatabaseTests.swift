@@ -82,9 +82,9 @@ import Testing
         let bench = Bench()
         let journal = try bench.open()
         bench.next(fate)
-        do { try journal.beginWriting() } catch { try #require(error.code == .unavailable) }
+        do { _ = try journal.beginWriting() } catch { try #require(error.code == .unavailable) }
         bench.late.forEach { $0() }
-        try journal.beginWriting()
+        _ = try journal.beginWriting()
         #expect(journal.epoch == 1 && bench.database.contents.row.epoch == 1)
     }
 
@@ -95,7 +95,7 @@ import Testing
         bench.next(.late)
         former.abandon(Self.batch(2))
         let latter = try bench.open(1)
-        try latter.beginWriting()
+        _ = try latter.beginWriting()
         bench.late.forEach { $0() }
         #expect(bench.database.contents.batches.count == 1)
         try latter.append(Self.batch(2, 9))
@@ -140,7 +140,7 @@ import Testing
     @Test func `The lock of a process that is gone is free, a lease ends by the clock of the server`() throws {
         let bench = Bench()
         let journal = try bench.open()
-        try journal.beginWriting()
+        _ = try journal.beginWriting()
         func look() -> [Bool] {
             let found = bench.database.ownership { "\($0)" }
             return [found.isReleased, found.isLockFree, found.isExpired]

@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0xc5bc5d76a9fc57d1, 0x7c80f1f0f78549b7, 0xe14066d27ffbf7ed, 0xaa46b140e66be25d, 0xbada713519a9bff7,
-        0xa1bb3df8951bca44, 0xa2557e82a050bc2c, 0xe62e4eeec2ab3832, 0x8b365223d9c164b4, 0x25a039ce11c8e77a,
-        0xa92a71c9658972c5, 0xd5f692a25e01948a, 0xbdd1aa35b925f4be, 0xc1e0f14ba6e27a07, 0xbd6998b4d5077263,
-        0x4051528f024b7b2b, 0xa5e61142efd0f01a, 0x089f6d8091fde6d2, 0xa1a8886cbb51b3d1, 0x6483c1dabb5eba35,
+        0xdd1b6df4a76a1b87, 0x388fb3e43f8675a0, 0x75dd48ddbae000ee, 0x3bc89f003d4d89ba, 0x18dec8856b937449,
+        0xe851440091bd03f7, 0xb691968c57d59b7d, 0xc7f78abd7b18c0e7, 0xe2f92a28ef0436b5, 0x9d51bcada91ef4b8,
+        0xe0d9e7819ef5afbd, 0x7f099db5e242c08e, 0x6767521672d10eed, 0xa0c5a89aa033b7de, 0xd73b10de1fbae87e,
+        0x2530c40424770cd4, 0x6ace7e41353a6d72, 0x0a7691ccbe512847, 0xe199f8e90611c43e, 0xeba50b9970506948,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.

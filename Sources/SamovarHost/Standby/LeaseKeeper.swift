@@ -15,21 +15,25 @@ struct LeaseKeeper: ~Copyable {
 
     func deadline(now: Timestamp) -> Timestamp? { machine.deadline(now: now) }
 
-    /// Renews the lease when it is time.
-    ///
-    /// - Returns: whether it is in doubt, if that has changed.
-    mutating func tick(durable: Int, now: Timestamp) -> Bool? {
-        if case .renew = machine.ticked(durable: durable, now: now) { thread.renew() }
+    /// Renews the lease when it is time, and tells the store whether that is in doubt.
+    mutating func tend(_ store: inout StoreMachine, now: Timestamp) {
+        if case .renew = machine.ticked(durable: store.durable, now: now) {
+            store.leaseIsAsked()
+            thread.renew()
+        }
         let former = isInDoubt
         isInDoubt = machine.isInDoubt(now: now)
-        return isInDoubt == former ? nil : isInDoubt
+        if isInDoubt != former { store.leaseIsInDoubt(isInDoubt, now: now) }
     }
+
+    /// There is a reason to renew it at once.
+    mutating func hurry(now: Timestamp) { machine.hurry(now: now) }
 
     mutating func take(_ event: LeaseThread.Event, now: Timestamp) -> LeaseAction? {
         switch event {
         case .renewed(let found): return machine.renewed(found, now: now)
         case .failed: machine.failed(now: now)
-        case .disconnected: machine.disconnected(now: now)
+        case .disconnected: machine.hurry(now: now)
         }
         return nil
     }

@@ -79,7 +79,7 @@ struct Standby: ~Copyable {
         do {
             try journal.refresh()
             try opened.follow(&machine, &accepted)
-            return standby.followed(through: machine.head, now: clock.now())
+            return standby.followed(through: machine.head, digest: journal.end.digest, now: clock.now())
         } catch let error as JournalError {
             return try failed(&standby, error)
         }

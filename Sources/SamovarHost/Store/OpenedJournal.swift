@@ -143,11 +143,9 @@ struct OpenedJournal: Sendable {
     /// From here on the journal is written.
     ///
     /// - Parameter starts: how often the store was started before.
-    /// - Returns: the number of this start.
-    func beginWriting(_ page: TrapPage, beyond starts: Int) throws(StoreError) -> Int {
-        let number = try StoreError.replacing { () throws(JournalError) in try journal.beginWriting(beyond: starts) }
+    func beginWriting(_ page: TrapPage, beyond starts: Int) throws(StoreError) {
+        _ = try StoreError.replacing { () throws(JournalError) in try journal.beginWriting(beyond: starts) }
         journal.mark(in: page.memory)
-        return number
     }
 
     /// From here on the journal is one of this version, which an older one cannot read.

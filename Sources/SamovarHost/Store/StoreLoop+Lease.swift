@@ -9,8 +9,8 @@ import ZeroMQ
 extension StoreLoop {
     /// A journal that is this store's.
     struct Begun: ~Copyable {
-        /// Of the start.
-        let number: Int
+        /// Of the start; nil for the next one.
+        let number: Int?
         /// Nil for a journal that nobody else reaches.
         var lease: LeaseKeeper?
     }
@@ -23,7 +23,8 @@ extension StoreLoop {
         _ clock: HostClock
     ) throws -> Begun? {
         guard let place = configuration.journal.place, let journal = opened.journal as? any SharedJournal else {
-            return Begun(number: try opened.beginWriting(page, beyond: machine.starts), lease: nil)
+            try opened.beginWriting(page, beyond: machine.starts)
+            return Begun(number: nil, lease: nil)
         }
         let settings = configuration.lease
         let lease = try StoreError.replacing { () throws(JournalError) in
@@ -55,17 +56,12 @@ extension StoreLoop {
         return lease?.deadline(now: now).map { min(time, $0) } ?? time
     }
 
-    func tend(_ lease: inout LeaseKeeper?, _ machine: inout StoreMachine, _ now: Timestamp) {
-        guard let isInDoubt = lease?.tick(durable: machine.durable, now: now) else { return }
-        machine.leaseIsInDoubt(isInDoubt, now: now)
-    }
-
     func take(
         _ event: LeaseThread.Event, _ lease: inout LeaseKeeper?, _ machine: inout StoreMachine, _ now: Timestamp
     ) throws {
         if case .failed(let error) = event { logger.warning("\(error)") }
         let action = lease?.take(event, now: now)
-        tend(&lease, &machine, now)
+        lease?.tend(&machine, now: now)
         switch action {
         case .handOver:
             logger.notice("another store wants the journal: it is handed over")
@@ -73,7 +69,8 @@ extension StoreLoop {
             machine.drain(within: .zero, now: now)
         case .fenced(let why): throw StoreError(.again, "\(why): started again, this one follows it")
         case .lostTail(let why): throw StoreError(.damaged, "the journal in \(configuration.journal) has lost its end: \(why)")
-        case .renew, nil: break
+        case .renew: break
+        case nil: if case .renewed = event { machine.leaseIsRenewed() }
         }
     }
 }

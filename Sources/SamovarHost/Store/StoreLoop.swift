@@ -172,12 +172,12 @@ final class StoreLoop: Sendable {
             if let listeners = descriptors.look(clock) { try shed(listeners, descriptors.policy.limit, &sockets) }
             let now = clock.now()
             // Before anything else: this process may have stood still, and another store may have taken over.
-            tend(&lease, &machine, now)
+            lease?.tend(&machine, now: now)
             if poller.isReadable(wakeup) {
                 try takeNews(&machine, &lease, &sockets, now)
                 // The journal shall not rest, and what waited for it shall not wait for a whole round.
                 for action in machine.takeActions() {
-                    guard try perform(action, journal, maintenance, &sockets, &machine.viewTopics) else { return }
+                    guard try perform(action, journal, maintenance, &lease, &sockets, &machine.viewTopics, now) else { return }
                 }
             }
             mayHaveMore = try sockets.receive(poller) { route, identity, frames, isTruncated in
@@ -198,7 +198,7 @@ final class StoreLoop: Sendable {
             }
             machine.flush(now: now)
             for action in machine.takeActions() {
-                guard try perform(action, journal, maintenance, &sockets, &machine.viewTopics) else { return }
+                guard try perform(action, journal, maintenance, &lease, &sockets, &machine.viewTopics, now) else { return }
             }
             if try sockets.count(&machine.viewTopics) {
                 logger.warning(
@@ -266,8 +266,8 @@ final class StoreLoop: Sendable {
 
     /// False at the end.
     private func perform(
-        _ action: StoreAction, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ sockets: inout StoreSockets,
-        _ topics: inout ViewTopics
+        _ action: StoreAction, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ lease: inout LeaseKeeper?,
+        _ sockets: inout StoreSockets, _ topics: inout ViewTopics, _ now: Timestamp
     ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
@@ -285,8 +285,7 @@ final class StoreLoop: Sendable {
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
         case .reopenViews: try sockets.closeRemoteViews(&topics)
         case .readKeys: readKeys()
-        // Only of a store whose journal others can take.
-        case .renewLease: break
+        case .renewLease: lease?.hurry(now: now)
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):
             logger.info("stopped")

@@ -148,11 +148,10 @@ final class Database {
     }
 
     /// Takes the journal as somebody has seen it.
-    func take(_ known: Row, nonce: [UInt8], by store: Int) -> Int {
+    func take(_ known: Row, as claim: Row, by store: Int) -> Int {
         guard contents.row == known else { return 0 }
         let wasVacant = contents.owner == store || isVacant || now() - lastVacant <= 3 * seconds
-        contents.row.epoch += 1
-        contents.row.nonce = nonce
+        contents.row = claim
         contents.owner = store
         contents.isWanted = false
         contents.until[store] = clock + Self.lease

@@ -37,7 +37,16 @@ final class DatabaseJournal: FencedJournal {
 
     // MARK: Writing
 
-    func beginWriting() throws(JournalError) { try writing { () throws(JournalError) in } }
+    func beginWriting(beyond number: Int = 0) throws(JournalError) -> Int {
+        try writing(beyond: number) { () throws(JournalError) in }
+        return row.epoch
+    }
+
+    func refresh() throws(JournalError) {
+        try requireOpen()
+        guard !hasBegun else { throw JournalError(.misuse, "Nobody else writes a journal that was taken.") }
+        row = try read()
+    }
 
     func append(_ batch: Batch) throws(JournalError) {
         try writing { () throws(JournalError) in
@@ -85,11 +94,11 @@ final class DatabaseJournal: FencedJournal {
         _ = try? database.run(by: store) { $0.append(batch, from: known, to: next, by: store) }  // Nobody waits for it.
     }
 
-    private func writing(_ body: () throws(JournalError) -> Void) throws(JournalError) {
+    private func writing(beyond number: Int = 0, _ body: () throws(JournalError) -> Void) throws(JournalError) {
         try requireOpen()
         if let failure { throw failure }
         do throws(JournalError) {
-            try begin()
+            try begin(beyond: number)
             try body()
         } catch {
             if error.forbidsWriting { failure = error }
@@ -104,16 +113,16 @@ final class DatabaseJournal: FencedJournal {
         }
     }
 
-    private func begin() throws(JournalError) {
+    private func begin(beyond number: Int) throws(JournalError) {
         guard !hasBegun else { return }
         let (known, nonce, store) = (row, nonce, store)
-        let claim = Database.Row(epoch: row.epoch + 1, nonce: nonce, end: row.end)
+        let claim = Database.Row(epoch: max(row.epoch, number) + 1, nonce: nonce, end: row.end)
         // What becomes of it is read, and not guessed.
-        let answer = try? database.run(by: store) { $0.take(known, nonce: nonce, by: store) }
+        let answer = try? database.run(by: store) { $0.take(known, as: claim, by: store) }
         let found = try read()
         guard found == claim else {
             guard found != row else { throw JournalError(.unavailable, "The journal could not be taken.") }
-            throw JournalError(.fenced, "Another store (epoch \(found.epoch)) has taken the journal.")
+            throw JournalError(.busy, "The journal has changed: its epoch is \(found.epoch), its end turn \(found.end.last).")
         }
         // What can be read may be on no replica yet, and what others wrote before it, too. A later commit that is confirmed confirms it.
         let isConfirmed = answer?.changed == 1 && answer?.isWarning == false

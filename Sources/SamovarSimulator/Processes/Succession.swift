@@ -109,8 +109,11 @@ final class Succession {
             database.want()
             return nil
         case .take(let journal):
-            do throws(JournalError) { try journal.beginWriting() } catch { return error.code == .fenced ? .notTaken : nil }
-            return .taken(epoch: journal.epoch)
+            do throws(JournalError) {
+                return .taken(epoch: try journal.beginWriting(beyond: 0))
+            } catch {
+                return error.code == .busy ? .notTaken : nil
+            }
         case .renew:
             guard isAlive else { return nil }
             database.renew(store.number)

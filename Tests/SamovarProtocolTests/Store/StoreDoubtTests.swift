@@ -107,7 +107,8 @@ import Testing
         machine.flush(now: at(0))
         machine.committed(through: machine.head, now: at(0))
         _ = machine.takeActions()
-        let proof = StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "unknown").proof(of: 9)
+        let proof = StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "unknown", isFenced: true)
+            .proof(of: 9)
         let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 9, proof: proof.code, epoch: 1)
         machine.received(Envelope(.hello(hello), timeline: home).parts, from: client(1), now: at(1))
         return machine
