@@ -20,7 +20,9 @@ extension World {
         database.confirmed = { [unowned self] in durable($0, epoch: $1, by: $2) }
         database.taken = { [unowned self] store, epoch, wasVacant in
             note("database: \(name(store)) takes the journal with epoch \(epoch)")
-            guard !wasVacant else { return }
+            // A process that has served with an epoch before is gone once it does so no more.
+            let isDead = stores.allSatisfy { $0.number == store || $0.start != epoch - 1 }
+            guard !wasVacant, !isDead else { return }
             deferred = Violation(
                 invariant: .i27, time: now, expected: "a journal to be taken that nobody has",
                 seen: "\(name(store)) takes it with epoch \(epoch)")
@@ -131,6 +133,7 @@ extension World {
     private func restoreDatabase() {
         guard let former = lost.take() else { return }
         note("somebody brings back what the database has lost")
+        restored = now
         database?.restore(former)
     }
 
@@ -170,9 +173,11 @@ extension World {
     func lostTail(_ store: StoreProcess, _ text: String) throws(Violation) {
         // What was read, or taken, before the replica had it may be gone: nobody was told of it.
         let isUntold = store.start == 0 || database.map { $0.contents.row.epoch < store.start } ?? false
+        // An answer may have been on its way while it was brought back.
+        let isKnown = lost != nil || store.startInstant <= restored
         try checker.require(
-            lost != nil || isUntold, .i28, expected: "a journal that has all that was confirmed", seen: "\(store.name): \(text)")
-        if lost != nil { checker.reference.count(.tailLost) }
+            isKnown || isUntold, .i28, expected: "a journal that has all that was confirmed", seen: "\(store.name): \(text)")
+        if isKnown { checker.reference.count(.tailLost) }
         try storeDied(store, "a lost tail: \(text)")
     }
 

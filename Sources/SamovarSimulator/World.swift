@@ -34,6 +34,8 @@ final class World {
     /// What the database has lost of what it had confirmed, until somebody brings it back.
     var lost: Database.Contents?
     var lostSince: Instant = 0
+    /// When it was brought back.
+    var restored: Instant = -1
     private(set) lazy var workers = (0..<swarm.workers).map { WorkerProcess(self, $0) }
     /// Only where the program has something for one.
     private(set) lazy var operatorProcess = swarm.traits.contains(.controls) ? OperatorProcess(self) : nil
