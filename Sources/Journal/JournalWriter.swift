@@ -4,7 +4,8 @@ public struct JournalWriter: ~Copyable {
 
     public enum Event: Sendable {
         case committed(through: Int)
-        /// The disk is full, or the journal is not reached; the batch is tried again until there is space.
+        /// The disk is full, or the journal is not reached; the batch is tried again until there is space. Told again if it is the other
+        /// of both.
         case full(JournalError)
         case freed
         /// The journal cannot be used any more.
@@ -17,7 +18,8 @@ public struct JournalWriter: ~Copyable {
     private var journal: any Journal
     /// After a failure nothing may be written.
     private var hasFailed = false
-    private var isFull = false
+    /// What the batch waits for; nil if nothing does.
+    private var obstacle: JournalError.Code?
 
     public init(_ journal: any Journal) {
         self.journal = journal
@@ -29,8 +31,7 @@ public struct JournalWriter: ~Copyable {
         guard !hasFailed else { return true }
         do throws(JournalError) {
             try journal.append(batch)
-            if isFull { report(.freed) }
-            isFull = false
+            if obstacle.take() != nil { report(.freed) }
             report(.committed(through: batch.last))
             return true
         } catch {
@@ -39,8 +40,8 @@ public struct JournalWriter: ~Copyable {
                 report(.failed(error))
                 return true
             }
-            if !isFull { report(.full(error)) }
-            isFull = true
+            if obstacle != error.code { report(.full(error)) }
+            obstacle = error.code
             return false
         }
     }

@@ -32,6 +32,18 @@ struct JournalWriterTests {
         #expect(words(of: events) == ["\(code)", "freed", "committed 1"])
     }
 
+    @Test func `That it waits for something else now is told, too`() {
+        let journal = MemoryJournal()
+        var writer = JournalWriter(journal)
+        var events: [JournalWriter.Event] = []
+        for code in [JournalError.Code.unavailable, .full, .full, .unavailable] {
+            journal.failNextAppend(with: JournalError(code, "not now"), keepingBatch: false)
+            let isDone = writer.append(batch, waiting: true) { events.append($0) }
+            #expect(!isDone)
+        }
+        #expect(words(of: events) == ["unavailable", "full", "unavailable"])
+    }
+
     @Test(arguments: [JournalError.Code.fenced, .inputOutput, .damaged])
     func `Any other error is the end, and nothing is written after it`(_ code: JournalError.Code) {
         let journal = MemoryJournal()
