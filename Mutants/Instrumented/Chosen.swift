@@ -34,7 +34,7 @@ private struct Choice {
 // Threads write the same byte to the same place.
 private nonisolated(unsafe) let choice = Choice()
 
-@usableFromInline func planted(_ bug: String) -> Bool { choice.name == bug }
+@usableFromInline package func planted(_ bug: String) -> Bool { choice.name == bug }
 
 @usableFromInline func mutant(_ number: Int) -> Bool {
     choice.note(number)

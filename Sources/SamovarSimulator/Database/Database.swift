@@ -151,7 +151,7 @@ final class Database {
     func take(_ known: Row, as claim: Row, by store: Int) -> Int {
         guard contents.row == known else { return 0 }
         let wasVacant = contents.owner == store || isVacant || now() - lastVacant <= 3 * seconds
-        contents.row = claim
+        (contents.row.epoch, contents.row.nonce) = (claim.epoch, claim.nonce)
         contents.owner = store
         contents.isWanted = false
         contents.until[store] = clock + Self.lease
