@@ -114,12 +114,12 @@ extension World {
         }
     }
 
-    /// Loses the newest batch, if both stores know of it and can notice.
+    /// Loses the newest batch, if both stores know of it and can notice. A writer that has no answer yet would just write it again.
     private func lose(_ database: Database) -> Bool {
         let end = database.contents.row.end.last
         let isKnown = stores.allSatisfy { store in
             store.isUp && !store.isPaused && database.isReached(by: store.number)
-                && (store.succession?.followed == end || store.start == database.contents.row.epoch)
+                && (store.succession?.followed ?? store.succession?.journal?.last) == end
         }
         guard isKnown, store.start == database.contents.row.epoch, !database.hasUnconfirmed, database.contents.batches.count > 1
         else { return false }
