@@ -229,10 +229,14 @@ let package = Package(
             dependencies: ["Journal", "JournalChain", "SQLiteJournal", "SamovarTesting", "ProcessSupport", grdb],
             swiftSettings: settings),
         // With a server that they start.
+        .target(
+            name: "PostgreSQLSupport", dependencies: ["PostgreSQL", "PostgreSQLJournal", "ProcessSupport"],
+            path: "Tests/PostgreSQLSupport", swiftSettings: settings),
         .testTarget(
             name: "PostgreSQLJournalTests",
             dependencies: [
-                "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "TicketsExample", "SamovarTesting", "ProcessSupport",
+                "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "PostgreSQLSupport", "TicketsExample", "SamovarTesting",
+                "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -264,22 +268,25 @@ let package = Package(
         // The program that is tormented, what its processes write down, and the judge of it.
         .target(
             name: "ChaosSupport",
-            dependencies: ["ProcessSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "SQLiteJournal"],
+            dependencies: [
+                "ProcessSupport", "PostgreSQLSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "JournalChain",
+                "SQLiteJournal", "PostgreSQL", "PostgreSQLJournal",
+            ],
             path: "Tests/ChaosSupport", swiftSettings: settings),
         // Peers that know libzmq alone, in C.
         .target(name: "Strangers", dependencies: ["CZeroMQ"], path: "Tests/Strangers"),
         .executableTarget(
             name: "ChaosProgram",
             dependencies: samovar + [
-                "ChaosSupport", "ProcessSupport", "CrashPoints", "Strangers", "SamovarProtocol", "ZeroMQ", "MessagePack", logging,
-                signals,
+                "ChaosSupport", "ProcessSupport", "PostgreSQLJournal", "CrashPoints", "Strangers", "SamovarProtocol", "ZeroMQ",
+                "MessagePack", logging, signals,
             ],
             path: "Tests/ChaosProgram", swiftSettings: settings),
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "ProcessSupport", "ChaosSupport", "ChaosProgram", "DupesExample", "CounterExample", "CrashPoints", "SamovarCore",
-                "SamovarProtocol", "SamovarHost", "MessagePack", logging,
+                "ProcessSupport", "PostgreSQLSupport", "PostgreSQLJournal", "ChaosSupport", "ChaosProgram", "DupesExample",
+                "CounterExample", "CrashPoints", "SamovarCore", "SamovarProtocol", "SamovarHost", "MessagePack", logging,
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -1,6 +1,7 @@
 import ChaosSupport
 import CrashPoints
 import Foundation
+import PostgreSQLJournal
 import Samovar
 import SamovarCore
 import SamovarHost
@@ -8,6 +9,7 @@ import SamovarCommands
 
 /// The store and the workers of `Slate`. Workers log what they do in the folder `CHAOS_HISTORY`.
 struct SlateApp: SamovarApp {
+    static var journals: [JournalKind] { [.postgreSQL] }
     static var slots: Int { 4 }
     static var readAhead: Int { 4 }
 

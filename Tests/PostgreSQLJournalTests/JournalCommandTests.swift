@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQLSupport
 import ProcessSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Journal
 import JournalChain
 import PostgreSQL
+import PostgreSQLSupport
 import ProcessSupport
 import Testing
 

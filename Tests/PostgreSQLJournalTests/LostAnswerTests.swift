@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import PostgreSQL
+import PostgreSQLSupport
 import ProcessSupport
 import Synchronization
 import Testing

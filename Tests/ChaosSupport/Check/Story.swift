@@ -1,5 +1,6 @@
 import Journal
 import MessagePack
+package import PostgreSQLJournal
 public import SamovarCore
 public import SamovarProtocol
 import SQLiteJournal
@@ -9,6 +10,8 @@ public struct Story: Sendable {
     public var timeline: Timeline
     public var secret: Secret
     public var records: [Record]
+    /// Whether the number of a start is an epoch: a store that takes a journal and dies at once leaves a gap.
+    public var startsMayHaveGaps = false
 
     public init(timeline: Timeline, secret: Secret, records: [Record]) {
         self.timeline = timeline
@@ -19,6 +22,19 @@ public struct Story: Sendable {
     /// Reads the journal of a store that is not running, and verifies its chain.
     public init(dataFolder: String) throws {
         let journal = try SQLiteJournal(at: dataFolder, access: .readOnly)
+        try self.init(journal)
+        try journal.close()
+    }
+
+    /// Reads a journal in PostgreSQL, and verifies its chain.
+    package init(at place: PostgreSQLPlace) throws {
+        let journal = try PostgreSQLJournal(at: place, access: .readOnly)
+        try self.init(journal)
+        startsMayHaveGaps = true
+        try journal.close()
+    }
+
+    private init(_ journal: some Journal) throws {
         timeline = UniqueID(try Self.words(journal, "timeline"))
         secret = Secret(try Self.words(journal, "secret"))
         records = []
@@ -27,14 +43,13 @@ public struct Story: Sendable {
             try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { read.append($0) }
         }
         records = read
-        try journal.close()
     }
 
     public struct Unreadable: Error, CustomStringConvertible {
         public let description: String
     }
 
-    private static func words(_ journal: SQLiteJournal, _ fact: String) throws -> (UInt64, UInt64) {
+    private static func words(_ journal: some Journal, _ fact: String) throws -> (UInt64, UInt64) {
         guard let bytes = try journal.fact(fact), bytes.count == 16 else {
             throw Unreadable(description: "the journal has no \(fact)")
         }

@@ -1,0 +1,156 @@
+import Foundation
+package import PostgreSQL
+package import PostgreSQLJournal
+import ProcessSupport
+import Synchronization
+
+/// A server of PostgreSQL that a test has started, in a folder of its own. It ends when nobody holds it, and with this process.
+package final class TestServer: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// Of Debian's packages, or on the PATH; nil if there is none.
+    package static let programs: String? = {
+        // Where there is no such folder, the PATH may have them.
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        let folders = versions.sorted().reversed().map { "/usr/lib/postgresql/\($0)/bin" }
+        let path = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":").map(String.init) ?? []
+        return (folders + path).first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
+    }()
+
+    private static let shared = Shared()
+
+    private actor Shared {
+        private weak var server: TestServer?
+        private var starting: Task<TestServer, any Error>?
+
+        func get() async throws -> TestServer {
+            if let server { return server }
+            let start = starting ?? Task { try await TestServer() }
+            starting = start
+            defer { starting = nil }
+            let server = try await start.value
+            self.server = server
+            return server
+        }
+    }
+
+    /// The one that tests share, each with a schema of its own.
+    package static func common() async throws -> TestServer { try await shared.get() }
+
+    /// Of its sockets, too.
+    package let folder: String
+    private let scratch: Scratch
+    private let options: [String]
+    private let starter: [String]
+    private let lifeline: Lifeline
+    private let process = Mutex<Child?>(nil)
+    private let schemas = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - options: settings of the server, as `name=value`.
+    ///   - primary: a server whose replica this one is, under the name of `replica`.
+    ///   - starter: a program that starts the server, with its arguments: `nsenter` for another network.
+    package init(_ options: [String] = [], replicaOf primary: TestServer? = nil, starter: [String] = []) async throws {
+        folder = "/tmp/samovar-postgresql-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        scratch = try Scratch()
+        self.options = options
+        self.starter = starter
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        if let user = Self.user, chown(folder, user.pw_uid, user.pw_gid) != 0 { throw Failure("cannot give \(folder) away") }
+        lifeline = try Lifeline(folder, in: scratch)
+        if let primary {
+            let source = "host=\(primary.folder) user=samovar application_name=replica"
+            try await finish("pg_basebackup", ["-D", "\(folder)/data", "-d", source, "-R", "-c", "fast", "--no-sync"])
+        } else {
+            let rights = ["-A", "trust", "-U", "samovar"]
+            try await finish("initdb", ["-D", "\(folder)/data", "-E", "UTF8", "--locale=C", "--no-sync"] + rights)
+        }
+        try await start()
+    }
+
+    /// The server refuses to be root.
+    private static var user: passwd? { geteuid() == 0 ? getpwnam("postgres")?.pointee : nil }
+
+    private func child(_ program: String, _ arguments: [String]) throws -> Child {
+        guard let programs = Self.programs else { throw Failure("there is no PostgreSQL") }
+        var words = starter
+        if let user = Self.user {
+            words += ["setpriv", "--reuid", "\(user.pw_uid)", "--regid", "\(user.pw_gid)", "--clear-groups", "--"]
+        }
+        words += ["\(programs)/\(program)"] + arguments
+        return try Child(words[0], Array(words.dropFirst()), in: scratch)
+    }
+
+    private func finish(_ program: String, _ arguments: [String]) async throws {
+        let child = try child(program, arguments)
+        guard try await child.wait() == .exited(0) else { throw Failure("\(program): \(child.errors)") }
+    }
+
+    package func start() async throws {
+        let settings = (["listen_addresses=", "unix_socket_directories=\(folder)"] + options).flatMap { ["-c", $0] }
+        let server = try child("postgres", ["-D", "\(folder)/data"] + settings)
+        process.withLock { $0 = server }
+        try await eventually("the server answers: \(server.errors)") {
+            do {
+                _ = try self.connect()
+                return true
+            } catch let error as PostgreSQLError where error.kind == .lost {
+                return false
+            }
+        }
+    }
+
+    /// Ends it as a crash would: no checkpoint, and a recovery at the next start.
+    package func crash() async throws {
+        guard let server = process.withLock({ $0 }) else { return }
+        server.send(SIGQUIT)
+        try await server.wait()
+    }
+
+    /// Stops all its processes where they are, or lets them go on.
+    package func freeze(_ isFrozen: Bool) {
+        guard let server = process.withLock({ $0?.id }) else { return }
+        let signal = isFrozen ? SIGSTOP : SIGCONT
+        // The first one before the others, so that it starts none meanwhile.
+        kill(server, signal)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        for entry in names.compactMap({ pid_t($0) }).compactMap(ProcessTable.entry) where entry.parent == server {
+            kill(entry.id, signal)
+        }
+    }
+
+    /// Makes a primary of a replica.
+    package func promote() throws { try run("SELECT pg_promote()") }
+
+    package var address: PostgreSQLAddress {
+        get throws { try PostgreSQLAddress("postgresql://samovar@/postgres?host=\(folder)") }
+    }
+
+    package func connect() throws -> PostgreSQLConnection { try PostgreSQLConnection(address, patience: .seconds(20)) }
+
+    /// Runs statements of an administrator.
+    package func run(_ sql: String) throws {
+        var connection = try connect()
+        try connection.run(sql)
+    }
+
+    /// The place of a journal that is not made yet.
+    package func place(patience: Duration = .seconds(20)) throws -> PostgreSQLPlace {
+        let number = schemas.wrappingAdd(1, ordering: .relaxed).newValue
+        guard var place = PostgreSQLPlace(try address, schema: "j\(number)") else { throw Failure("j\(number) is no schema") }
+        place.patience = patience
+        return place
+    }
+
+    /// A new journal.
+    package func journal(patience: Duration = .seconds(20)) throws -> PostgreSQLJournal {
+        let place = try place(patience: patience)
+        guard try PostgreSQLJournal.create(at: place) else { throw Failure("there is a journal at \(place)") }
+        return try PostgreSQLJournal(at: place)
+    }
+}
