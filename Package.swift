@@ -235,8 +235,8 @@ let package = Package(
         .testTarget(
             name: "PostgreSQLJournalTests",
             dependencies: [
-                "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "PostgreSQLSupport", "TicketsExample", "SamovarTesting",
-                "ProcessSupport",
+                "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "PostgreSQLSupport", "TicketsExample",
+                "SamovarTesting", "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -32,7 +32,7 @@ final class StoreProcess: Process {
     var maintenanceWork: Deque<JournalMaintenance.Work> = []
     var isMaintaining = false
     private var isStopping = false
-    /// The newest turn of whose commit it had heard before this round, for the checker.
+    /// The newest turn of whose commit it had heard before this round, or before its lease was in doubt, for the checker.
     var heard = 0
     var hears = 0
     /// The keys by which its machine and its sockets go, and whether the newest table could be read.
@@ -229,11 +229,13 @@ final class StoreProcess: Process {
 
     override func round() throws(Violation) {
         let now = localNow
+        // What waits at the gate while the lease is in doubt leaves in the round in which that ends.
+        let wasInDoubt = succession?.isInDoubt == true
         if let succession {
             try succession.round(now)
             guard start > 0 else { return }
         }
-        heard = hears
+        if !wasInDoubt { heard = hears }
         defer { former = (keys, time) }
         world.checker.handedOut.removeAll()
         guard try takeNews(now) else { return }

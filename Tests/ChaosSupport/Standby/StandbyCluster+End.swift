@@ -127,7 +127,9 @@ extension StandbyCluster {
         let receipts = evidence.calls.values.joined().compactMap { call in call.turn.map { (turn: $0, at: call.at) } }
             .sorted { $0.at < $1.at }
         return try zip(faults, starts.dropFirst()).map { fault, start in
-            guard let first = receipts.first(where: { $0.turn > start })?.at else { throw TimedOut("nobody heard of turn \(start)") }
+            guard let first = receipts.first(where: { $0.turn > start })?.at else {
+                throw TimedOut("nobody heard of turn \(start)")
+            }
             let times = [fault] + receipts.map(\.at).filter { $0 > fault && $0 <= first }
             let silence = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0
             return Gap(afterFault: first - fault, silence: silence)
