@@ -11,6 +11,8 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
     let text: String
     /// As it was given.
     public let description: String
+    /// Its hosts one by one, as settings that take the place of its own; one without settings if it names none or one.
+    let hosts: [[String: String]]
 
     /// - Throws: `PostgreSQLAddressError`.
     public init(_ text: String) throws(PostgreSQLAddressError) {
@@ -23,6 +25,7 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
                 "a password does not belong into an address: put it into ~/.pgpass or a file that PGPASSFILE names, mode 0600")
         }
         description = text
+        hosts = Self.hosts(of: options)
         guard !Self.isLocal(options) else {
             self.text = text
             return
@@ -52,6 +55,23 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
             option += 1
         }
         return found
+    }
+
+    /// As libpq pairs them: https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS
+    private static func hosts(of options: [String: String]) -> [[String: String]] {
+        let lists = ["host", "hostaddr", "port"].map { name in
+            (name, (options[name] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+        }
+        let count = max(lists[0].1.count, lists[1].1.count)
+        guard count > 1 else { return [[:]] }
+        return (0..<count).map { number in
+            var host: [String: String] = [:]
+            // One port is that of all; lists of other lengths are left to libpq, which refuses them.
+            for (name, values) in lists where options[name] != nil {
+                host[name] = values.count == 1 ? values[0] : number < values.count ? values[number] : options[name]
+            }
+            return host
+        }
     }
 
     /// A socket in a folder, or an address of this machine: of every host, by its name and by its number. A service may lead anywhere.

@@ -39,13 +39,32 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         prepared = [:]
     }
 
+    /// Tries the hosts of an address in their order. Each has an equal share of the time that is left, since libpq itself goes on to the next one
+    /// only when it is told that there is nothing: a server that stands still, and a way on which all is lost, say nothing.
     private static func connect(
         _ address: PostgreSQLAddress, _ notices: PostgreSQLNotices, _ patience: Duration
     ) throws(PostgreSQLError) -> Handle {
-        guard let connection = begin(address) else { throw PostgreSQLError(.lost, "libpq has no memory") }
+        let end = ContinuousClock.now + patience
+        var problems: [PostgreSQLError] = []
+        for (number, host) in address.hosts.enumerated() {
+            let share = (end - .now) / (address.hosts.count - number)
+            do throws(PostgreSQLError) {
+                return try connect(address, host, notices, until: .now + share)
+            } catch {
+                problems.append(error)
+            }
+        }
+        throw PostgreSQLError(.lost, problems.map(\.message).joined(separator: "; "))
+    }
+
+    private static func connect(
+        _ address: PostgreSQLAddress, _ host: [String: String], _ notices: PostgreSQLNotices, until end: ContinuousClock.Instant
+    ) throws(PostgreSQLError) -> Handle {
+        guard let connection = begin(address, host) else { throw PostgreSQLError(.lost, "libpq has no memory") }
         let handle = Handle(pointer: connection)
         notices.listen(to: connection)
-        let end = ContinuousClock.now + patience
+        // Without a socket there is nothing to wait for.
+        guard PQstatus(connection) != CONNECTION_BAD else { throw problem(connection) }
         // As libpq wants it: it begins as if the connection had asked to be written to.
         try wait(connection, for: POLLOUT, until: end)
         while true {
@@ -63,12 +82,13 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
 
     private var connection: OpaquePointer { handle.pointer }
 
-    private static func begin(_ address: PostgreSQLAddress) -> OpaquePointer? {
-        // What comes later wins: the address may say how it wants it.
-        let settings = [
-            ("fallback_application_name", "samovar"), ("connect_timeout", "5"), ("keepalives_idle", "5"),
-            ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
-        ]
+    private static func begin(_ address: PostgreSQLAddress, _ host: [String: String]) -> OpaquePointer? {
+        // What comes later wins: the address may say how it wants it, but for its hosts.
+        let settings =
+            [
+                ("fallback_application_name", "samovar"), ("connect_timeout", "5"), ("keepalives_idle", "5"),
+                ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
+            ] + host.map { ($0.key, $0.value) }
         let names = settings.map { strdup($0.0) }
         let values = settings.map { strdup($0.1) }
         defer { for text in names + values { free(text) } }
