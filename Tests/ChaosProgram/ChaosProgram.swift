@@ -1,6 +1,7 @@
 import ChaosSupport
 import Foundation
 import SamovarCommands
+import SamovarHost
 
 /// A program that exists to be killed: all commands of Samovar for `Slate`, and the roles of those who watch and write it.
 ///
@@ -41,7 +42,7 @@ struct RoleArguments {
         let description: String
     }
 
-    private var values: [String: String] = [:]
+    fileprivate var values: [String: String] = [:]
 
     init(_ arguments: [String]) throws {
         for index in stride(from: 0, to: arguments.count - 1, by: 2) { values[arguments[index]] = arguments[index + 1] }
@@ -56,6 +57,13 @@ struct RoleArguments {
         if let text = values["--\(name)"], let number = Int(text) { return number }
         guard let standard else { throw Missing(description: "--\(name) is missing or no number") }
         return standard
+    }
+}
+
+extension RoleArguments {
+    /// The stores that a peer goes to, with its key if it has one.
+    func access() throws -> StoreAccess {
+        try StoreAccess(try text("endpoint"), dataFolder: try text("data"), keyFile: values["--key"])
     }
 }
 

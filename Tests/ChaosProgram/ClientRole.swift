@@ -31,7 +31,7 @@ struct ClientRole {
         var logger = Logger(label: life) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .debug
         connector = try Connector(
-            Slate.self, at: StoreAccess(try arguments.text("endpoint"), dataFolder: try arguments.text("data")), logger: logger)
+            Slate.self, at: try arguments.access(), logger: logger)
     }
 
     func run() async throws {

@@ -15,7 +15,7 @@ struct SubscriberRole {
         var logger = Logger(label: try arguments.text("life")) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .debug
         client = try StoreClient(
-            at: StoreAccess(try arguments.text("endpoint"), dataFolder: try arguments.text("data")), schema: Slate.schema,
+            at: try arguments.access(), schema: Slate.schema,
             logger: logger)
     }
 

@@ -14,10 +14,18 @@ struct FailoverTests {
 
     /// Does something to the owner of the journal again and again, and judges.
     private func survive(
-        _ count: Int, named name: String, _ fault: (StandbyCluster) async throws -> Void
+        _ count: Int, named name: String, in network: Namespaces? = nil, _ fault: (StandbyCluster) async throws -> Void
     ) async throws -> [StandbyCluster.Gap] {
-        let server = try await TestServer.common()
-        let cluster = try await StandbyCluster(on: server, in: Scratch())
+        var shape = StandbyCluster.Shape()
+        shape.network = network
+        let server =
+            if let network {
+                try await TestServer(starter: network.starter("database"), host: network.address(of: "database"))
+            } else {
+                try await TestServer.common()
+            }
+        shape.journal = server.remoteAddress
+        let cluster = try await StandbyCluster(shape, at: server.place(), on: [server], in: Scratch())
         for _ in 0..<count {
             // Load on a store that has been there for a while, or not.
             try await Task.sleep(for: .milliseconds(.random(in: 50...800)))
@@ -51,6 +59,17 @@ struct FailoverTests {
     func `A store that stops for longer than its lease finds that it is fenced, writes nothing and ends`() async throws {
         let gaps = try await survive(Self.count(1, 200), named: "stopped") { try await $0.pause() }
         #expect(Self.percentile99(gaps.map(\.afterFault)) <= 12_000)
+    }
+
+    @Test(
+        .timeLimit(.minutes(240)),
+        .enabled("network namespaces need root, `unshare`, `nsenter`, `ip` and `ss`: no machine is lost") {
+            await Namespaces.areAvailable()
+        })
+    func `A machine whose power is lost is followed by another within 12 s, and is fenced when it comes back`() async throws {
+        let network = try await Namespaces(["store0", "store1", "database", StandbyCluster.Shape.peers], in: Scratch())
+        let gaps = try await survive(Self.count(1), named: "cut", in: network) { try await $0.cut() }
+        #expect(gaps.allSatisfy { $0.afterFault <= 12_000 })
     }
 
     /// The longest, where there are fewer than a hundred.

@@ -46,6 +46,8 @@ package final class TestServer: Sendable {
     private let scratch: Scratch
     private let options: [String]
     private let starter: [String]
+    /// Its address in a network, where it proves who it is.
+    private let host: String?
     private let lifeline: Lifeline
     private let process = Mutex<Child?>(nil)
     private let schemas = Atomic<Int>(0)
@@ -54,11 +56,15 @@ package final class TestServer: Sendable {
     ///   - options: settings of the server, as `name=value`.
     ///   - primary: a server whose replica this one is, under the name of `replica`.
     ///   - starter: a program that starts the server, with its arguments: `nsenter` for another network.
-    package init(_ options: [String] = [], replicaOf primary: TestServer? = nil, starter: [String] = []) async throws {
+    ///   - host: an address there, at which it listens.
+    package init(
+        _ options: [String] = [], replicaOf primary: TestServer? = nil, starter: [String] = [], host: String? = nil
+    ) async throws {
         folder = "/tmp/samovar-postgresql-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         scratch = try Scratch()
         self.options = options
         self.starter = starter
+        self.host = host
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         if let user = Self.user, chown(folder, user.pw_uid, user.pw_gid) != 0 { throw Failure("cannot give \(folder) away") }
@@ -70,7 +76,26 @@ package final class TestServer: Sendable {
             let rights = ["-A", "trust", "-U", "samovar"]
             try await finish("initdb", ["-D", "\(folder)/data", "-E", "UTF8", "--locale=C", "--no-sync"] + rights)
         }
+        if host != nil { try await certify() }
         try await start()
+    }
+
+    /// Of the certificate.
+    private static let name = "db.test"
+    private var certificate: String { "\(folder)/data/server.crt" }
+
+    private func certify() async throws {
+        let key = "\(folder)/data/server.key"
+        let subject = ["-subj", "/CN=\(Self.name)", "-addext", "subjectAltName=DNS:\(Self.name)"]
+        let made = try await Child.run(
+            "openssl",
+            ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", certificate] + subject)
+        guard made.end == .exited(0) else { throw Failure("openssl: \(made.errors)") }
+        if let user = Self.user, chown(key, user.pw_uid, user.pw_gid) != 0 { throw Failure("cannot give \(key) away") }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(folder)/data/pg_hba.conf"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data("hostssl all samovar samenet trust\n".utf8))
+        try file.close()
     }
 
     /// The server refuses to be root.
@@ -92,7 +117,9 @@ package final class TestServer: Sendable {
     }
 
     package func start() async throws {
-        let settings = (["listen_addresses=", "unix_socket_directories=\(folder)"] + options).flatMap { ["-c", $0] }
+        var options = ["listen_addresses=\(host ?? "")", "unix_socket_directories=\(folder)"] + options
+        if host != nil { options += ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"] }
+        let settings = options.flatMap { ["-c", $0] }
         let server = try child("postgres", ["-D", "\(folder)/data"] + settings)
         process.withLock { $0 = server }
         try await eventually("the server answers: \(server.errors)") {
@@ -127,8 +154,19 @@ package final class TestServer: Sendable {
     /// Makes a primary of a replica.
     package func promote() throws { try run("SELECT pg_promote()") }
 
+    /// From another machine of its network; nil if it listens on none.
+    package var remoteAddress: String? {
+        host.map { "postgresql://samovar@\(Self.name)/postgres?hostaddr=\($0)&sslrootcert=\(certificate)" }
+    }
+
     package var address: PostgreSQLAddress {
         get throws { try PostgreSQLAddress("postgresql://samovar@/postgres?host=\(folder)") }
+    }
+
+    /// Of whichever of both is the primary.
+    package func address(or replica: TestServer) throws -> PostgreSQLAddress {
+        try PostgreSQLAddress(
+            "postgresql://samovar@/postgres?host=\(folder),\(replica.folder)&target_session_attrs=read-write")
     }
 
     package func connect() throws -> PostgreSQLConnection { try PostgreSQLConnection(address, patience: .seconds(20)) }

@@ -1,7 +1,6 @@
 import Foundation
 import PostgreSQL
 import PostgreSQLJournal
-import PostgreSQLSupport
 import ProcessSupport
 import SamovarProtocol
 
@@ -25,7 +24,7 @@ extension StandbyCluster {
         var live: Slate.ViewState?
         await note(in: &unfinished) {
             live = try await eventually("the store shows its view") {
-                try await self.view(["view", "--data", self.scratch.folder("peers"), "--endpoint", self.endpoints])
+                try await self.view(["view", "--data", self.scratch.folder("peers")] + self.access("viewer"))
             }
         }
         let subscribers = members.filter { $0.role == "subscriber" }
@@ -58,7 +57,7 @@ extension StandbyCluster {
 
     /// The account of the store that serves; nil while none does.
     package func status() async throws -> [String: Any]? {
-        let child = try start(["status", "--json", "--data", scratch.folder("peers"), "--endpoint", endpoints])
+        let child = try start(["status", "--json", "--data", scratch.folder("peers")] + access("operator"))
         guard try await child.wait() == .exited(0) else { return nil }
         return try JSONSerialization.jsonObject(with: child.outputBytes) as? [String: Any]
     }
@@ -100,7 +99,7 @@ extension StandbyCluster {
 
     /// How many batches were appended by an earlier epoch than that of the batch before.
     package func fencedBatches() throws -> Int {
-        var connection = try server.connect()
+        var connection = try PostgreSQLConnection(place.address, patience: .seconds(20))
         let sql = """
             SELECT count(*) FROM (SELECT epoch, lag(epoch) OVER (ORDER BY first) AS former FROM "\(place.schema)".batches) AS b
             WHERE epoch < former
@@ -128,7 +127,7 @@ extension StandbyCluster {
             .sorted { $0.at < $1.at }
         return try zip(faults, starts.dropFirst()).map { fault, start in
             guard let first = receipts.first(where: { $0.turn > start })?.at else {
-                throw TimedOut("nobody heard of turn \(start)")
+                throw TimedOut("nobody heard of a turn after \(start)")
             }
             let times = [fault] + receipts.map(\.at).filter { $0 > fault && $0 <= first }
             let silence = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0

@@ -15,12 +15,11 @@ package final class StandbyCluster {
         package var lanes = 2
         /// Milliseconds between an answer and the next line of a lane.
         package var pause = 5
-        /// How each store reaches the database, when not by the socket: parts of an address.
-        package var journals: [String]?
-        /// Where each store listens, when not in the scratch folder.
-        package var endpoints: [String]?
-        /// A program that starts each process, with its arguments: `nsenter` for another network.
-        package var starter: [String] = []
+        /// How stores reach the database; nil for its socket.
+        package var journal: String?
+        /// The machines of the stores and that of all others; nil for this one.
+        package var network: Namespaces?
+        package static let peers = "peers"
 
         package init() {}
     }
@@ -48,7 +47,8 @@ package final class StandbyCluster {
 
     let scratch: Scratch
     let shape: Shape
-    let server: TestServer
+    /// Must live as long as this.
+    private let servers: [TestServer]
     package let place: PostgreSQLPlace
     let history: String
     private(set) var seats: [Seat] = []
@@ -60,22 +60,26 @@ package final class StandbyCluster {
     package private(set) var faults: [Int] = []
     private let ticket: TurnstileTicket
 
-    package init(_ shape: Shape = Shape(), on server: TestServer, in scratch: Scratch) async throws {
+    package init(_ shape: Shape = Shape(), at place: PostgreSQLPlace, on servers: [TestServer], in scratch: Scratch) async throws {
         ticket = await TurnstileTicket(.clusters)
-        (self.shape, self.server, self.scratch) = (shape, server, scratch)
+        (self.shape, self.place, self.servers, self.scratch) = (shape, place, servers, scratch)
         history = scratch.folder("history")
         try FileManager.default.createDirectory(atPath: history, withIntermediateDirectories: true)
-        place = try server.place()
         guard try PostgreSQLJournal.create(at: place) else { throw TimedOut("there is a journal already") }
+        if shape.network != nil { try await makeKeys() }
         for index in 0..<shape.stores {
-            let journal = (shape.journals?[index] ?? "\(place.address)") + "&schema=\(place.schema)"
+            let journal = (shape.journal ?? "\(place.address)") + "&schema=\(place.schema)"
             let name = "store\(index)"
-            let endpoint = shape.endpoints?[index] ?? "ipc://\(scratch.path)/\(name)"
+            let address = try shape.network?.address(of: name)
+            let endpoint = address.map { "tcp://\($0):7500" } ?? "ipc://\(scratch.path)/\(name)"
             let child = try startStore(name, endpoint, journal, index == 0 ? [] : ["--standby"])
             seats.append(Seat(name, endpoint, journal, child))
             let seat = seats[index]
             let sign = index == 0 ? "serving" : "follows it"
-            try await eventually("\(name) is there: \(seat.errors)") { seat.errors.contains(sign) }
+            try await eventually("\(name) is there: \(seat.errors)") {
+                if let end = seat.child.end { throw TimedOut("\(name): \(end): \(seat.errors)") }
+                return seat.errors.contains(sign)
+            }
         }
         for number in 0..<shape.workers { try add("worker", "w\(number)", []) }
         let load = ["--lanes", "\(shape.lanes)", "--pause", "\(shape.pause)"]
@@ -91,22 +95,36 @@ package final class StandbyCluster {
         ["SAMOVAR_STORE_SILENCE_SECONDS": "3", "SAMOVAR_STORE_SNAPSHOT_MEBIBYTES": "1", "CHAOS_HISTORY": history]
     }
 
-    var endpoints: String { seats.map(\.endpoint).joined(separator: ",") }
+    private var endpoints: String { seats.map(\.endpoint).joined(separator: ",") }
 
-    func start(_ arguments: [String]) throws -> Child {
-        let words = shape.starter + [Executable.chaos] + arguments
+    func start(_ arguments: [String], on machine: String = Shape.peers) throws -> Child {
+        let words = try (shape.network?.starter(machine) ?? []) + [Executable.chaos] + arguments
         return try Child(words[0], Array(words.dropFirst()), in: scratch, variables: variables)
     }
 
     private func startStore(_ name: String, _ endpoint: String, _ journal: String, _ flags: [String]) throws -> Child {
         try start(
             ["store", "--data", scratch.folder(name), "--endpoint", endpoint, "--journal", journal] + flags
-                + (endpoint.hasPrefix("tcp://") ? ["--insecure-tcp"] : []))
+                + (shape.network == nil ? [] : ["--keys", scratch.folder("keys")]), on: name)
+    }
+
+    /// Stores that listen in a network take those with a key. One for each role.
+    private func makeKeys() async throws {
+        for role in ["worker", "client", "viewer", "operator"] {
+            let made = try start(
+                ["keys", "new", role, "--role", role, "--keys", scratch.folder("keys"), "--out", scratch.folder("\(role).key")])
+            guard try await made.wait() == .exited(0) else { throw TimedOut("keys: \(made.errors)") }
+        }
+    }
+
+    /// How peers of a role reach the stores.
+    func access(_ role: String) -> [String] {
+        ["--endpoint", endpoints] + (shape.network == nil ? [] : ["--key", scratch.folder("\(role).key")])
     }
 
     private func add(_ role: String, _ name: String, _ flags: [String]) throws {
         let life = "\(name).0"
-        var arguments = [role, "--endpoint", endpoints]
+        var arguments = [role] + access(role == "subscriber" ? "viewer" : role)
         if role != "worker" {
             arguments += ["--life", life, "--data", scratch.folder("peers"), "--history", file(role, life)]
         }
@@ -162,6 +180,41 @@ package final class StandbyCluster {
         try await taken(from: former)
         former.child.send(SIGCONT)
         try await standBy(former, naming: "has the journal")
+    }
+
+    /// Pulls the wire of the store that serves until another one has taken its place: to all others that is a loss of power.
+    package func cut() async throws {
+        guard let network = shape.network else { throw TimedOut("there is no network") }
+        let former = try owner
+        faults.append(machineTime())
+        try await network.cut(former.name, .both)
+        try await taken(from: former)
+        try await network.heal(former.name)
+        try await standBy(former, naming: "has the journal")
+    }
+
+    /// Waits until clients have answers again, and starts stores again that end meanwhile because of another one.
+    package func goesOn() async throws {
+        let before = heard
+        try await eventually("clients have answers: \(errors)") {
+            for seat in self.seats where seat.child.end != nil {
+                try await self.note(seat, naming: "has the journal")
+                seat.child = try self.startStore(seat.name, seat.endpoint, seat.journal, ["--standby"])
+            }
+            return self.heard >= before + 2_000
+        }
+    }
+
+    /// Waits until every store has ended, and says what each has said last.
+    package func allEnd() async throws -> [String] {
+        for seat in seats { try await seat.child.wait() }
+        return seats.map { $0.errors.split(separator: "\n").last.map(String.init) ?? "" }
+    }
+
+    /// The newest turn that a client has been told of.
+    package func newestReceipt() throws -> Int {
+        try members.filter { $0.role == "client" }
+            .flatMap { try HistoryFile.read(file($0.role, $0.life), as: Call.self) }.compactMap(\.turn).max() ?? 0
     }
 
     /// Waits until another store serves and clients have answers of it.
