@@ -141,7 +141,7 @@ scaffolds: system swift ## Writes, builds and tests every kind of package that `
 chaos: system postgresql swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
-		--filter '^(ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Keyed|Flood|Failover|PrimaryFailover)Tests|PostgreSQLJournalTests\.LostAnswerTests)/'
+		--filter '^(ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Keyed|Flood|Failover|PrimaryFailover|DatabaseAway)Tests|PostgreSQLJournalTests\.LostAnswerTests)/'
 
 bench: system swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
 	JOBS=$(JOBS) PARTS="$(PARTS)" ROUNDS="$(ROUNDS)" Benchmarks/bench.sh

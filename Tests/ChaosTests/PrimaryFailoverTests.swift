@@ -35,4 +35,26 @@ struct PrimaryFailoverTests {
             #expect(try cluster.fencedBatches() == 0)
         }
     }
+
+    @Test(.timeLimit(.minutes(120)))
+    func `With an asynchronous replica, a store that knows of lost turns ends and says so`() async throws {
+        for _ in 0..<Self.count {
+            let primary = try await TestServer()
+            let replica = try await TestServer(replicaOf: primary)
+            let cluster = try await cluster(primary, replica)
+            // It hears nothing any more, and the primary does not wait for it.
+            try replica.run("ALTER SYSTEM SET primary_conninfo = ''")
+            try replica.run("SELECT pg_reload_conf()")
+            try await cluster.goesOn()
+            try await cluster.goesOn()
+            try await primary.crash()
+            try replica.promote()
+            let ends = try await cluster.allEnd()
+            #expect(ends.allSatisfy { $0.contains("has lost its") }, "\(ends)\n\(cluster.errors)")
+            let told = try cluster.newestReceipt()
+            let head = try PostgreSQLJournal(at: cluster.place, access: .readOnly).last
+            #expect(head < told, "something was lost")
+            print("an asynchronous replica: turn \(told) was told, and \(head) is the last\n\(ends.joined(separator: "\n"))")
+        }
+    }
 }
