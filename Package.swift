@@ -197,7 +197,9 @@ let package = Package(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
         // A program that is not deterministic, for those who must find that out.
         .executableTarget(
-            name: "FickleProgram", dependencies: samovar, path: "Tests/FickleProgram", swiftSettings: settings),
+            name: "FickleProgram", dependencies: samovar + ["PostgreSQLJournal"], path: "Tests/FickleProgram",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "TrapProgram", dependencies: samovar, path: "Tests/TrapProgram", swiftSettings: settings),
         // A program with gates and observers, for the tests of both.
@@ -236,7 +238,7 @@ let package = Package(
             name: "PostgreSQLJournalTests",
             dependencies: [
                 "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "PostgreSQLSupport", "TicketsExample",
-                "SamovarTesting", "ProcessSupport",
+                "FickleProgram", "SamovarTesting", "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQLJournal
 import Samovar
 
 /// A program that breaks the one rule that Samovar cannot check beforehand: `update` looks at more than its arguments.
@@ -54,6 +55,8 @@ enum Fickle: OpenProgram {
 
 @main
 struct FickleApp: SamovarApp {
+    static var journals: [JournalKind] { [.postgreSQL] }
+
     static var worker: Worker<Fickle> {
         Worker { effect, _ in
             switch effect {

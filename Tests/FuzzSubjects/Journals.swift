@@ -7,7 +7,7 @@ extension FuzzSubject {
     /// The first byte is the number of records, the rest the batch.
     static let records = FuzzSubject(name: "records", isText: false) {
         let batch = try history()
-        return [[UInt8(batch.turns)] + batch.bytes, [0] + batch.bytes] + kinds().map { [1] + $0.bytes }
+        return [[UInt8(batch.turns)] + batch.bytes, [0] + batch.bytes] + (kinds() + [digest()]).map { [1] + $0.bytes }
     } read: { bytes in
         guard let count = bytes.first else { return false }
         var again = RecordBatch(after: 0)
@@ -119,7 +119,14 @@ extension FuzzSubject {
         return log.batch
     }
 
-    /// One record of each kind that calls no `update`.
+    /// A record that a replay compares with its state.
+    private static func digest() -> RecordBatch {
+        var batch = RecordBatch(after: 0)
+        batch.append(Record(turn: 1, time: Timestamp(microseconds: 1_000_000), event: .stateDigest(9)))
+        return batch
+    }
+
+    /// One record of each kind that calls no `update` and that any replay takes.
     private static func kinds() -> [RecordBatch] {
         let effect = EffectID(turn: 2, ordinal: 0)
         let id = UniqueID(high: 7, low: 8)

@@ -1,11 +1,14 @@
+import Foundation
 import MessagePack
 import SamovarHost
+import SamovarProtocol
 
 /// A command that is not the recorded one, for people: what the journal knows of the old one, and the new one in full.
 enum DivergenceText {
     /// - Parameter reports: of one turn, one for each process that computed it.
     static func lines(_ reports: [DivergenceReport]) -> [String] {
         guard let first = reports.first else { return [] }
+        guard first.subject == .command else { return states(reports, first).map(escapeForTerminal) }
         var lines = [
             "  the turn   \(first.origin)",
             "  message    \(json(first.message))",
@@ -19,6 +22,16 @@ enum DivergenceText {
             lines += orders(report).map { "             " + $0 }
         }
         return lines.map(escapeForTerminal)
+    }
+
+    /// Of a state, nothing is known but its digest.
+    private static func states(_ reports: [DivergenceReport], _ first: DivergenceReport) -> [String] {
+        let build = first.recordedBuild.isEmpty ? "an unnamed build" : "build \(first.recordedBuild)"
+        let now = reports.count == 1 ? ["now"] : reports.indices.map { "process \($0 + 1)" }
+        return ["  then       digest \(first.recordedHash ?? ""), \(build)"]
+            + zip(now, reports).map {
+                "  \($0)".padding(toLength: 13, withPad: " ", startingAt: 0) + "digest \($1.hash), build \(executableBuild)"
+            }
     }
 
     private static func recorded(_ report: DivergenceReport) -> String {
@@ -70,7 +83,7 @@ enum DivergenceText {
     /// For scripts.
     static func value(of report: DivergenceReport) -> MessagePackValue {
         [
-            "turn": .int(Int64(report.turn)), "origin": .string(report.origin),
+            "subject": .string(report.subject.rawValue), "turn": .int(Int64(report.turn)), "origin": .string(report.origin),
             "message": readable(report.message) ?? .binary(report.message),
             "recorded": [
                 "hash": report.recordedHash.map { .string($0) } ?? .nil, "build": .string(report.recordedBuild),

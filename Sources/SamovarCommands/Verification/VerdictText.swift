@@ -5,11 +5,13 @@ import SamovarProtocol
 /// The outcome of `verify`, for people and for scripts.
 enum VerdictText {
     static func success(_ verdict: Verdict) -> String {
+        let states = verdict.replayed.states
         var parts = [
             "\(counted(verdict.subject.last, "turn")) of timeline \(verdict.subject.timeline)",
             "replayed in two processes with different hash seeds", commands(verdict.replayed),
             "\(counted(verdict.digests, "state")) and \(counted(verdict.snapshots.count, "snapshot")) agree",
         ]
+        if states > 0 { parts.append("\(counted(states, "state")) as the store had \(states == 1 ? "it" : "them")") }
         if !verdict.accepted.isEmpty {
             parts.append("another command was accepted at turn \(verdict.accepted.map(String.init).joined(separator: " and "))")
         }
@@ -48,6 +50,11 @@ enum VerdictText {
 
     private static func sentence(_ reports: [DivergenceReport]) -> String {
         let turn = reports.first.map { "turn \($0.turn)" } ?? "a turn that could not be met again"
+        guard reports.first?.subject != .state else {
+            return isFickle(reports)
+                ? "\(turn): `update` makes another state in each process: it is not deterministic"
+                : "\(turn): `update` makes another state than the store had: it has changed, or depends on more than its arguments"
+        }
         return isFickle(reports)
             ? "\(turn): `update` orders something else in each process: it is not deterministic"
             : "\(turn): `update` orders another command than it did: it has changed, or depends on more than its arguments"
@@ -87,6 +94,7 @@ enum VerdictText {
             "accepted": .array(verdict.accepted.map { .int(Int64($0)) }),
             "commands": [
                 "compared": .int(Int64(verdict.replayed.compared)), "uncompared": .int(Int64(verdict.replayed.uncompared)),
+                "states": .int(Int64(verdict.replayed.states)),
             ],
             "finding": verdict.finding.map(value) ?? .nil,
         ]

@@ -191,6 +191,11 @@ final class StoreLoop: Sendable {
             let head = machine.head
             machine.advance(now: now)
             CrashPoint.pass(.storeAfterUpdate, if: machine.head > head)
+            if machine.digestIsDue(now: now) {
+                let begun = clock.now()
+                machine.writeDigest(now: now)
+                machine.digestTook(clock.now() - begun)
+            }
             if machine.viewIsDue(now: now) {
                 let begun = clock.now()
                 machine.publishView(now: now)

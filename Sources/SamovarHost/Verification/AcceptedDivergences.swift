@@ -103,10 +103,19 @@ extension StoreError {
     }
 
     init(divergence report: DivergenceReport, isFickle: Bool) {
+        let (each, now) =
+            switch report.subject {
+            case .command: ("`update` orders something else in each replay", "`update` orders another command than it did")
+            case .state:
+                (
+                    "`update` makes another state in each replay",
+                    "the state before it is not the one that the store had: `update` makes another"
+                )
+            }
         let text =
             isFickle
-            ? "turn \(report.turn): `update` orders something else in each replay: it is not deterministic, which cannot be accepted"
-            : "turn \(report.turn): `update` orders another command than it did: it has changed or is not deterministic"
+            ? "turn \(report.turn): \(each): it is not deterministic, which cannot be accepted"
+            : "turn \(report.turn): \(now): it has changed or is not deterministic"
         self.init(.damaged, text, divergence: report)
     }
 }

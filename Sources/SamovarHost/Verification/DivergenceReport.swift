@@ -1,12 +1,14 @@
 import SamovarCore
-import SamovarProtocol
+public import SamovarProtocol
 
-/// A command that a replay has computed again, beside all that the journal knows of the recorded one.
+/// A command that a replay has computed again, beside all that the journal knows of the recorded one; or the same of a state.
 ///
 /// Of a recorded command the journal keeps a hash. Its follow-ups are records of their own and known in full; its effects are
 /// known by what happened to them later, and in full only while a snapshot holds them.
 public struct DivergenceReport: Codable, Equatable, Sendable {
-    /// The turn whose command it is.
+    /// What the two hashes are of.
+    public var subject: Divergence.Subject
+    /// The turn whose command it is, or that tells of the state before it.
     public var turn: Int
     /// Where the turn came from, in words.
     public var origin: String
@@ -69,6 +71,7 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
 
     /// - Parameter kept: effects of the turn that a snapshot holds.
     init(_ divergence: Divergence, traces: TurnTraces, kept: [OpenEffect]) {
+        subject = divergence.subject
         turn = divergence.turn
         origin = divergence.origin.words
         message = divergence.message

@@ -1,9 +1,17 @@
 public import SamovarCore
 
-/// The command of a turn as a replay has computed it again, beside what the journal says of the one that was carried out.
+/// The command of a turn as a replay has computed it again, beside what the journal says of the one that was carried out; or the same of
+/// the program's state.
 ///
 /// The journal keeps a hash of each command and not the command, because its effects would take more room than its messages.
 public struct Divergence: Equatable, Sendable {
+    /// What the two hashes are of.
+    public enum Subject: String, Codable, Sendable {
+        case command
+        /// The state after the turn before, of which a record tells that is a turn of its own.
+        case state
+    }
+
     public enum Order: Equatable, Sendable {
         case run(OpenEffect)
         /// A follow-up, in MessagePack.
@@ -14,7 +22,8 @@ public struct Divergence: Equatable, Sendable {
         case control(Control)
     }
 
-    /// The turn whose command it is.
+    public let subject: Subject
+    /// The turn whose command it is, or that tells of the state.
     public let turn: Int
     public let origin: Origin
     /// What `update` was given, in MessagePack; at turn 1 the seed.
@@ -25,14 +34,23 @@ public struct Divergence: Equatable, Sendable {
     public let hash: UInt64
     /// What is ordered now.
     public let orders: [Order]
+
+    init(
+        _ subject: Subject = .command, turn: Int, origin: Origin, message: [UInt8], recorded: UInt64?, hash: UInt64, orders: [Order]
+    ) {
+        (self.subject, self.turn, self.origin, self.message) = (subject, turn, origin, message)
+        (self.recorded, self.hash, self.orders) = (recorded, hash, orders)
+    }
 }
 
-/// How many messages a replay has applied, by what could be said of their commands.
+/// How many messages a replay has applied, by what could be said of their commands, and of how many states.
 public struct ReplayCounts: Equatable, Codable, Sendable {
     /// The command was held against the recorded one.
     public var compared = 0
     /// An older version of the program wrote the turn, so there was nothing to compare with.
     public var uncompared = 0
+    /// The state was held against that of the store that served.
+    public var states = 0
 
     public init() {}
 }

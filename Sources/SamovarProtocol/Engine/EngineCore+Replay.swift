@@ -9,7 +9,8 @@ struct ReplayState {
     @usableFromInline var counts = ReplayCounts()
     /// Follow-ups that later records must repeat, and the turn that ordered each.
     @usableFromInline var announced: Deque<(bytes: [UInt8], of: Int)> = []
-    /// Turns whose other command was accepted, so that their follow-ups are taken as they were written.
+    /// Turns whose other command or state was accepted, and not yet written down as such: their follow-ups are taken as they were written,
+    /// and until then the state is not what it was.
     @usableFromInline var excused: Set<Int> = []
     /// The command of `start`, until its follow-ups have shown whether it is the one that it was.
     @usableFromInline var opening: Divergence?
@@ -71,6 +72,13 @@ extension EngineCore {
             try replay(record, message: message, hash: hash, role: closes ? .closes : .open, log: &log)
         case .streamed(let message, let hash, let checkpoint):
             try replay(record, message: message, hash: hash, role: .streamed, checkpoint, log: &log)
+        case .divergenceAccepted(let turn, _, _):
+            try pass(record, log: &log)
+            // From this start on the store had what was accepted.
+            replaying.excused.remove(turn)
+        case .stateDigest(let digest):
+            try pass(record, log: &log)
+            try compareState(with: digest, record)
         default: try pass(record, log: &log)
         }
     }
@@ -216,6 +224,30 @@ extension EngineCore {
             try diverge(record, turn, command, message: bytes, recorded: hash, &log)
         }
         announceFollowUps(now: record.time, log: &log)
+    }
+
+    /// Holds the state against that of the store that served, unless that cannot be the same: an older version of the program has encoded
+    /// it, or the store went on from another command.
+    @usableFromInline
+    mutating func compareState(with recorded: UInt64, _ record: Record) throws(ReplayError) {
+        guard replaying.author >= schema.version, replaying.excused.isEmpty, let state = turns?.state else { return }
+        replaying.counts.states += 1
+        let digest: UInt64
+        do {
+            digest = KeyedHash.of(try states.encode(state))
+        } catch {
+            throw ReplayError(turn: record.turn, "the state cannot be encoded: \(error)")
+        }
+        let other = Divergence(
+            .state, turn: record.turn, origin: record.origin, message: [], recorded: recorded, hash: digest, orders: [])
+        if replaying.terms.shown == record.turn { throw ReplayError(turn: record.turn, "the replay was to end here", other) }
+        if digest == recorded { return }
+        guard replaying.terms.accepts(other) else {
+            throw ReplayError(
+                turn: record.turn,
+                "the state before it is not the one that the store had: `update` has changed or is not deterministic", other)
+        }
+        replaying.excused.insert(record.turn)
     }
 
     /// What a turn orders is not what the journal says, or it shall be shown: ends the replay, unless it was accepted.

@@ -43,6 +43,7 @@ extension Record {
         case .quarantined(let why): .string(why)
         case .divergenceAccepted(let turn, _, let build): ["turn": .int(Int64(turn)), "build": .string(build)]
         case .controlled(let control): control.shown
+        case .stateDigest(let digest): ["digest": .string(hexadecimal(digest))]
         case .workerJoined(let id), .workerLeft(let id): ["worker": .string("\(id)")]
         case .sessionExpired(let id): ["session": .string("\(id)")]
         }

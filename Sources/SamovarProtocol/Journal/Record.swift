@@ -36,6 +36,9 @@ public struct Record: Equatable, Sendable {
         case divergenceAccepted(turn: Int, hash: UInt64, build: String)
         /// An operator paused or resumed something, or set the rules of a queue.
         case controlled(Control)
+        /// What the program's state was in the memory of the store that served, after the turn before: a digest, with which whoever replays the
+        /// journal compares its own.
+        case stateDigest(UInt64)
     }
 
     public var turn: Int

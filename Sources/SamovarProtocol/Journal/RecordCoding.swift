@@ -43,7 +43,7 @@ extension Record.Event {
     enum Kind: Int {
         case started = 1, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired,
             drained
-        case quarantined, divergenceAccepted, streamed, controlled
+        case quarantined, divergenceAccepted, streamed, controlled, stateDigest
     }
 
     var kind: Kind {
@@ -64,6 +64,7 @@ extension Record.Event {
         case .divergenceAccepted: .divergenceAccepted
         case .streamed: .streamed
         case .controlled: .controlled
+        case .stateDigest: .stateDigest
         }
     }
 
@@ -113,6 +114,9 @@ extension Record.Event {
             writer.writeArrayHeader(1)
             writer.write(text)
         case .controlled(let control): control.write(to: &writer)
+        case .stateDigest(let digest):
+            writer.writeArrayHeader(1)
+            writer.write(digest)
         }
     }
 
@@ -170,6 +174,9 @@ extension Record.Event {
             self = .streamed(
                 message: try reader.readBinary(), hash: try reader.readUInt64(), checkpoint: try reader.readOptionalBinary())
         case .controlled: self = .controlled(try Control(from: &reader))
+        case .stateDigest:
+            try reader.readFields(1, of: "stateDigest")
+            self = .stateDigest(try reader.readUInt64())
         }
     }
 }

@@ -52,6 +52,8 @@ extension StoreMachine {
         let more: [MessagePackPair] = [
             MessagePackPair("views", .string(readers.views.off.map { "off: \($0)" } ?? "on")),
             MessagePackPair("snapshots", .string(snapshots.map { "off: \($0)" } ?? "on")),
+            MessagePackPair("stateDigestTurn", digests.written.map { .number($0.turn) } ?? .nil),
+            MessagePackPair("stateDigestSeconds", digests.written.map { .number(Int((now - $0.time).components.seconds)) } ?? .nil),
             MessagePackPair("suspects", .number(turns.quarantine.suspects.list.count)),
             MessagePackPair(
                 "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),

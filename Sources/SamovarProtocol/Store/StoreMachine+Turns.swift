@@ -10,6 +10,7 @@ extension StoreMachine {
         // A store in doubt stands still, and its ticks come late: the silence of its peers proves nothing then.
         guard isRunning, !turns.isInDoubt else { return }
         let now = time(now)
+        defer { digests.saw(turns.head, now: now) }
         expireKeys(now: now)
         tickIfDue(now: now)
         workers.releaseHeld(now: now, &scheduler, &turns, &out)
@@ -174,6 +175,7 @@ extension StoreMachine {
         let isHeldUp = turns.outage != nil
         guard (isQuiet && !isHeldUp) || now >= end else { return }
         if isQuiet {
+            if isFollowed, !isHeldUp, digests.isBehind(turns.head) { writeDigest(now: now) }
             turns.write(.drained, now: now)
         } else {
             out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart")

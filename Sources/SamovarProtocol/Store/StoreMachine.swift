@@ -47,6 +47,7 @@ public struct StoreMachine: ~Copyable {
     /// Operators who wait for the host to read the keys again.
     var keyRequests: [(id: Int, route: Route)] = []
     var snapshots = SnapshotSchedule()
+    var digests = DigestSchedule()
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
 
@@ -114,6 +115,7 @@ public struct StoreMachine: ~Copyable {
         if turns.canTake, timersMayFire { wake(turns.state.subscriptions.nextDue) }
         wake(readers.viewDue(head: head))
         wake(readers.idleDue)
+        if turns.canTake { wake(digestDue) }
         wake(scheduler.heldUntil(turns.state.missing))
         if case .draining(let end) = phase { wake(end) }
         return now + max(.zero, next - time(now))

@@ -91,6 +91,13 @@ public struct StoreSettings: Equatable, Sendable {
     /// The size of the last snapshot up to which the engine encodes the next one itself; that of a larger state is made from
     /// the journal, beside the service.
     public var snapshotInlineBytes = 1 << 20
+    /// The least time between two digests of the state, where somebody follows the journal.
+    public var digestInterval: Duration = .seconds(1)
+    /// A digest costs at most one part in so many of the store's time.
+    public var digestCostFactor = 100
+    /// What a digest may cost while the store serves; a dearer one waits until no turn was taken for as long as the least time between two,
+    /// or for the orderly end.
+    public var digestCost: Duration = .milliseconds(20)
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
     /// How often the backlog of queues is told to the host; nil for never.

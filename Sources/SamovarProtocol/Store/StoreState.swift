@@ -112,6 +112,8 @@ struct StoreState {
             }
         // What it did is among the orders of its turn.
         case .streamed: break
+        // It tells of the state, and changes nothing.
+        case .stateDigest: break
         case .drained:
             joined.removeAll()
             workerKeys.removeAll()

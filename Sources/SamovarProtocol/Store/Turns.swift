@@ -246,6 +246,12 @@ struct Turns: ~Copyable {
         state.absorb(record)
     }
 
+    /// Writes what the state is.
+    mutating func writeDigest(now: Timestamp, _ out: inout Outlet) throws {
+        let state = try ask(.state, &out) { try $0.engine.state() }
+        write(.stateDigest(KeyedHash.of(state)), now: now)
+    }
+
     /// Enters what the last group ordered; true if it did order something.
     mutating func enterOrders() -> Bool {
         guard log.hasOrders else { return false }

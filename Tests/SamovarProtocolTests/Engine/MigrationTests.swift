@@ -237,6 +237,13 @@ private enum Eager: Migrating {
         #expect(state.head == 2 && state.ledger.open.isEmpty)
     }
 
+    @Test func `A state of an older version is not compared with what that had`() throws {
+        let records = try records(try started(first: 5).log)
+        let other = Record(turn: 2, time: at(2), event: .stateDigest(7))
+        #expect(try replay(records + [other], as: New.self).head == 2)
+        #expect(failure(records + [other], as: Old.self)?.hasPrefix("turn 2: the state before it is not the one") == true)
+    }
+
     @Test func `Subscriptions keep their names, for they begin where chains ended`() throws {
         let records = try history()
         let old = try replay(records, as: Old.self)

@@ -50,6 +50,52 @@ import Testing
         #expect(error.text == "`update` returns another command than it did: it has changed or is not deterministic")
     }
 
+    // MARK: States
+
+    /// The history, and then the digest of a state.
+    private static func history(endingWith digest: UInt64?) throws -> (records: [Record], digest: UInt64) {
+        let (engine, log) = try history()
+        let digest = try digest ?? KeyedHash.of(engine.state())
+        return (try TypedEngineTests.records(log) + [Record(turn: 8, time: at(4), event: .stateDigest(digest))], digest)
+    }
+
+    private static func replay(_ records: [Record], _ terms: ReplayTerms) throws(ReplayError) -> ReplayCounts {
+        let engine = TypedEngineTests.engine()
+        engine.terms = terms
+        let log = SharedLog(after: 0)
+        for record in records { try engine.replay(record, log: log) }
+        return engine.replayed
+    }
+
+    @Test func `A state that is as the store had it passes, and is counted`() throws {
+        #expect(try Self.replay(Self.history(endingWith: nil).records, ReplayTerms()).states == 1)
+    }
+
+    @Test func `Another state is found at the turn that tells of it, with both digests`() throws {
+        let digest = try Self.history(endingWith: nil).digest
+        let error = try #require(Self.failure(try Self.history(endingWith: 7).records))
+        #expect(error.turn == 8)
+        #expect(error.text.hasPrefix("the state before it is not the one that the store had"))
+        #expect(error.divergence == Divergence(.state, turn: 8, origin: .store, message: [], recorded: 7, hash: digest, orders: []))
+    }
+
+    @Test func `An accepted state passes, and up to the record of that no other is compared`() throws {
+        let (records, digest) = try Self.history(endingWith: nil)
+        var terms = ReplayTerms()
+        terms.accepted = [8: [digest]]
+        var story = try Self.history(endingWith: 7).records
+        story.append(Record(turn: 9, time: at(4), event: .stateDigest(7)))
+        #expect(try Self.replay(story, terms).states == 1)
+        story.append(Record(turn: 10, time: at(5), event: .divergenceAccepted(turn: 8, hash: digest, build: "b")))
+        story.append(Record(turn: 11, time: at(5), event: .stateDigest(digest)))
+        #expect(try Self.replay(story, terms).states == 2)
+        story.append(Record(turn: 12, time: at(5), event: .stateDigest(7)))
+        #expect(throws: ReplayError.self) { try Self.replay(story, terms) }
+        // Another one than the accepted one is a new divergence.
+        terms.accepted = [8: [digest &+ 1]]
+        #expect(throws: ReplayError.self) { try Self.replay(records.dropLast() + [story[7]], terms) }
+    }
+
     @Test(arguments: [false, true])
     func `A command where there was none is found, whether the replay writes records or not`(_ writes: Bool) throws {
         var records = try TypedEngineTests.records(Self.history().log)

@@ -82,6 +82,10 @@ import Testing
             .streamed(message: [0x01], hash: 0xfeed, checkpoint: [0x09]), .effect(effect, lease: lease, index: 2),
             "960fce000f4240c095022a01920307022893c40101cdfeedc40109"
         ),
+        (
+            .stateDigest(0xfeed), .store,
+            "9611ce000f4240c0c02891cdfeed"
+        ),
     ]
 
     static func record(_ index: Int, turn: Int = 43) -> Record {

@@ -33,6 +33,8 @@ extension StoreMachine {
 final class Rig {
     var machine: StoreMachine
     var now: Timestamp
+    /// What the next digest takes.
+    var digestCost = Duration.zero
     /// Commit at the end of each round.
     var commits = true
     private(set) var journal: [StoredBatch] = []
@@ -70,10 +72,10 @@ final class Rig {
     init(
         _ settings: StoreSettings = StoreSettings(), journal: [StoredBatch] = [], snapshot: [UInt8]? = nil, now: Timestamp = at(0),
         engine: (any ProgramEngine)? = nil, replica: (any ProgramEngine)? = nil, marker: TrapMarker = TrapMarker(),
-        build: String = "test", keys: KeyTable = .none, accepting divergences: [Divergence] = []
+        build: String = "test", keys: KeyTable = .none, accepting divergences: [Divergence] = [], isFenced: Bool = false
     ) throws {
         self.now = now
-        machine = Self.machine(settings, engine: engine, marker: marker, build: build, keys: keys)
+        machine = Self.machine(settings, engine: engine, marker: marker, build: build, keys: keys, isFenced: isFenced)
         durable = StoreState(engine: replica ?? TypedEngine(Shop.self, secret: workshopSecret), window: settings.window)
         if let snapshot {
             try machine.restore(snapshot: snapshot)
@@ -90,11 +92,11 @@ final class Rig {
 
     static func machine(
         _ settings: StoreSettings = StoreSettings(), group: GroupLimits = .default, engine: (any ProgramEngine)? = nil,
-        marker: TrapMarker = TrapMarker(), build: String = "test", keys: KeyTable = .none
+        marker: TrapMarker = TrapMarker(), build: String = "test", keys: KeyTable = .none, isFenced: Bool = false
     ) -> StoreMachine {
         StoreMachine(
             settings: settings, engine: engine ?? TypedEngine(Shop.self, secret: workshopSecret, limits: group), timeline: home,
-            secret: workshopSecret, build: build, keys: keys, marker: marker)
+            secret: workshopSecret, build: build, keys: keys, marker: marker, isFenced: isFenced)
     }
 
     /// As if the process had been killed: what was not committed is lost.
@@ -114,6 +116,10 @@ final class Rig {
     func round() {
         repeat {
             machine.advance(now: now)
+            if machine.digestIsDue(now: now) {
+                machine.writeDigest(now: now)
+                machine.digestTook(digestCost)
+            }
             if machine.viewIsDue(now: now) { machine.publishView(now: now) }
             machine.flush(now: now)
             perform()
