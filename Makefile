@@ -70,7 +70,7 @@ UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -deb
 COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
 
 # What is measured beside a yardstick, and within bounds of time, has nothing beside it.
-MEASURING := ^ChaosTests\.FloodTests/
+MEASURING := ^ChaosTests\.(Flood|Failover)Tests/
 
 test: system postgresql swift python ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
@@ -78,7 +78,7 @@ test: system postgresql swift python ## Builds and runs all tests
 	swift test --skip-build $(UPTIME_FLAGS)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	swift test --skip-build $(TEST_FLAGS) --filter '$(COMPUTING)'
-	swift test --skip-build $(TEST_FLAGS) --filter '$(MEASURING)'
+	for suite in Flood Failover; do swift test --skip-build $(TEST_FLAGS) --filter "^ChaosTests\.$${suite}Tests/"; done
 	# With the stores that were just built.
 	if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 		PYTHONPATH=clients/python/src python3 -m unittest discover -s clients/python/tests
