@@ -142,10 +142,14 @@ struct JournalCommandTests {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")
         try await shop.sell()
+        let batches = shop.place.table("batches")
         try shop.server.run(
-            "DELETE FROM \(shop.place.table("snapshots")); UPDATE \(shop.place.table("batches")) SET data = 'x' WHERE first = 3")
+            """
+            DELETE FROM \(shop.place.table("snapshots"));
+            UPDATE \(batches) SET data = 'x' WHERE first = (SELECT max(first) FROM \(batches))
+            """)
         let verify = try await shop.run("journal", "verify")
-        #expect(verify.end == .exited(65) && verify.output.contains("batch of turn 3: digest differs"), "\(verify.output)")
+        #expect(verify.end == .exited(65) && verify.output.contains(": digest differs"), "\(verify.output)")
         let store = try await shop.run("store")
         #expect(store.end == .exited(65), "\(store.errors)")
         #expect(try await shop.run("journal", "salvage", "--accept-loss").end == .exited(0))

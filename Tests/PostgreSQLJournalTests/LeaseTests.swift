@@ -10,13 +10,20 @@ import Testing
 /// Who has a journal, as its place says: what stores that share one decide by.
 @Suite(.enabled("there is no PostgreSQL: leases in it are not tested") { TestServer.programs != nil })
 struct LeaseTests {
+    /// Ends when nobody holds it.
+    private let server: TestServer
+
+    init() async throws {
+        server = try await TestServer.common()
+    }
+
     private func lease(of journal: PostgreSQLJournal, _ address: String = "here") -> PostgreSQLLease {
         PostgreSQLLease(journal.place, id: journal.nonce, address: address)
     }
 
     /// A journal that is taken, with its lease.
-    private func taken(_ server: TestServer) throws -> (journal: PostgreSQLJournal, lease: PostgreSQLLease) {
-        let journal = try server.journal()
+    private func taken(_ server: TestServer? = nil) throws -> (journal: PostgreSQLJournal, lease: PostgreSQLLease) {
+        let journal = try (server ?? self.server).journal()
         let lease = lease(of: journal)
         _ = try lease.renew(for: .seconds(10))
         _ = try journal.beginWriting()
@@ -24,13 +31,13 @@ struct LeaseTests {
     }
 
     @Test func `A new journal is nobody's`() async throws {
-        let journal = try await TestServer.common().journal()
+        let journal = try server.journal()
         let owner = try lease(of: journal).look()
         #expect(owner.isReleased && owner.epoch == 0 && owner.head == 0 && !owner.isOwn && owner.wantedBy == nil)
     }
 
     @Test func `Who holds the lease is neither gone nor expired, and says where it is`() async throws {
-        let (journal, lease) = try taken(await TestServer.common())
+        let (journal, lease) = try taken()
         try journal.append(Batch(first: 1, last: 3, bytes: [1]))
         #expect(
             try lease.renew(for: .seconds(10))
@@ -40,8 +47,7 @@ struct LeaseTests {
     }
 
     @Test func `A lease that is not renewed expires, and its lock stays as long as its session`() async throws {
-        let server = try await TestServer.common()
-        let (journal, lease) = try taken(server)
+        let (journal, lease) = try taken()
         _ = try lease.renew(for: .milliseconds(1))
         let other = try self.lease(of: PostgreSQLJournal(at: journal.place))
         try await eventually("the lease is over") { try other.look().isExpired }
@@ -67,7 +73,7 @@ struct LeaseTests {
     }
 
     @Test func `A wish is heard with the next renewal, and ends when the journal is taken`() async throws {
-        let (journal, lease) = try taken(await TestServer.common())
+        let (journal, lease) = try taken()
         let other = try PostgreSQLJournal(at: journal.place)
         let wish = self.lease(of: other, "there")
         try wish.want(from: 1)
@@ -80,13 +86,13 @@ struct LeaseTests {
     }
 
     @Test func `A wish for the journal of an earlier epoch is none`() async throws {
-        let (journal, lease) = try taken(await TestServer.common())
+        let (journal, lease) = try taken()
         try self.lease(of: PostgreSQLJournal(at: journal.place)).want(from: 0)
         #expect(try lease.look().wantedBy == nil)
     }
 
     @Test func `Who has lost the journal cannot give it up`() async throws {
-        let (journal, lease) = try taken(await TestServer.common())
+        let (journal, lease) = try taken()
         let other = try PostgreSQLJournal(at: journal.place)
         _ = try other.beginWriting()
         try lease.release()
@@ -94,7 +100,7 @@ struct LeaseTests {
     }
 
     @Test func `A journal that a store has is not replaced`() async throws {
-        let (journal, lease) = try taken(await TestServer.common())
+        let (journal, lease) = try taken()
         let error = #expect(throws: JournalError.self) { try journal.place.archive() }
         #expect(error?.code == .busy && error?.message == "A store (here) has the journal at \(journal.place).")
         try lease.release()
