@@ -66,10 +66,11 @@ extension JournalServer {
         }
     }
 
-    /// As the server says, and not as it was asked for.
+    /// As the server says, and not as it was asked for: for other sessions, since that of a lease has a setting of its own.
     mutating func durability() throws(JournalError) -> Durability {
         let sql = """
-            SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names')
+            SELECT current_setting('fsync'), (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
+                current_setting('synchronous_standby_names')
             """
         do throws(PostgreSQLError) {
             return try ask { connection throws(PostgreSQLError) in

@@ -107,6 +107,10 @@ final class PostgreSQLLease: JournalLease {
         }
     }
 
+    func durability() throws(JournalError) -> Durability {
+        try state.withLock { state throws(JournalError) in try state.server.durability() }
+    }
+
     func release() throws(JournalError) {
         try asking("The journal at \(place) cannot be given up.") { state throws(PostgreSQLError) in
             let sql = """

@@ -78,6 +78,12 @@ extension DataFolder {
         try FileSystem.contents(of: "\(folder)/\(elsewhere)").map { String($0.prefix { $0 != "\n" }) }
     }
 
+    /// Moves a journal that goes on elsewhere into the archive. If it is cut short, the folder says already where the journal is.
+    public func archiveMoved(to place: String) throws(JournalError) {
+        try note(journalAt: place)
+        _ = try archive(Self.content + [Self.identity, Self.marker])
+    }
+
     /// Writes down that the journal of its store is elsewhere, so that no other one is begun here.
     public func note(journalAt place: String) throws(JournalError) {
         guard try journalElsewhere() != place else { return }

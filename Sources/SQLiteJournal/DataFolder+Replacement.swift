@@ -26,6 +26,8 @@ extension DataFolder {
     public func installReplacement() throws(JournalError) -> String? {
         try requireOpen()
         beginWriting()
+        // As long as the replacement is there, no other journal is begun.
+        try FileSystem.remove(file(Self.elsewhere))
         var archive: String?
         // As long as the new database has not moved, what is in the folder is old.
         if FileSystem.exists("\(replacement)/\(Self.database)") {

@@ -143,6 +143,23 @@ import Testing
         #expect(try await store.wait() == .exited(0))
     }
 
+    @Test func `Whoever comes to a store that closes is told so at once, and does not wait for a WELCOME`() async throws {
+        let store = try await ForeignStore(goodbye: 60)
+        do {
+            let client = try await store.client()
+            // Connected before the socket's file is gone.
+            let late = try RawPeer(store.front)
+            try await late.send(.ping)
+            #expect(try await late.nextError().code == .unknownPeer)
+            _ = try await store.ask("drain")
+            try await eventually("the store has ended its work") { store.log.contains("stopped") }
+            try await late.hello(1, schema: .nil, role: "client", .binary(randomID()))
+            _ = try await late.next(.goodbye)
+            _ = try await client.first(.goodbye)
+        }
+        #expect(try await store.wait() == .exited(0))
+    }
+
     @Test func `Whoever does not close a connection after GOODBYE holds the store up for no longer than a limit`() async throws {
         // Longer than this process may be kept from reading what it is told first.
         let store = try await ForeignStore(goodbye: 10)

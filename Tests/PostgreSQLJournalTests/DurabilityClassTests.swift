@@ -43,4 +43,25 @@ struct DurabilityClassTests {
         }
         withExtendedLifetime(replica) {}
     }
+
+    @Test func `A store notices that its server makes something else durable`() async throws {
+        let server = try await TestServer()
+        let place = try server.place()
+        #expect(try PostgreSQLJournal.create(at: place))
+        let scratch = try Scratch()
+        let data = ["--data", scratch.folder("data")]
+        let journal = "\(place.address)&schema=\(place.schema)"
+        let store = try Child(Executable.path("tickets"), ["store", "--journal", journal] + data, in: scratch)
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains(" serving") }
+        try server.run("ALTER SYSTEM SET synchronous_commit = off")
+        try server.run("SELECT pg_reload_conf()")
+        try await eventually("status says so: \(store.errors)") {
+            let status = try Child(Executable.path("tickets"), ["status"] + data, in: scratch)
+            try await status.wait()
+            return status.output.contains("process: the server of PostgreSQL confirms before it syncs")
+        }
+        #expect(store.errors.contains("what is on disk has another durability now: process:"), "\(store.errors)")
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+    }
 }

@@ -121,6 +121,40 @@ struct JournalCommandTests {
         #expect(try await shop.run("replay").output.contains(#""sold":2"#))
     }
 
+    @Test func `A journal that was moved is not moved over what has followed since`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        let copy = shop.scratch.folder("copy")
+        _ = try await shop.run("journal", "export", copy)
+        try await shop.sell()
+        let before = try await shop.run("replay").output
+        // Another copy of the same journal, of which it cannot know that the original goes on.
+        let again = try await shop.run("journal", "import", "--move", copy)
+        #expect(again.end == .exited(78), "\(again.errors)")
+        #expect(again.errors.contains("\(shop.place) has this journal already, up to turn "), "\(again.errors)")
+        #expect(try await shop.run("replay").output == before)
+    }
+
+    @Test func `A data folder whose journal was moved is that of its store, with the address`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        let alone = try Child(Executable.path("tickets"), ["up", "--data", shop.data], in: shop.scratch)
+        try await eventually("the store serves: \(alone.errors)") { alone.errors.contains("serving") }
+        alone.send(SIGINT)
+        try await alone.wait()
+        #expect(try await shop.run("store").errors.contains("has a journal of its own: move it with `journal import --move`"))
+        let away = try await shop.run("journal", "import", "--move", shop.data)
+        #expect(away.end == .exited(0), "\(away.errors)")
+        try await shop.sell()
+        let back = try Child(
+            Executable.path("tickets"), ["journal", "import", "--move", shop.journal, "--data", shop.data], in: shop.scratch)
+        #expect(try await back.wait() == .exited(0), "\(back.errors)")
+        let replay = try Child(Executable.path("tickets"), ["replay", "--data", shop.data], in: shop.scratch)
+        #expect(try await replay.wait() == .exited(0), "\(replay.errors)")
+        #expect(replay.output.contains(#""sold":1"#), "\(replay.output)")
+    }
+
     @Test func `A backup goes on as a new timeline, and turns are given up in the same way`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")

@@ -38,12 +38,36 @@ public struct JournalImport: Sendable {
                 let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: journal.last)
                 return JournalImport(last: examination.sound, timeline: timeline, archive: archive)
             }
+            try requireNoOther(like: journal, in: target, at: location)
             try journal.close()
             let closed = try close(source, for: location)
             let last = closed.last
             let (timeline, archive) = try JournalCopy.replace(target, by: closed, through: last, isSame: true)
+            try source.leave(for: location)
             return JournalImport(last: last, timeline: timeline, archive: archive)
         }
+    }
+
+    /// A copy of the journal that goes on in the place of this one has turns by now that this one lacks: the same timeline would go on twice.
+    private static func requireNoOther(
+        like journal: any StoredJournal, in target: JournalTarget, at location: JournalLocation
+    ) throws {
+        let other: any StoredJournal
+        do throws(JournalError) {
+            other = try target.examined()
+        } catch {
+            // What cannot be read goes to the archive.
+            guard error.code == .missing || error.code == .damaged else { throw error }
+            return
+        }
+        let isOpen = try other.identity == journal.identity && other.fact(OpenedJournal.Fact.moved) == nil
+        let last = other.last
+        try other.close()
+        guard isOpen else { return }
+        throw StoreError(
+            .configuration,
+            "\(location) has this journal already, up to turn \(last): nothing is moved over it; without --move a copy becomes a new timeline"
+        )
     }
 
     /// Ends a journal for good: it says where it has gone. A move that was cut short may be begun again.

@@ -69,12 +69,17 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
 
     /// A data folder has one journal: in it, or elsewhere.
     private func requireOwn(_ folder: DataFolder) throws(StoreError) {
-        if place != nil, folder.hasJournal {
-            throw StoreError(
-                .configuration,
-                "\(dataFolder) has a journal of its own: move it with `journal import --move`, or name another folder with --data")
-        }
         let elsewhere = try StoreError.replacing { () throws(JournalError) in try folder.journalElsewhere() }
+        if place != nil, folder.hasJournal {
+            guard let elsewhere else {
+                throw StoreError(
+                    .configuration,
+                    "\(dataFolder) has a journal of its own: move it with `journal import --move`, or name another folder with --data"
+                )
+            }
+            // It was moved there, and its archiving was cut short.
+            try StoreError.replacing { () throws(JournalError) in try folder.archiveMoved(to: elsewhere) }
+        }
         if place == nil, let elsewhere {
             throw StoreError(
                 .configuration,
@@ -96,6 +101,14 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
             try place.requireIdle()
             return try place.open(.write)
         }
+    }
+
+    /// Leaves a data folder whose journal has gone to another place to the store that has it there.
+    func leave(for target: JournalLocation) throws(JournalError) {
+        guard place == nil, target.place != nil else { return }
+        let folder = try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError)
+        defer { folder.close() }
+        try folder.archiveMoved(to: target.description)
     }
 
     /// Waits until no store has the data folder.

@@ -1,3 +1,4 @@
+import Journal
 import SamovarCore
 import SamovarProtocol
 
@@ -6,6 +7,8 @@ struct LeaseKeeper: ~Copyable {
     private var machine: LeaseMachine
     private let thread: LeaseThread
     private var isInDoubt = false
+    /// The last renewal has failed, and that was told.
+    private var hasFailed = false
 
     /// - Parameter taken: when the journal was asked for.
     init(_ thread: LeaseThread, _ settings: LeaseSettings, epoch: Int, taken: Timestamp) {
@@ -29,15 +32,25 @@ struct LeaseKeeper: ~Copyable {
     /// There is a reason to renew it at once.
     mutating func hurry(now: Timestamp) { machine.hurry(now: now) }
 
-    mutating func take(_ event: LeaseThread.Event, now: Timestamp) -> LeaseAction? {
+    /// - Returns: what to do, and what is wrong if that is news.
+    mutating func take(_ event: LeaseThread.Event, now: Timestamp) -> (action: LeaseAction?, problem: JournalError?) {
         switch event {
-        case .renewed(let found): return machine.renewed(found, now: now)
-        case .failed: machine.failed(now: now)
-        case .disconnected: machine.hurry(now: now)
+        case .renewed(let found, _):
+            hasFailed = false
+            return (machine.renewed(found, now: now), nil)
+        case .failed(let error):
+            machine.failed(now: now)
+            let isNews = !hasFailed
+            hasFailed = true
+            return (nil, isNews ? error : nil)
+        case .disconnected:
+            machine.hurry(now: now)
+            return (nil, nil)
         }
-        return nil
     }
 
     /// Gives the journal up.
-    func release() { thread.release() }
+    ///
+    /// - Returns: why it could not; then its lease runs out by itself.
+    func release() -> String? { thread.release() }
 }

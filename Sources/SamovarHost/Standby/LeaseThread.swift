@@ -9,7 +9,8 @@ import Synchronization
 /// of the lease has ended.
 final class LeaseThread: Sendable {
     enum Event: Sendable {
-        case renewed(JournalOwnership)
+        /// - Parameter durability: what the journal outlives by now.
+        case renewed(JournalOwnership, durability: Durability)
         case failed(JournalError)
         /// The session has ended, and with it the lock that shows that this store lives.
         case disconnected
@@ -29,6 +30,8 @@ final class LeaseThread: Sendable {
     private let lease: any JournalLease
     private let duration: Duration
     private let report: @Sendable (Event) -> Void
+    /// Why the journal could not be given up.
+    private let problem = Mutex<JournalError?>(nil)
 
     init(_ lease: any JournalLease, _ settings: LeaseSettings, report: @escaping @Sendable (Event) -> Void) {
         self.lease = lease
@@ -39,10 +42,13 @@ final class LeaseThread: Sendable {
 
     func renew() { post(.renew) }
 
-    /// Gives the journal up, and blocks until the database has heard of it, or 3 s: without that, the lease runs out by itself.
-    func release() {
+    /// Gives the journal up, and blocks until the database has heard of it, or 3 s.
+    ///
+    /// - Returns: why it has not; then the lease runs out by itself.
+    func release() -> String? {
         post(.release)
-        _ = ended.wait(timeout: .now() + 3)
+        guard ended.wait(timeout: .now() + 3) == .success else { return "the database does not answer" }
+        return problem.withLock { $0?.description }
     }
 
     private func post(_ work: Work) {
@@ -70,7 +76,8 @@ final class LeaseThread: Sendable {
 
     private func renewNow(_ isTold: inout Bool) {
         do throws(JournalError) {
-            report(.renewed(JournalOwnership(try lease.renew(for: duration))))
+            let ownership = JournalOwnership(try lease.renew(for: duration))
+            report(.renewed(ownership, durability: try lease.durability()))
             isTold = false
         } catch {
             report(.failed(error))
@@ -81,7 +88,7 @@ final class LeaseThread: Sendable {
         do throws(JournalError) {
             try lease.release()
         } catch {
-            // It runs out.
+            problem.withLock { $0 = error }
         }
         ended.signal()
     }
@@ -91,7 +98,6 @@ extension JournalOwnership {
     init(_ owner: JournalOwner) {
         self.init(
             epoch: owner.epoch, head: owner.head, digest: owner.digest, isReleased: owner.isReleased, isLockFree: owner.isGone,
-            isExpired: owner.isExpired,
-            isWanted: owner.wantedBy != nil, owner: owner.address)
+            isExpired: owner.isExpired, isWanted: owner.wantedBy != nil, owner: owner.address)
     }
 }

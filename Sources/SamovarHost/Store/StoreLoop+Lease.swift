@@ -59,8 +59,9 @@ extension StoreLoop {
     func take(
         _ event: LeaseThread.Event, _ lease: inout LeaseKeeper?, _ machine: inout StoreMachine, _ now: Timestamp
     ) throws {
-        if case .failed(let error) = event { logger.warning("\(error)") }
-        let action = lease?.take(event, now: now)
+        guard let (action, problem) = lease?.take(event, now: now) else { return }
+        if let problem { logger.warning("\(problem)") }
+        if case .renewed(_, let durability) = event { machine.journalOutlives("\(durability)") }
         lease?.tend(&machine, now: now)
         switch action {
         case .handOver:

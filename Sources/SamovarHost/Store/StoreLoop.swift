@@ -134,8 +134,8 @@ final class StoreLoop: Sendable {
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
-        begun.lease?.release()
-        if case .success = end { part(&sockets, &machine.viewTopics, until: ended + configuration.goodbye, clock) }
+        if let why = begun.lease?.release() { logger.warning("the journal is not given up, and its lease runs out: \(why)") }
+        if case .success = end { part(&sockets, &machine.viewTopics, &poller, until: ended + configuration.goodbye, clock) }
         return (isQuiet, end)
     }
 
@@ -306,13 +306,16 @@ final class StoreLoop: Sendable {
     /// When a connection breaks, libzmq throws away at the connecting side what has arrived and was not received. So a store that
     /// closed first would take from its peers what it has just told them. Nor may it unbind before: libzmq closes with an address the
     /// connections that came in there.
-    private func part(_ sockets: inout StoreSockets, _ topics: inout ViewTopics, until end: Timestamp, _ clock: HostClock) {
+    private func part(
+        _ sockets: inout StoreSockets, _ topics: inout ViewTopics, _ poller: inout Poller, until end: Timestamp, _ clock: HostClock
+    ) {
         var pause = 0.005
         while clock.now() < end {
             Thread.sleep(forTimeInterval: pause)
             pause = min(2 * pause, 0.1)
             do {
-                if try sockets.part(&topics) { return }
+                try poller.wait(timeoutMilliseconds: 0)
+                if try sockets.part(poller, &topics) { return }
             } catch {
                 return logger.debug("\(error)")
             }

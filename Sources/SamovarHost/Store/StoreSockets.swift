@@ -13,6 +13,8 @@ struct StoreSockets: ~Copyable {
     private var hasPublished = false
     /// To whom GOODBYE was said, as far as they may still be there.
     private var goodbyes: [(Envelope, Route)] = []
+    /// What is said to those who come later.
+    private var farewell: Envelope?
     /// Messages of senders that have no name. There are none unless libzmq lets somebody in without asking.
     private(set) var unnamed = 0
     private var refusalsOfTrial = 0
@@ -120,7 +122,10 @@ struct StoreSockets: ~Copyable {
 
     /// A peer that is gone or too slow loses the frame; its own resending or the next view repairs that.
     mutating func send(_ envelope: Envelope, to route: Route) throws(ZeroMQError) {
-        if envelope.kind == .goodbye { goodbyes.append((envelope, route)) }
+        if envelope.kind == .goodbye {
+            goodbyes.append((envelope, route))
+            farewell = envelope
+        }
         _ = try deliver(envelope, to: route)
     }
 
@@ -130,10 +135,15 @@ struct StoreSockets: ~Copyable {
         return try remote?.send(frames, at: route.listener) ?? .unreachable
     }
 
-    /// Says GOODBYE again to those who were told it and are still there; there is no other way to see whether they are.
+    /// Says GOODBYE again to those who were told it and are still there; there is no other way to see whether they are. Who comes now is told
+    /// it, too, and looks for another store; nothing of what arrives is taken.
     ///
+    /// - Parameter poller: has just waited.
     /// - Returns: whether nobody is there any more, subscribers included.
-    mutating func part(_ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
+    mutating func part(_ poller: borrowing Poller, _ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
+        var arrived: Set<Route> = []
+        _ = try receive(poller) { route, _, _, _ in if route.listener != .admin { arrived.insert(route) } }
+        if let farewell { goodbyes += arrived.subtracting(goodbyes.map(\.1)).sorted().map { (farewell, $0) } }
         var left: [(Envelope, Route)] = []
         for (goodbye, route) in goodbyes where try deliver(goodbye, to: route) != .unreachable { left.append((goodbye, route)) }
         goodbyes = left

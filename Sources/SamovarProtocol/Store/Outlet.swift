@@ -25,7 +25,7 @@ enum Floor {
 /// | `committed` | what has a later floor | the others leave, in order |
 /// | `takeActions` | the same | the host has what has left |
 struct Outlet {
-    let identity: StoreIdentity
+    var identity: StoreIdentity
     private var gate = Gate<StoreAction>(durable: 0)
     private var actions: [StoreAction] = []
     /// The newest view that has left the store.

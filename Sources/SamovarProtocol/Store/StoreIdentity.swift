@@ -8,7 +8,7 @@ struct StoreIdentity {
     /// Names the build of the program.
     let build: String
     /// What the host's journal says that a batch on disk outlives.
-    let durability: String
+    var durability: String
     /// The journal is one that other stores can reach and take over.
     let isFenced: Bool
 

@@ -239,6 +239,15 @@ public struct StoreMachine: ~Copyable {
         if let why = turns.quarantine.verdict(on: .view) { readers.turnViewsOff(why, &out) }
     }
 
+    /// What is on disk outlives something else by now.
+    ///
+    /// - Parameter durability: as `status` shall say it.
+    public mutating func journalOutlives(_ durability: String) {
+        guard durability != out.identity.durability else { return }
+        out.identity.durability = durability
+        out.note(.warning, "what is on disk has another durability now: \(durability)")
+    }
+
     // MARK: Beside the service
 
     /// Why the host must not call the program beside the service; nil while it may.
