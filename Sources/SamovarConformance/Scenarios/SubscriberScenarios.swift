@@ -22,12 +22,9 @@ extension Scenario {
                 "behind", "Views",
                 "TICK tells of a view that did not come. After 200 ms the subscriber asks for it, by the front listener.",
                 Step.watching + [
-                    .act { stage in
-                        stage.head = 250
-                        stage.tick(250)
-                    },
-                    .await("VIEW_REQUEST after 200 ms", after: .milliseconds(190), within: .milliseconds(200)) {
-                        $1.isFrame(.viewRequest)
+                    .act { $0.tick(250) },
+                    .await("VIEW_REQUEST of turn 250 after 200 ms", after: .milliseconds(190), within: .milliseconds(200)) {
+                        $1.requests(250)
                     },
                     .until("a line for the view of turn 250") { $0.turns.last == 250 },
                 ]),
@@ -38,7 +35,7 @@ extension Scenario {
                         stage.manners.views = false
                         stage.tick(300)
                     },
-                    .await("VIEW_REQUEST") { $1.isFrame(.viewRequest) },
+                    .await("VIEW_REQUEST of turn 300") { $1.requests(300) },
                     .quiet("no further VIEW_REQUEST within the second", for: .milliseconds(800)) { $1.isFrame(.viewRequest) },
                 ]),
             Scenario(
@@ -107,6 +104,11 @@ extension Stage {
 
     /// Those of the views that were printed.
     fileprivate var turns: [Int64] { lines.map { $0["turn"]?.integer ?? -1 } }
+}
+
+extension Event {
+    /// What it asked for when it began, of whatever turn, may come later than a view that is published.
+    fileprivate func requests(_ turn: Int64) -> Bool { isFrame(.viewRequest) && frame?.number == turn }
 }
 
 extension Step {
