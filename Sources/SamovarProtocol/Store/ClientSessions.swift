@@ -265,9 +265,9 @@ struct ClientSessions {
         out.send(.pong(credit), isProven: client?.takesProofs ?? false, to: route, floor: .none)
     }
 
-    /// - Parameter isServing: inputs are taken.
+    /// - Parameter closing: how long the store may still be there; nil if it takes inputs.
     mutating func submit(
-        _ submissions: [Submission], confirmed: Int, of session: SessionID, isServing: Bool, at route: Route,
+        _ submissions: [Submission], confirmed: Int, of session: SessionID, closing: Duration?, at route: Route,
         _ turns: inout Turns, _ out: inout Outlet
     ) {
         confirm(confirmed, of: session, &turns)
@@ -299,7 +299,8 @@ struct ClientSessions {
                     let text = "input \(submission.sequence) comes after one that ends the session and has no outcome yet"
                     return out.misuse(text, route)
                 }
-                if let reason = reasonToRefuse(submission, credit: credit, isServing: isServing, turns) {
+                if let closing { return out.refuse(route, "the store is about to stop", wait: closing) }
+                if let reason = reasonToRefuse(submission, credit: credit, turns) {
                     return out.refuse(route, reason)
                 }
                 enqueue(submission, of: client)
@@ -307,8 +308,7 @@ struct ClientSessions {
         }
     }
 
-    private func reasonToRefuse(_ submission: Submission, credit: Int, isServing: Bool, _ turns: borrowing Turns) -> String? {
-        if !isServing { return "the store is about to stop" }
+    private func reasonToRefuse(_ submission: Submission, credit: Int, _ turns: borrowing Turns) -> String? {
         if let why = turns.outage?.outage { return why.text }
         if submission.sequence > credit { return "the session's window is full" }
         if !inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }

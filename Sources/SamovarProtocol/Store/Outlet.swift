@@ -93,6 +93,9 @@ struct Outlet {
         return taken
     }
 
+    /// Whether something waits for a commit.
+    var isWaiting: Bool { !gate.isEmpty }
+
     /// Nothing leaves that tells of turns, on disk or not, until it may again.
     mutating func hold(_ isHeld: Bool) {
         for action in gate.hold(isHeld) { leave(action) }

@@ -7,7 +7,7 @@ extension StoreMachine {
     ///
     /// - Parameter identity: who has sent it, as the socket knows and no frame says.
     public mutating func received(_ parts: [[UInt8]], from route: Route, by identity: Identity = .local, now: Timestamp) {
-        guard isRunning else { return }
+        guard isRunning else { return sendOn(parts, from: route) }
         let now = time(now)
         guard access.hears(identity, now: now) else { return }
         let envelope: Envelope
@@ -59,6 +59,13 @@ extension StoreMachine {
 
     // MARK: Clients
 
+    /// Between its last turn and the commit of that: who comes now gets no GOODBYE, and shall not wait for a WELCOME.
+    private mutating func sendOn(_ parts: [[UInt8]], from route: Route) {
+        // What is no frame is nobody's HELLO.
+        guard phase == .stopped, out.isWaiting, let envelope = try? Envelope(parts: parts), case .hello = envelope.frame else { return }
+        out.refuse(route, "the store is about to stop", wait: .zero)
+    }
+
     private mutating func receivedAtFront(
         _ envelope: Envelope, from route: Route, by identity: Identity, now: Timestamp
     ) throws(StopReason) {
@@ -73,7 +80,7 @@ extension StoreMachine {
         case .ping(let confirmed): clients.ping(confirmed, of: session, at: route, &turns, &out)
         case .send(let submissions, let confirmed):
             clients.submit(
-                submissions, confirmed: confirmed, of: session, isServing: phase == .serving, at: route, &turns, &out)
+                submissions, confirmed: confirmed, of: session, closing: closing(now: now), at: route, &turns, &out)
         case .settle(let turn): readers.settle(turn, for: route, turns, &out)
         case .viewRequest(let instance, _) where instance != .main, .outputsRequest(let instance, _, _) where instance != .main,
             .viewsRequest(let instance, _) where instance != .main:
@@ -169,7 +176,7 @@ extension StoreMachine {
             // A WELCOME would wait at the gate, and the peer in silence.
             return out.refuse(route, why.text)
         }
-        guard phase == .serving else { return out.refuse(route, "the store is about to stop") }
+        if let closing = closing(now: now) { return out.refuse(route, "the store is about to stop", wait: closing) }
         try workers.greet(hello, offer, of: seen, by: identity, sender, at: route, now: now, &scheduler, &turns, &out)
     }
 

@@ -138,6 +138,16 @@ public struct StoreMachine: ~Copyable {
         return min(now + settings.tickInterval, now + max(.zero, end - time(now)))
     }
 
+    /// How long the store may still be there, a second at most; nil while it serves. Who is sent away comes no sooner, and waits no longer: another
+    /// store may have the journal then.
+    func closing(now: Timestamp) -> Duration? {
+        switch phase {
+        case .serving: nil
+        case .draining(let end): min(max(end - now, .zero), .seconds(1))
+        case .recovering, .stopped: .zero
+        }
+    }
+
     mutating func stop(_ reason: StopReason) {
         if isShared, case .lostTail = reason { return suspect(reason) }
         end(reason)

@@ -62,6 +62,28 @@ import Testing
         #expect(rig.exchange(inputs([.order([job("a")])]), from: client(1)) == [.receipt([applied(1, 3)], credit: 4_096)])
     }
 
+    @Test func `Who is sent away by a store that drains comes again when that is over`() throws {
+        let rig = try Self.draining(job("a"))
+        _ = rig.take(client(1))
+        _ = try #require(rig.takeTasks(worker(1)).first)
+        rig.tick(.milliseconds(4_800))
+        let error = Frame.error(PeerError(.retryLater, "the store is about to stop", wait: .milliseconds(200)))
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [error])
+    }
+
+    @Test func `Who comes before the last turn is on disk is sent away at once`() throws {
+        let rig = try Self.draining()
+        rig.commits = false
+        rig.round()
+        _ = rig.takeOrder()
+        #expect(
+            rig.connectWorker(2) == [.error(PeerError(.retryLater, "the store is about to stop", wait: .zero))])
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [], "it hears GOODBYE, and sends again")
+        _ = rig.takeOrder()
+        rig.commit()
+        #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
+    }
+
     @Test func `Running jobs may finish and nothing new is handed out`() throws {
         let rig = try Self.draining(job("a"), job("b"))
         let task = try #require(rig.takeTasks(worker(1)).first)
