@@ -36,13 +36,6 @@ struct DatabaseAwayTests {
         let server = try await TestServer()
         try await survive(
             server,
-            {
-                try server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-                try server.run("SELECT pg_reload_conf()")
-            },
-            {
-                try server.run("ALTER SYSTEM RESET synchronous_standby_names")
-                try server.run("SELECT pg_reload_conf()")
-            })
+            { try server.set("synchronous_standby_names = 'nobody'") }, { try server.set("synchronous_standby_names = ''") })
     }
 }

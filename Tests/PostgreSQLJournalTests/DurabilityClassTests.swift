@@ -53,8 +53,7 @@ struct DurabilityClassTests {
         let journal = "\(place.address)&schema=\(place.schema)"
         let store = try Child(Executable.path("tickets"), ["store", "--journal", journal] + data, in: scratch)
         try await eventually("the store serves: \(store.errors)") { store.errors.contains(" serving") }
-        try server.run("ALTER SYSTEM SET synchronous_commit = off")
-        try server.run("SELECT pg_reload_conf()")
+        try server.set("synchronous_commit = off")
         try await eventually("status says so: \(store.errors)") {
             let status = try Child(Executable.path("tickets"), ["status"] + data, in: scratch)
             try await status.wait()

@@ -145,10 +145,26 @@ package final class TestServer: Sendable {
         let signal = isFrozen ? SIGSTOP : SIGCONT
         // The first one before the others, so that it starts none meanwhile.
         kill(server, signal)
+        for process in processes(of: server) { kill(process, signal) }
+    }
+
+    /// Stops one of its processes where it is, by the name that it has in the list of processes.
+    package func stop(_ name: String) throws {
+        guard let server = process.withLock({ $0?.id }) else { return }
+        let title = Data("postgres: \(name)".utf8)
+        guard
+            let process = processes(of: server).first(where: {
+                // A process that has ended meanwhile has no title.
+                (try? Data(contentsOf: URL(filePath: "/proc/\($0)/cmdline")))?.starts(with: title) == true
+            })
+        else { throw Failure("the server has no \(name)") }
+        kill(process, SIGSTOP)
+    }
+
+    private func processes(of server: pid_t) -> [pid_t] {
+        // Without them there are no processes to be found.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        for entry in names.compactMap({ pid_t($0) }).compactMap(ProcessTable.entry) where entry.parent == server {
-            kill(entry.id, signal)
-        }
+        return names.compactMap { pid_t($0) }.compactMap(ProcessTable.entry).filter { $0.parent == server }.map(\.id)
     }
 
     /// Makes a primary of a replica.
@@ -175,6 +191,12 @@ package final class TestServer: Sendable {
     package func run(_ sql: String) throws {
         var connection = try connect()
         try connection.run(sql)
+    }
+
+    /// Changes a setting of the server while it runs: `name = 'value'`.
+    package func set(_ setting: String) throws {
+        try run("ALTER SYSTEM SET \(setting)")
+        try run("SELECT pg_reload_conf()")
     }
 
     /// The place of a journal that is not made yet.
