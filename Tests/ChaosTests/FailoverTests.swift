@@ -26,9 +26,11 @@ struct FailoverTests {
             }
         shape.journal = server.remoteAddress
         let cluster = try await StandbyCluster(shape, at: server.place(), on: [server], in: Scratch())
+        let seed = ChaosSettings.seed ?? .random(in: .min ... .max)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<count {
             // Load on a store that has been there for a while, or not.
-            try await Task.sleep(for: .milliseconds(.random(in: 50...800)))
+            try await Task.sleep(for: .milliseconds(.random(in: 50...800, using: &random)))
             try await fault(cluster)
         }
         let evidence = try await cluster.finish()
@@ -38,7 +40,7 @@ struct FailoverTests {
         let gaps = try cluster.gaps(evidence)
         let told = checker.counts.map { "\($0.what) \($0.count)" }.joined(separator: ", ")
         print(
-            "\(name) \(count) times; ms to the first new receipt \(gaps.map(\.afterFault).sorted()),"
+            "\(name) \(count) times, seed \(seed); ms to the first new receipt \(gaps.map(\.afterFault).sorted()),"
                 + " longest silence \(gaps.map(\.silence).sorted()); \(told)")
         return gaps
     }
