@@ -28,6 +28,8 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let flyingFox: Target.Dependency = .product(name: "FlyingFox", package: "FlyingFox")
+let flyingSocks: Target.Dependency = .product(name: "FlyingSocks", package: "FlyingFox")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 
 /// What `import Samovar` re-exports. SwiftPM does not rebuild through an umbrella module, so its users name the parts too.
@@ -50,6 +52,8 @@ let package = Package(
         .library(name: "SQLiteJournal", targets: ["Journal", "SQLiteJournal"]),
         .library(name: "PostgreSQLJournal", targets: ["Journal", "PostgreSQL", "PostgreSQLJournal"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
+        // The page, for programs that want it.
+        .library(name: "SamovarWeb", targets: ["SamovarWeb"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "simulator", targets: ["SimulatorCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
@@ -71,6 +75,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ],
@@ -138,8 +143,18 @@ let package = Package(
                 "SamovarCore", "MessagePack", "SamovarProtocol", "JournalChain", "SamovarWorker", "SamovarHost", "SamovarCommands",
             ],
             swiftSettings: settings),
+        // Only for programs that name it: who has no page builds no server.
+        .target(
+            name: "SamovarWeb",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarHost", "SamovarCommands", flyingFox,
+                flyingSocks, logging,
+            ],
+            resources: [.embedInCode("Page/index.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js")],
+            swiftSettings: settings),
         .executableTarget(
-            name: "SamovarCLI", dependencies: ["SamovarCommands", "SimulateCommand", "ConformCommand", argumentParser],
+            name: "SamovarCLI",
+            dependencies: ["SamovarCommands", "SamovarWeb", "SimulateCommand", "ConformCommand", argumentParser],
             swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConformCommand
 import SamovarCommands
+import SamovarWeb
 import SimulateCommand
 
 /// The generic tool: watches and uses any running store, and proves the runtime itself.
@@ -20,6 +21,6 @@ struct SamovarCommand: AsyncParsableCommand {
                 Programs built on Samovar have these commands, too, and more. Example:
                   samovar monitor --data .samovar/counter
                 """,
-            subcommands: SamovarTool.subcommands + [SimulateCommand.self, ConformCommand.self])
+            subcommands: SamovarTool.subcommands + [SamovarPage.toolCommand, SimulateCommand.self, ConformCommand.self])
     }
 }

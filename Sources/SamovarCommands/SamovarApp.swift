@@ -39,6 +39,8 @@ public protocol SamovarApp: Sendable {
 
     /// The kinds of journals that a store of it may have in place of the one in its data folder. Default: none.
     static var journals: [JournalKind] { get }
+    /// What shows its stores in a browser. Default: nothing.
+    static var page: PageKind? { get }
 
     /// The engine of a store, which nobody has to write: a program needs nothing of it, and `import Samovar` does not even name
     /// its type. It is a requirement only so that the default is compiled together with the program, which makes its turns several
@@ -68,6 +70,8 @@ extension SamovarApp {
     public static var backlogObserver: BacklogObserver? { nil }
     /// None.
     public static var journals: [JournalKind] { [] }
+    /// Nothing.
+    public static var page: PageKind? { nil }
     /// None.
     public static var sampleInputs: [Program.Input] { [] }
     /// None.
@@ -113,6 +117,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 """,
             subcommands: [
                 UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppTypes<App>>.self,
+                WebCommand<AppTypes<App>>.self,
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppTypes<App>>.self, InspectCommand<AppTypes<App>>.self,
                 StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,
                 OutputsCommand<AppTypes<App>>.self,

@@ -1,16 +1,17 @@
 public import ArgumentParser
-import JournalChain
-import MessagePack
-import SamovarCore
+package import JournalChain
+package import MessagePack
+package import SamovarCore
 
 /// What a command knows of the program: everything in its own executable, nothing in the generic tool.
-protocol ProgramTypes: Sendable {
+package protocol ProgramTypes: Sendable {
     /// Nil takes any store as it is: this executable can be started neither as a store nor as a worker.
     static var schema: Schema? { get }
     /// The data folder if none is named; nil if one must be.
     static var defaultDataFolder: String? { get }
     /// The kinds of journals beside the one in a data folder.
     static var journals: [JournalKind] { get }
+    static var page: PageKind? { get }
     /// What `load` sends if it is told nothing else, in MessagePack.
     static func sampleInputs() throws -> [[UInt8]]
     /// What `load` sends to a store of its own before that, in MessagePack.
@@ -24,6 +25,7 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var schema: Schema? { App.Program.schema }
     static var defaultDataFolder: String? { ".samovar/\(executableName)" }
     static var journals: [JournalKind] { App.journals }
+    static var page: PageKind? { App.page }
     static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
     static func setupInputs() throws -> [[UInt8]] { try App.setupInputs.map { try MessagePackEncoder().encode($0) } }
 
@@ -36,24 +38,25 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
     }
 }
 
-enum AnyProgram: ProgramTypes {
-    static var schema: Schema? { nil }
-    static var defaultDataFolder: String? { nil }
-    static var journals: [JournalKind] { [] }
-    static func sampleInputs() throws -> [[UInt8]] { [] }
-    static func setupInputs() throws -> [[UInt8]] { [] }
-    static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
-    static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
+package enum AnyProgram: ProgramTypes {
+    package static var schema: Schema? { nil }
+    package static var defaultDataFolder: String? { nil }
+    package static var journals: [JournalKind] { [] }
+    package static var page: PageKind? { nil }
+    package static func sampleInputs() throws -> [[UInt8]] { [] }
+    package static func setupInputs() throws -> [[UInt8]] { [] }
+    package static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
+    package static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
 }
 
 extension MessagePackValue {
     /// Reads one value from its bytes.
-    init(encoded bytes: [UInt8]) throws(MessagePackError) {
+    package init(encoded bytes: [UInt8]) throws(MessagePackError) {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
         self = try reader.readValue()
     }
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var writer = MessagePackWriter()
         write(to: &writer)
         return writer.bytes
@@ -62,7 +65,7 @@ extension MessagePackValue {
 
 /// What the `samovar` executable does with stores whose program it does not know.
 public enum SamovarTool {
-    /// What needs no program.
+    /// What needs no program, and no page.
     public static var subcommands: [any ParsableCommand.Type] {
         [
             MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,

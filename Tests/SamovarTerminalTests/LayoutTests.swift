@@ -95,7 +95,7 @@ import Testing
             ])
         let read = try read(panel)
         for width in 1...80 {
-            let controls = Control.all(of: read)
+            let controls = PanelControl.all(of: read)
             let layout = PanelLayout(controls, PanelLimits())
             let block = layout.block(of: read, width: width)
             var grid = Grid(size: GridSize(columns: width, rows: 100))

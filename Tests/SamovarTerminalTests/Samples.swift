@@ -25,7 +25,7 @@ func value(_ order: Order) throws -> MessagePackValue {
 
 /// A panel as it is drawn without keys at a width.
 func draw(_ panel: AnyPanel, width: Int = 60, _ limits: PanelLimits = PanelLimits()) -> [String] {
-    var layout = PanelLayout(Control.all(of: panel), limits)
+    var layout = PanelLayout(PanelControl.all(of: panel), limits)
     layout.isInteractive = false
     return layout.block(of: panel, width: width).rows.map(\.line)
 }

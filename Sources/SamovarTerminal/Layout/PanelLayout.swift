@@ -9,7 +9,7 @@ struct PanelLayout {
     static let gap = 2
 
     let limits: PanelLimits
-    let controls: [Control]
+    let controls: [PanelControl]
     var focus: Int?
     /// By control.
     var entries: [Int: FieldEntry] = [:]
@@ -21,7 +21,7 @@ struct PanelLayout {
     /// The keys of buttons, by control.
     private let digits: [Int: Int]
 
-    init(_ controls: [Control], _ limits: PanelLimits) {
+    init(_ controls: [PanelControl], _ limits: PanelLimits) {
         self.limits = limits
         self.controls = controls
         indices = Dictionary(uniqueKeysWithValues: zip(controls.map(\.path), controls.indices))

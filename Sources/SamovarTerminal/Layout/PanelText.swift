@@ -2,7 +2,7 @@
 package enum PanelText {
     /// As it would be drawn on a wide screen without keys.
     package static func lines(of panel: AnyPanel, _ limits: PanelLimits = PanelLimits()) -> [String] {
-        var layout = PanelLayout(Control.all(of: panel), limits)
+        var layout = PanelLayout(PanelControl.all(of: panel), limits)
         layout.isInteractive = false
         return layout.block(of: panel, width: limits.printedColumns).rows.map(\.line)
     }

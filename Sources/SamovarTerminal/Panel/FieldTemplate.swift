@@ -1,13 +1,13 @@
-import MessagePack
-import SamovarCore
+package import MessagePack
+package import SamovarCore
 
 /// An input with places for a typed value, found by comparing the two inputs of a field.
-struct FieldTemplate {
+package struct FieldTemplate {
     private let field: PanelField<MessagePackValue>
     private let examples: (first: MessagePackValue, second: MessagePackValue)
 
     /// Nil if the two inputs differ by anything but the known values, or do not differ.
-    init?(_ field: PanelField<MessagePackValue>) {
+    package init?(_ field: PanelField<MessagePackValue>) {
         self.field = field
         examples =
             switch field.kind {
@@ -19,7 +19,7 @@ struct FieldTemplate {
     }
 
     /// The input for what was typed; nil for a text that is no number where one is wanted.
-    func filled(with text: String) -> MessagePackValue? {
+    package func filled(with text: String) -> MessagePackValue? {
         let value: MessagePackValue
         switch field.kind {
         case .text: value = .string(text)

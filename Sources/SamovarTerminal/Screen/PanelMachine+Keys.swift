@@ -56,7 +56,7 @@ extension PanelMachine {
         return []
     }
 
-    private mutating func edit(_ identity: Control.Identity, _ key: Key) -> [Action] {
+    private mutating func edit(_ identity: PanelControl.Identity, _ key: Key) -> [Action] {
         var entry = entries[identity] ?? FieldEntry()
         switch key {
         case .character(let character): entry.insert(String(character), limits)
@@ -116,7 +116,7 @@ extension PanelMachine {
 
     // MARK: Focus
 
-    var focusedControl: Control? {
+    var focusedControl: PanelControl? {
         focus.flatMap { slots.indices.contains($0.index) ? slots[$0.index].control : nil }
     }
 

@@ -38,7 +38,7 @@ package struct PanelMachine: Sendable {
     struct Sent {
         let label: String
         /// The field whose text it was.
-        var entry: (identity: Control.Identity, text: String)?
+        var entry: (identity: PanelControl.Identity, text: String)?
     }
 
     struct Focus: Equatable {
@@ -49,7 +49,7 @@ package struct PanelMachine: Sendable {
 
     /// A control at its place in the order, and since when it is there.
     struct Slot: Equatable {
-        let control: Control
+        let control: PanelControl
         let since: Timestamp?
     }
 
@@ -63,7 +63,7 @@ package struct PanelMachine: Sendable {
     var isStale = false
     var slots: [Slot] = []
     var focus: Focus?
-    var entries: [Control.Identity: FieldEntry] = [:]
+    var entries: [PanelControl.Identity: FieldEntry] = [:]
     var unanswered: [Int: Sent] = [:]
     var lastSend = 0
     var status = Status()
@@ -102,7 +102,7 @@ package struct PanelMachine: Sendable {
         self.panel = panel
         self.turn = turn
         isStale = false
-        slots = Control.all(of: panel).enumerated().map { index, control in
+        slots = PanelControl.all(of: panel).enumerated().map { index, control in
             let isSame = index < before.count && before[index].control.identity == control.identity
             return Slot(control: control, since: isSame ? before[index].since : isFirst ? nil : now)
         }

@@ -1,34 +1,34 @@
-import MessagePack
-import SamovarCore
+package import MessagePack
+package import SamovarCore
 
 /// A button or a field of a panel: what can have the focus.
-struct Control: Equatable {
+package struct PanelControl: Equatable {
     /// What makes it the same control in another view, wherever it stands there.
-    struct Identity: Hashable {
-        let label: String
+    package struct Identity: Hashable {
+        package let label: String
         /// What it sends; of a field the two inputs.
-        let inputs: [MessagePackValue]
+        package let inputs: [MessagePackValue]
         /// Among equal ones, its place.
-        var occurrence = 0
+        package var occurrence = 0
     }
 
-    enum Role: Equatable {
+    package enum Role: Equatable {
         case button(send: MessagePackValue)
         case field(PanelField<MessagePackValue>)
     }
 
-    var identity: Identity
-    let role: Role
+    package var identity: Identity
+    package let role: Role
     /// The indices that lead to it from the root.
-    let path: [Int]
+    package let path: [Int]
 
-    var isField: Bool {
+    package var isField: Bool {
         if case .field = role { true } else { false }
     }
 
     /// All controls of a panel in the order in which they are read.
-    static func all(of panel: AnyPanel) -> [Control] {
-        var found: [Control] = []
+    package static func all(of panel: AnyPanel) -> [PanelControl] {
+        var found: [PanelControl] = []
         collect(panel.nodes, [], &found)
         var occurrences: [Identity: Int] = [:]
         for index in found.indices {
@@ -39,15 +39,15 @@ struct Control: Equatable {
         return found
     }
 
-    private static func collect(_ nodes: [AnyPanelNode], _ path: [Int], _ found: inout [Control]) {
+    private static func collect(_ nodes: [AnyPanelNode], _ path: [Int], _ found: inout [PanelControl]) {
         for (index, node) in nodes.enumerated() {
             let path = path + [index]
             switch node {
             case .button(let label, let input):
-                found.append(Control(identity: Identity(label: label, inputs: [input]), role: .button(send: input), path: path))
+                found.append(PanelControl(identity: Identity(label: label, inputs: [input]), role: .button(send: input), path: path))
             case .field(let field):
                 let identity = Identity(label: field.label, inputs: [field.first, field.second])
-                found.append(Control(identity: identity, role: .field(field), path: path))
+                found.append(PanelControl(identity: identity, role: .field(field), path: path))
             case .rows(let nodes), .columns(let nodes), .section(_, let nodes): collect(nodes, path, &found)
             case .table(let table):
                 for (row, nodes) in table.rows.enumerated() { collect(nodes, path + [row], &found) }

@@ -1,0 +1,52 @@
+import Foundation
+import SamovarCommands
+
+/// The secret of the page's address: 256 random bits in hexadecimal.
+enum PageToken {
+    private static let length = 64
+
+    /// The one in the file, so that a page stays open over restarts of its server; else a new one.
+    ///
+    /// - Parameter file: readable by its owner alone; nil for a token that is kept nowhere.
+    static func kept(in file: String?) throws(PageError) -> String {
+        guard let file else { return new() }
+        if let token = try read(file) { return token }
+        let token = new()
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if descriptor < 0, errno == EEXIST, let token = try read(file) { return token }
+        guard descriptor >= 0 else { throw PageError("cannot keep the token in \(file): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        let bytes = Array("\(token)\n".utf8)
+        guard write(descriptor, bytes, bytes.count) == bytes.count else {
+            unlink(file)
+            throw PageError("cannot keep the token in \(file): \(String(cString: strerror(errno)))")
+        }
+        return token
+    }
+
+    private static func read(_ file: String) throws(PageError) -> String? {
+        let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        if descriptor < 0, errno == ENOENT { return nil }
+        guard descriptor >= 0 else { throw PageError("cannot read the token in \(file): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw PageError("\(file) can be read by others: remove it, and a new token is made")
+        }
+        var bytes = [UInt8](repeating: 0, count: length + 1)
+        let count = Foundation.read(descriptor, &bytes, bytes.count)
+        let token = String(decoding: bytes.prefix(length), as: UTF8.self)
+        guard count >= length, token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
+            throw PageError("\(file) has no token: remove it, and a new one is made")
+        }
+        return token
+    }
+
+    private static func new() -> String {
+        var random = SystemRandomNumberGenerator()
+        return (0..<4).map { _ in
+            let word = String(random.next() as UInt64, radix: 16)
+            return String(repeating: "0", count: 16 - word.count) + word
+        }.joined()
+    }
+}

@@ -1,0 +1,101 @@
+/// Who may ask the page's server for what.
+///
+/// The idea: a port of this machine is open to each of its users, and to each page that a browser shows. So whoever asks has to know the token;
+/// the name in `Host` has to be one of ours, or a foreign name that was made to point here (DNS rebinding) would do; and what changes something, or
+/// opens a socket, has to come from our own page.
+///
+/// | request | Host | Origin | header of ours | token |
+/// |---|---|---|---|---|
+/// | GET of a file of the page | ours | – | – | – |
+/// | GET of anything else | ours | – | – | cookie |
+/// | upgrade to a socket | ours | ours | – | cookie |
+/// | POST of the token | ours | ours | yes | in the body |
+/// | POST of anything else | ours | ours | yes | cookie |
+struct RequestGate: Sendable {
+    /// What is looked at of a request.
+    struct Request: Sendable {
+        var method = "GET"
+        var path = "/"
+        var host: String?
+        var origin: String?
+        var cookie: String?
+        var isUpgrade = false
+        /// Whether it has the header that no foreign page can add without asking first.
+        var isOurs = false
+        /// Bytes of the body as the request says; nil if it does not.
+        var length: Int?
+    }
+
+    enum Answer: Equatable, Sendable {
+        case pass
+        /// The status, and what to say.
+        case refuse(Int, String)
+    }
+
+    /// What our page sends with each POST.
+    static let header = "X-Samovar"
+    static let tokenPath = "/api/v1/token"
+    /// Served to anybody: they tell nothing of the store.
+    static let files: Set<String> = ["/", "/page.css", "/page.js"]
+    static let pathBytes = 2_048
+    static let bodyBytes = 1 << 20
+
+    let port: UInt16
+    let token: String
+
+    /// Carries the port, since cookies of a host are those of all its ports.
+    var cookieName: String { "samovar-\(port)" }
+
+    private var names: [String] { ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"] }
+
+    func answer(to request: Request) -> Answer {
+        guard request.path.utf8.count <= Self.pathBytes else { return .refuse(414, "the path is too long") }
+        guard let host = request.host, names.contains(host) else { return .refuse(421, "this is no server of that name") }
+        guard request.method == "GET" || request.method == "POST" else { return .refuse(405, "GET or POST") }
+        let isPost = request.method == "POST"
+        if isPost || request.isUpgrade {
+            guard request.origin == "http://\(host)" else { return .refuse(403, "only the page itself may do this") }
+        }
+        if isPost {
+            guard request.isOurs else { return .refuse(403, "the header \(Self.header) is missing") }
+            guard let length = request.length else { return .refuse(411, "how long is it?") }
+            guard (0...Self.bodyBytes).contains(length) else { return .refuse(413, "more than \(Self.bodyBytes) bytes") }
+            if request.path == Self.tokenPath { return .pass }
+        } else if !request.isUpgrade, Self.files.contains(request.path) {
+            return .pass
+        }
+        guard let shown = shownToken(in: request.cookie), isToken(shown) else {
+            return .refuse(401, "open the page by the address that was printed, which has the token")
+        }
+        return .pass
+    }
+
+    /// Compares in a time that does not tell how much of it is right.
+    func isToken(_ text: some StringProtocol) -> Bool {
+        let (shown, own) = (Array(text.utf8), Array(token.utf8))
+        guard shown.count == own.count else { return false }
+        return zip(shown, own).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private func shownToken(in cookie: String?) -> Substring? {
+        for part in (cookie ?? "").split(separator: ";") {
+            let pair = part.split(separator: "=", maxSplits: 1)
+            if pair.count == 2, pair[0].drop(while: { $0 == " " }) == cookieName { return pair[1] }
+        }
+        return nil
+    }
+
+    /// What the browser is told of the token. Scripts do not see it, and no other site has it sent.
+    var setCookie: String { "\(cookieName)=\(token); Path=/; HttpOnly; SameSite=Strict" }
+
+    /// What each answer has, whatever it is: nothing from elsewhere, no frame around it, nothing kept.
+    static let answerHeaders: [(name: String, value: String)] = [
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+                + "frame-ancestors 'none'"
+        ),
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-store"),
+        ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+}

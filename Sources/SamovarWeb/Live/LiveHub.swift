@@ -1,0 +1,207 @@
+import Foundation
+import MessagePack
+import SamovarCommands
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+import SamovarTerminal
+import Synchronization
+
+/// What all browsers are told: the newest view, and once a second how the store is doing, as long as one of them is there.
+///
+/// A browser takes what is new when it has sent what it was given, so one that is slow costs nothing and misses views, never the newest.
+final class LiveHub: Sendable {
+    /// What a browser has been sent.
+    struct Seen: Sendable {
+        var view = 0
+        var status = 0
+    }
+
+    private struct Contents {
+        var panels = ShownPanels()
+        var timeline = Timeline.zero
+        var view = "{\"type\":\"away\"}"
+        var status: MessagePackValue = .nil
+        var versions = Seen(view: 1, status: 0)
+        var isStale = true
+        var tabs: [UUID: AsyncStream<Void>.Continuation] = [:]
+    }
+
+    /// A browser needs no more than a hundredth of that.
+    static let tabs = 64
+
+    private let contents = Mutex(Contents())
+    private let client: StoreClient
+    private let admin: AdminClient
+    private let start = ContinuousClock.now
+
+    init(_ client: StoreClient, _ admin: AdminClient) {
+        (self.client, self.admin) = (client, admin)
+    }
+
+    private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - start).microseconds) }
+
+    /// Until the client ends, or the task is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { for await event in self.client.views() { self.heard(event) } }
+            group.addTask {
+                while !Task.isCancelled {
+                    if self.contents.withLock({ !$0.tabs.isEmpty }) { await self.askStatus() }
+                    // Ends early with the task.
+                    try? await Task.sleep(for: .seconds(1))
+                }
+            }
+        }
+    }
+
+    // MARK: What is told
+
+    private func heard(_ event: StoreClient.ViewEvent) {
+        switch event {
+        case .view(let view): show(view)
+        case .stale: setStale(true)
+        case .live: setStale(false)
+        case .resyncing, .idle: break
+        }
+    }
+
+    private func show(_ view: StoreClient.View) {
+        var panel: AnyPanel?
+        let shown: MessagePackValue
+        do {
+            let value = try MessagePackValue(encoded: view.bytes)
+            panel = PanelReader.panel(in: value)
+            shown = panel.map { ["panel": PageValues.value(of: $0)] } ?? ["value": PageValues.bounded(value)]
+        } catch {
+            shown = ["problem": .string("the view of turn \(view.turn) cannot be read: \(error)")]
+        }
+        let text = JSONTranscoder.text(of: [
+            "type": "view", "turn": .int(Int64(view.turn)), "timeline": .string("\(view.timeline)"), "shown": shown,
+        ])
+        let now = now
+        contents.withLock { [panel] contents in
+            if contents.timeline != view.timeline { contents.panels.forget() }
+            contents.timeline = view.timeline
+            contents.panels.show(panel, turn: view.turn, now: now)
+            contents.view = text
+            if contents.isStale { contents.versions.status += 1 }
+            contents.isStale = false
+            contents.versions.view += 1
+            ring(contents)
+        }
+    }
+
+    private func setStale(_ isStale: Bool) {
+        contents.withLock { contents in
+            guard contents.isStale != isStale else { return }
+            contents.isStale = isStale
+            contents.versions.status += 1
+            ring(contents)
+        }
+    }
+
+    private func askStatus() async {
+        let status: MessagePackValue
+        do {
+            status = PageValues.bounded(try await admin.ask("status", patience: .seconds(1)))
+        } catch {
+            status = ["problem": .string("\(error)")]
+        }
+        contents.withLock { contents in
+            contents.status = status
+            contents.versions.status += 1
+            ring(contents)
+        }
+    }
+
+    private func ring(_ contents: Contents) {
+        for tab in contents.tabs.values { tab.yield() }
+    }
+
+    // MARK: Browsers
+
+    /// One browser's place, which ends when nobody holds it.
+    final class Tab: Sendable {
+        private let hub: LiveHub
+        private let id: UUID
+        private let bell: AsyncStream<Void>
+        private let seen = Mutex(Seen())
+
+        fileprivate init(_ hub: LiveHub, _ id: UUID, _ bell: AsyncStream<Void>) {
+            (self.hub, self.id, self.bell) = (hub, id, bell)
+        }
+
+        deinit { hub.leave(id) }
+
+        /// The next message, once there is one; nil when this task is cancelled.
+        func next() async -> String? {
+            if let message = take() { return message }
+            for await _ in bell {
+                if let message = take() { return message }
+            }
+            return nil
+        }
+
+        private func take() -> String? {
+            hub.contents.withLock { contents in
+                seen.withLock { seen in
+                    if seen.view < contents.versions.view {
+                        seen.view = contents.versions.view
+                        return contents.view
+                    }
+                    if seen.status < contents.versions.status {
+                        seen.status = contents.versions.status
+                        return JSONTranscoder.text(
+                            of: ["type": "status", "stale": .bool(contents.isStale), "status": contents.status])
+                    }
+                    return nil
+                }
+            }
+        }
+    }
+
+    /// Nil if there are too many already.
+    func join() -> Tab? {
+        let (bell, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let id = UUID()
+        let isIn = contents.withLock { contents in
+            guard contents.tabs.count < Self.tabs else { return false }
+            contents.tabs[id] = continuation
+            return true
+        }
+        return isIn ? Tab(self, id, bell) : nil
+    }
+
+    private func leave(_ id: UUID) {
+        contents.withLock { $0.tabs.removeValue(forKey: id) }?.finish()
+    }
+
+    // MARK: What a person does
+
+    /// Sends what a control sends, and waits for the receipt.
+    func press(_ press: ShownPanels.Press) async -> MessagePackValue {
+        let now = now
+        switch contents.withLock({ $0.panels.answer(to: press, now: now) }) {
+        case .refuse(let reason): return ["problem": .string(reason)]
+        case .send(let input): return Self.value(of: await client.send(input.encoded))
+        }
+    }
+
+    static func value(of result: StoreClient.Result) -> MessagePackValue {
+        switch result {
+        case .rejected(let reason): return ["problem": .string(reason)]
+        case .unknown(let reason): return ["problem": .string("nobody can tell whether it was applied: \(reason)")]
+        case .answered(let outcome):
+            let turn = MessagePackValue.int(Int64(outcome.turn))
+            switch outcome.verdict {
+            case .applied: return ["applied": turn]
+            case .rejected(let reason): return ["problem": .string(reason)]
+            case .refused(let refusal):
+                // A refusal that cannot be read is a refusal still.
+                let reason = (try? MessagePackValue(encoded: refusal)).map { JSONTranscoder.text(of: $0) }
+                return ["refused": .string(reason ?? "without a readable reason"), "turn": turn]
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import MessagePack
+import SamovarCore
+import SamovarTerminal
+
+/// What browsers are sent of views: panels without the inputs that their controls send, and other values cut to a size that can be shown.
+enum PageValues {
+    /// Children of one value, bytes of one text, and how deep values are inside each other.
+    static let children = 500
+    static let textBytes = 64 << 10
+    static let depth = 32
+
+    // MARK: Panels
+
+    /// A panel in its encoded form, but for `send`: a control has its place among all controls in `control`.
+    static func value(of panel: AnyPanel) -> MessagePackValue {
+        var controls = 0
+        return ["title": .string(panel.title), "of": values(of: panel.nodes, &controls)]
+    }
+
+    private static func values(of nodes: [AnyPanelNode], _ controls: inout Int) -> MessagePackValue {
+        .array(nodes.map { value(of: $0, &controls) })
+    }
+
+    private static func value(of node: AnyPanelNode, _ controls: inout Int) -> MessagePackValue {
+        func next() -> MessagePackValue {
+            defer { controls += 1 }
+            return .int(Int64(controls))
+        }
+        switch node {
+        case .text(let text, let style):
+            return ["kind": "text", "text": .string(text), "style": .string(style.rawValue)]
+        case .button(let label, _): return ["kind": "button", "label": .string(label), "control": next()]
+        case .rows(let nodes): return ["kind": "rows", "of": values(of: nodes, &controls)]
+        case .columns(let nodes): return ["kind": "columns", "of": values(of: nodes, &controls)]
+        case .section(let title, let nodes):
+            return ["kind": "section", "title": .string(title), "of": values(of: nodes, &controls)]
+        case .table(let table):
+            let columns = table.columns.map {
+                ["title": .string($0.title), "alignment": .string($0.alignment.rawValue)] as MessagePackValue
+            }
+            var rows: [MessagePackValue] = []
+            for row in table.rows { rows.append(values(of: row, &controls)) }
+            return ["kind": "table", "columns": .array(columns), "rows": .array(rows)]
+        case .gauge(let gauge):
+            return [
+                "kind": "gauge", "label": .string(gauge.label), "value": .double(gauge.value), "from": .double(gauge.from),
+                "to": .double(gauge.to), "unit": .string(gauge.unit),
+            ]
+        case .progress(let progress):
+            return [
+                "kind": "progress", "label": .string(progress.label), "done": .int(Int64(progress.done)),
+                "total": progress.total.map { .int(Int64($0)) } ?? .nil,
+            ]
+        case .field(let field):
+            return [
+                "kind": "field", "label": .string(field.label), "type": .string(field.kind.rawValue),
+                "holds": .string(field.holds), "control": next(),
+            ]
+        case .space: return ["kind": "space"]
+        }
+    }
+
+    // MARK: Other values
+
+    /// The value, with a text in the place of what was cut.
+    static func bounded(_ value: MessagePackValue, depth left: Int = depth) -> MessagePackValue {
+        switch value {
+        case .string(let text):
+            guard text.utf8.count > textBytes else { return value }
+            return .string(String(decoding: text.utf8.prefix(textBytes), as: UTF8.self) + "… (\(text.utf8.count) bytes)")
+        case .binary(let bytes):
+            guard bytes.count > textBytes else { return value }
+            return .string("(\(bytes.count) bytes)")
+        case .array(let elements):
+            guard left > 0 else { return .string("… nested too deep") }
+            var shown = elements.prefix(children).map { bounded($0, depth: left - 1) }
+            if elements.count > children { shown.append(.string("… \(elements.count - children) more")) }
+            return .array(shown)
+        case .map(let pairs):
+            guard left > 0 else { return .string("… nested too deep") }
+            var shown = pairs.prefix(children).map { MessagePackPair($0.key, bounded($0.value, depth: left - 1)) }
+            if pairs.count > children { shown.append(MessagePackPair("…", .string("\(pairs.count - children) more"))) }
+            return .map(shown)
+        case .nil, .bool, .int, .uint, .float, .double, .extension: return value
+        }
+    }
+}

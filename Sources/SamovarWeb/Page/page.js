@@ -1,0 +1,314 @@
+// The page of a store. Whatever comes from it is shown as text: nothing here makes markup of a string.
+
+const api = "/api/v1/";
+const byId = (id) => document.getElementById(id);
+
+/** What the store has told. */
+const store = { turn: null, timeline: null, shown: null, status: null, isStale: true, isConnected: false, effects: null };
+
+// MARK: Asking
+
+async function post(path, body) {
+  const answer = await fetch(api + path, {
+    method: "POST", headers: { "Content-Type": "application/json", "X-Samovar": "1" }, body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
+async function get(path) {
+  const answer = await fetch(api + path);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
+function say(text, style = "") {
+  byId("answer").textContent = text;
+  byId("answer").className = style;
+}
+
+/** Says what became of an input. */
+function told(answer, what) {
+  if (answer.problem !== undefined) return say(`${what}: ${answer.problem}`, "bad");
+  if (answer.refused !== undefined) return say(`${what}: refused in turn ${answer.turn}: ${answer.refused}`, "warning");
+  if (answer.applied !== undefined) return say(`${what}: applied in turn ${answer.applied}`, "good");
+  say(`${what}: done`, "good");
+}
+
+async function doing(what, work) {
+  try {
+    told(await work(), what);
+  } catch (error) {
+    say(`${what}: ${error.message}`, "bad");
+  }
+}
+
+// MARK: Elements
+
+/** An element of a kind in a place, the one that is there if it is of that kind: what has the focus keeps it. */
+function place(parent, index, name, className = "") {
+  const there = parent.children[index];
+  if (there && there.localName === name && there.className === className) return there;
+  const made = document.createElement(name);
+  made.className = className;
+  if (there) there.replaceWith(made); else parent.append(made);
+  return made;
+}
+
+function cut(parent, count) {
+  while (parent.children.length > count) parent.lastElementChild.remove();
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// MARK: Panels
+
+function drawNodes(parent, nodes, first = 0) {
+  nodes.forEach((node, index) => drawNode(parent, first + index, node));
+  cut(parent, first + nodes.length);
+}
+
+function drawNode(parent, index, node) {
+  switch (node.kind) {
+    case "text": return setText(place(parent, index, "p", node.style ?? ""), node.text);
+    case "button": {
+      const button = place(parent, index, "button", "press");
+      button.type = "button";
+      setText(button, node.label);
+      button.onclick = () => press(node);
+      return;
+    }
+    case "rows": return drawNodes(place(parent, index, "div", "rows"), node.of);
+    case "columns": return drawNodes(place(parent, index, "div", "columns"), node.of);
+    case "section": {
+      const section = place(parent, index, "section");
+      setText(place(section, 0, "h2"), node.title);
+      return drawNodes(section, node.of, 1);
+    }
+    case "table": return drawTable(place(parent, index, "div", "scroll"), node);
+    case "gauge": {
+      const label = place(parent, index, "label", "gauge");
+      setText(place(label, 0, "span"), node.label);
+      const meter = place(label, 1, "meter");
+      [meter.min, meter.max, meter.value] = [node.from, node.to, node.value ?? node.from];
+      return setText(place(label, 2, "span"), `${node.value ?? "–"}${node.unit ? " " + node.unit : ""}`);
+    }
+    case "progress": {
+      const label = place(parent, index, "label", "progress");
+      setText(place(label, 0, "span"), node.label);
+      const bar = place(label, 1, "progress");
+      if (node.total === null) bar.removeAttribute("value");
+      else [bar.max, bar.value] = [Math.max(node.total, 1), node.done];
+      return setText(place(label, 2, "span"), node.total === null ? `${node.done}` : `${node.done} of ${node.total}`);
+    }
+    case "field": return drawField(parent, index, node);
+    case "space": return void place(parent, index, "br");
+    default: return setText(place(parent, index, "p", "bad"), `an unknown kind of node: ${node.kind}`);
+  }
+}
+
+function drawTable(parent, node) {
+  const table = place(parent, 0, "table");
+  const head = place(place(table, 0, "thead"), 0, "tr");
+  node.columns.forEach((column, index) => setText(place(head, index, "th", column.alignment === "right" ? "right" : ""), column.title));
+  cut(head, node.columns.length);
+  const body = place(table, 1, "tbody");
+  node.rows.forEach((cells, number) => {
+    const row = place(body, number, "tr");
+    cells.forEach((cell, index) => drawNodes(place(row, index, "td", node.columns[index]?.alignment === "right" ? "right" : ""), [cell]));
+    cut(row, cells.length);
+  });
+  cut(body, node.rows.length);
+}
+
+/** What a person types stays until it is applied. */
+function drawField(parent, index, node) {
+  const form = place(parent, index, "form", "field columns");
+  const label = place(form, 0, "label");
+  setText(place(label, 0, "span"), node.label);
+  const input = place(label, 1, "input");
+  input.type = "text";
+  input.inputMode = node.type === "text" ? "text" : "decimal";
+  input.maxLength = 1000;
+  if (input.dataset.holds !== node.holds && (document.activeElement !== input || input.value === input.dataset.holds)) input.value = node.holds;
+  input.dataset.holds = node.holds;
+  setText(place(form, 1, "button"), "send");
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    press(node, input.value);
+  };
+}
+
+function press(node, text) {
+  const body = { turn: store.turn, control: node.control };
+  if (text !== undefined) body.text = text;
+  doing(node.label, () => post("press", body));
+}
+
+// MARK: Values
+
+const isPlain = (value) => value === null || typeof value !== "object";
+
+function plain(value) {
+  return value === null ? "–" : typeof value === "string" ? value : String(value);
+}
+
+/** A value as a list of names and values; what is nested opens. */
+function drawValue(parent, index, value) {
+  if (isPlain(value)) return setText(place(parent, index, "p"), plain(value));
+  const list = place(parent, index, "dl");
+  const pairs = Object.entries(value);
+  pairs.forEach(([name, inner], number) => {
+    setText(place(list, 2 * number, "dt"), name);
+    const cell = place(list, 2 * number + 1, "dd", isPlain(inner) ? "" : "nested");
+    if (isPlain(inner)) return setText(cell, plain(inner));
+    const count = Object.keys(inner).length;
+    if (count === 0) return setText(cell, Array.isArray(inner) ? "none" : "–");
+    const details = place(cell, 0, "details");
+    setText(place(details, 0, "summary"), `${count} ${count === 1 ? "value" : "values"}`);
+    drawValue(details, 1, inner);
+    cut(details, 2);
+  });
+  cut(list, 2 * pairs.length);
+}
+
+// MARK: Pages
+
+const pages = {
+  live(main) {
+    if (!store.shown) return setText(place(main, 0, "p", "quiet"), "No view has come yet."), cut(main, 1);
+    if (store.shown.problem) return setText(place(main, 0, "p", "bad"), store.shown.problem), cut(main, 1);
+    if (store.shown.panel) {
+      setText(place(main, 0, "h2"), store.shown.panel.title);
+      return drawNodes(main, store.shown.panel.of, 1);
+    }
+    drawValue(main, 0, store.shown.value);
+    cut(main, 1);
+  },
+  overview(main) {
+    drawStatus(main, (status) => status);
+  },
+  workers(main) {
+    drawStatus(main, (status) => ({ workers: status.workers, queues: status.queues }));
+  },
+  effects(main) {
+    const effects = store.effects;
+    if (!effects) return setText(place(main, 0, "p", "quiet"), "Asking …"), cut(main, 1);
+    if (effects.problem) return setText(place(main, 0, "p", "bad"), effects.problem), cut(main, 1);
+    drawEffects(place(main, 0, "section", "open"), "open", effects.openCount, effects.open, []);
+    drawEffects(place(main, 1, "section", "dead"), "dead", effects.deadCount, effects.dead, ["requeue", "drop"]);
+    cut(main, 2);
+  },
+};
+
+function drawStatus(main, part) {
+  if (!store.status) return setText(place(main, 0, "p", "quiet"), "Asking …"), cut(main, 1);
+  if (store.status.problem) return setText(place(main, 0, "p", "bad"), store.status.problem), cut(main, 1);
+  drawValue(main, 0, part(store.status));
+  cut(main, 1);
+}
+
+function drawEffects(section, kind, count, effects, actions) {
+  setText(place(section, 0, "h2"), `${count ?? 0} ${kind}`);
+  const columns = [...new Set((effects ?? []).flatMap((effect) => Object.keys(effect)))];
+  const scroll = place(section, 1, "div", "scroll");
+  const table = place(scroll, 0, "table");
+  const head = place(place(table, 0, "thead"), 0, "tr");
+  columns.forEach((column, index) => setText(place(head, index, "th"), column));
+  cut(head, columns.length);
+  const body = place(table, 1, "tbody");
+  (effects ?? []).forEach((effect, number) => {
+    const row = place(body, number, "tr");
+    columns.forEach((column, index) => {
+      const value = effect[column] ?? null;
+      setText(place(row, index, "td"), isPlain(value) ? plain(value) : JSON.stringify(value));
+    });
+    actions.forEach((action, index) => {
+      const button = place(place(row, columns.length + index, "td"), 0, "button");
+      setText(button, action);
+      button.onclick = () => doing(`${action} ${effect.effect}`, async () => {
+        const answer = await post(action, { effect: effect.effect });
+        refreshEffects();
+        return answer;
+      });
+    });
+    cut(row, columns.length + actions.length);
+  });
+  cut(body, (effects ?? []).length);
+}
+
+async function refreshEffects() {
+  try {
+    store.effects = await get("effects");
+  } catch (error) {
+    store.effects = { problem: error.message };
+  }
+  draw();
+}
+
+const page = () => (location.hash.slice(1) in pages ? location.hash.slice(1) : "live");
+let drawn = null;
+
+function draw() {
+  const name = page();
+  const main = byId("main");
+  if (drawn !== name) {
+    main.replaceChildren();
+    drawn = name;
+    for (const link of document.querySelectorAll("nav a")) {
+      if (link.hash === "#" + name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    }
+    if (name === "effects") refreshEffects();
+  }
+  pages[name](main);
+  setText(byId("turn"), store.turn === null ? "" : `turn ${store.turn}`);
+  const banner = byId("banner");
+  banner.hidden = store.isConnected && !store.isStale;
+  setText(banner, store.isConnected ? "No sign of the store: what is shown may be old." : "The page's server does not answer.");
+}
+
+// MARK: Hearing
+
+let pause = 250;
+
+function listen() {
+  const socket = new WebSocket(`ws://${location.host}${api}live`);
+  socket.onmessage = (event) => {
+    pause = 250;
+    store.isConnected = true;
+    const message = JSON.parse(event.data);
+    if (message.type === "view") {
+      if (store.timeline !== message.timeline) store.effects = null;
+      [store.turn, store.timeline, store.shown, store.isStale] = [message.turn, message.timeline, message.shown, false];
+    } else if (message.type === "status") {
+      [store.status, store.isStale] = [message.status, message.stale];
+      if (page() === "effects") refreshEffects();
+    }
+    draw();
+  };
+  socket.onclose = () => {
+    store.isConnected = false;
+    draw();
+    setTimeout(listen, pause);
+    pause = Math.min(2 * pause, 5000);
+  };
+}
+
+async function begin() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("t");
+  if (token) {
+    history.replaceState(null, "", location.pathname + "#live");
+    await post("token", { token });
+  }
+  const about = await get("about");
+  document.title = about.title;
+  setText(byId("title"), about.title);
+  addEventListener("hashchange", draw);
+  listen();
+}
+
+begin().catch((error) => {
+  setText(place(byId("main"), 0, "p", "bad"), error.message);
+});

@@ -1,0 +1,188 @@
+import FlyingFox
+import FlyingSocks
+import Foundation
+import Logging
+import MessagePack
+import SamovarCommands
+import SamovarHost
+
+/// The page's server: lets requests through the gate and answers them. It decides nothing else.
+struct PageServer: Sendable {
+    private let request: PageRequest
+
+    init(_ request: PageRequest) {
+        self.request = request
+    }
+
+    /// Serves until the task is cancelled.
+    ///
+    /// - Throws: `PageError` if it cannot listen, or no token can be kept.
+    func run() async throws {
+        let token = try PageToken.kept(in: request.tokenFile)
+        let hub = LiveHub(request.client, request.admin)
+        let port = try Self.port(request.port)
+        let handler = PageHandler(gate: RequestGate(port: port, token: token), hub: hub, request: request)
+        let server = HTTPServer(
+            config: .init(
+                address: try sockaddr_in.inet(ip4: "127.0.0.1", port: port), timeout: 30, sharedRequestReplaySize: RequestGate.bodyBytes,
+                logger: .disabled), handler: handler)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await hub.run() }
+            group.addTask {
+                do {
+                    try await server.run()
+                } catch is CancellationError {
+                } catch let error as SocketError {
+                    throw PageError("cannot serve the page on port \(port): \(error.localizedDescription)")
+                }
+            }
+            group.addTask {
+                try await server.waitUntilListening(timeout: 5)
+                request.isReady("http://127.0.0.1:\(port)/#t=\(token)")
+                // The others go on.
+                while !Task.isCancelled { try await Task.sleep(for: .seconds(3_600)) }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// The gate has to know it before anybody listens.
+    private static func port(_ wanted: UInt16) throws -> UInt16 {
+        guard wanted == 0 else { return wanted }
+        let socket = try Socket(domain: AF_INET)
+        defer { try? socket.close() }  // It was for its number alone.
+        try socket.bind(to: try sockaddr_in.inet(ip4: "127.0.0.1", port: 0))
+        guard case .ip4(_, let port) = try socket.sockname() else { throw PageError("no port is free") }
+        return port
+    }
+}
+
+/// Answers one request.
+private struct PageHandler: HTTPHandler {
+    let gate: RequestGate
+    let hub: LiveHub
+    let request: PageRequest
+
+    func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let isUpgrade = request.headers[.upgrade] != nil
+        let asked = RequestGate.Request(
+            method: request.method.rawValue, path: request.target.rawValue, host: request.headers[.host],
+            origin: request.headers[HTTPHeader("Origin")], cookie: request.headers[.cookie], isUpgrade: isUpgrade,
+            isOurs: request.headers[HTTPHeader(RequestGate.header)] != nil,
+            length: request.headers[.contentLength].flatMap { Int($0) })
+        var response: HTTPResponse
+        switch gate.answer(to: asked) {
+        case .refuse(let status, let reason): response = Self.text(reason, status: HTTPStatusCode(status, phrase: "Refused"))
+        case .pass:
+            if request.method == .POST {
+                response = await post(request.path, try await request.bodyData)
+            } else if isUpgrade {
+                response = try await socket(request)
+            } else {
+                response = await get(request)
+            }
+        }
+        for (name, value) in RequestGate.answerHeaders { response.headers[HTTPHeader(name)] = value }
+        return response
+    }
+
+    // MARK: GET
+
+    private func get(_ request: HTTPRequest) async -> HTTPResponse {
+        switch request.path {
+        case "/": return Self.file(PackageResources.index_html, "text/html; charset=utf-8")
+        case "/page.css": return Self.file(PackageResources.page_css, "text/css; charset=utf-8")
+        case "/page.js": return Self.file(PackageResources.page_js, "text/javascript; charset=utf-8")
+        case "/api/v1/about": return Self.json(["title": .string(self.request.title)])
+        case "/api/v1/status": return await asked("status")
+        case "/api/v1/effects":
+            var filter: MessagePackValue = ["limit": 200]
+            if let queue = request.query.first(where: { $0.name == "queue" })?.value { filter["queue"] = .string(queue) }
+            return await asked("effects", filter)
+        default: return Self.text("there is nothing at this path", status: .notFound)
+        }
+    }
+
+    private func socket(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard request.path == "/api/v1/live" else { return Self.text("there is no socket at this path", status: .notFound) }
+        guard let tab = hub.join() else { return Self.text("too many pages are open", status: .tooManyRequests) }
+        return try await WebSocketHTTPHandler(handler: LiveSocket(tab: tab)).handleRequest(request)
+    }
+
+    // MARK: POST
+
+    private func post(_ path: String, _ body: Data) async -> HTTPResponse {
+        let value: MessagePackValue
+        do {
+            value = try JSONTranscoder.parse(utf8: body)
+        } catch {
+            return Self.text("\(error)", status: .badRequest)
+        }
+        switch path {
+        case RequestGate.tokenPath:
+            guard case .string(let token) = value["token"], gate.isToken(token) else {
+                return Self.text("that is not the token of this page", status: .unauthorized)
+            }
+            var response = Self.json([:])
+            response.headers[.setCookie] = gate.setCookie
+            return response
+        case "/api/v1/press":
+            guard case .int(let turn) = value["turn"], case .int(let control) = value["control"] else {
+                return Self.text("a press names a turn and a control", status: .badRequest)
+            }
+            var press = ShownPanels.Press(turn: Int(turn), control: Int(control))
+            if case .string(let text) = value["text"] { press.text = text }
+            return Self.json(await hub.press(press))
+        case "/api/v1/send":
+            guard case .string(let text) = value["input"] else { return Self.text("an input is JSON in a text", status: .badRequest) }
+            do {
+                let input = try JSONTranscoder.parseArgument(text)
+                return Self.json(LiveHub.value(of: await request.client.send(input.encoded)))
+            } catch {
+                return Self.json(["problem": .string("\(error)")])
+            }
+        case "/api/v1/requeue", "/api/v1/drop":
+            guard case .string(let effect) = value["effect"] else { return Self.text("which effect?", status: .badRequest) }
+            return await asked(String(path.dropFirst("/api/v1/".count)), ["effects": .array([.string(effect)])])
+        default: return Self.text("there is nothing at this path", status: .notFound)
+        }
+    }
+
+    /// The store's answer, or why there is none.
+    private func asked(_ verb: String, _ arguments: MessagePackValue = .nil) async -> HTTPResponse {
+        do {
+            return Self.json(PageValues.bounded(try await request.admin.ask(verb, arguments)))
+        } catch {
+            return Self.json(["problem": .string("\(error)")])
+        }
+    }
+
+    // MARK: Answers
+
+    private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {
+        HTTPResponse(statusCode: .ok, headers: [.contentType: type], body: Data(bytes))
+    }
+
+    private static func json(_ value: MessagePackValue) -> HTTPResponse {
+        HTTPResponse(
+            statusCode: .ok, headers: [.contentType: "application/json"], body: Data(JSONTranscoder.text(of: value).utf8))
+    }
+
+    private static func text(_ text: String, status: HTTPStatusCode) -> HTTPResponse {
+        HTTPResponse(statusCode: status, headers: [.contentType: "text/plain; charset=utf-8"], body: Data(text.utf8))
+    }
+}
+
+/// What a browser is told, one message after the other: the next one is made when the former one has left, so nothing gathers for one that is slow.
+/// What it says is not read.
+private struct LiveSocket: WSHandler {
+    let tab: LiveHub.Tab
+
+    func makeFrames(for client: AsyncThrowingStream<WSFrame, any Error>) async throws -> AsyncStream<WSFrame> {
+        AsyncStream { [tab] in
+            guard let message = await tab.next() else { return nil }
+            return WSFrame(fin: true, opcode: .text, mask: nil, payload: Data(message.utf8))
+        }
+    }
+}
