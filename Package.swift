@@ -180,7 +180,7 @@ let package = Package(
         .executableTarget(
             name: "DupesExample", dependencies: samovar + ["SHA2"], path: "Examples/Dupes", swiftSettings: settings),
         .executableTarget(
-            name: "TallyExample", dependencies: samovar, path: "Examples/Tally", swiftSettings: settings),
+            name: "TallyExample", dependencies: samovar + ["SamovarWeb"], path: "Examples/Tally", swiftSettings: settings),
         .executableTarget(
             name: "StopwatchExample", dependencies: samovar, path: "Examples/Stopwatch", swiftSettings: settings),
         .executableTarget(
@@ -333,6 +333,14 @@ let package = Package(
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
                 "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "SamovarLoad",
                 "SamovarHost", "MessagePack", "ZeroMQ", "CrashPoints", grdb,
+            ],
+            swiftSettings: settings),
+        // The page: its rules, its server, and a browser before it.
+        .testTarget(
+            name: "WebTests",
+            dependencies: [
+                "SamovarWeb", "SamovarCommands", "SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport", "TallyExample",
+                "CounterExample", "SamovarCLI",
             ],
             swiftSettings: settings),
         .testTarget(

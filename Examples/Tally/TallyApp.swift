@@ -1,8 +1,10 @@
 import Samovar
+import SamovarWeb
 
 /// `tally up` in one terminal, `tally monitor` in another: press the buttons there. There is no user interface in this program.
 @main
 struct TallyApp: SamovarApp {
+    static var page: PageKind? { .web }
     /// It orders no effects, so there is nothing to do for workers.
     static var worker: Worker<Tally> { .none }
 

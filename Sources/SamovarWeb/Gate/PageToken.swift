@@ -12,6 +12,14 @@ enum PageToken {
         guard let file else { return new() }
         if let token = try read(file) { return token }
         let token = new()
+        let folder = URL(filePath: file).deletingLastPathComponent().path
+        do {
+            // The store may come later.
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw PageError("cannot make \(folder): \(error.localizedDescription)")
+        }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if descriptor < 0, errno == EEXIST, let token = try read(file) { return token }
         guard descriptor >= 0 else { throw PageError("cannot keep the token in \(file): \(String(cString: strerror(errno)))") }

@@ -1,0 +1,100 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// The page's server as a process, asked by bytes.
+@Suite struct PageServerTests {
+    @Test func `It tells who has the token how the store is, and nobody else`() async throws {
+        let page = try await ServedPage()
+        #expect(try page.ask("/api/v1/status").status == 401)
+        let status = try page.ask("/api/v1/status", ["Cookie: \(page.cookie)"])
+        #expect(status.status == 200 && status.text.contains(#""program":"Tally""#), "\(status.text)")
+        #expect(try page.ask("/api/v1/effects", ["Cookie: \(page.cookie)"]).text.contains(#""openCount":0"#))
+        #expect(try page.ask("/", ["Host: evil.test"]).status == 421)
+        #expect(try page.ask("/api/v1/press", ["Cookie: \(page.cookie)", "Origin: http://evil.test"], method: "POST", body: "{}").status == 403)
+        #expect(try page.ask("/../../etc/passwd", ["Cookie: \(page.cookie)"]).status == 404)
+    }
+
+    @Test func `Each answer forbids what the page does not need`() async throws {
+        let page = try await ServedPage()
+        for (path, status) in [("/", 200), ("/page.js", 200), ("/nothing", 401)] {
+            let answer = try page.ask(path)
+            #expect(answer.status == status)
+            for header in [
+                "Content-Security-Policy: default-src 'none';", "frame-ancestors 'none'", "Cache-Control: no-store",
+                "X-Content-Type-Options: nosniff", "Referrer-Policy: no-referrer",
+            ] {
+                #expect(answer.text.contains(header), "\(path): \(answer.text)")
+            }
+        }
+    }
+
+    @Test func `The token is exchanged for a cookie that scripts do not see`() async throws {
+        let page = try await ServedPage()
+        let headers = ["Origin: http://\(page.host)", "X-Samovar: 1"]
+        let answer = try page.ask("/api/v1/token", headers, method: "POST", body: #"{"token":"\#(page.token)"}"#)
+        #expect(answer.status == 200)
+        #expect(answer.text.contains("Set-Cookie: \(page.cookie); Path=/; HttpOnly; SameSite=Strict"), "\(answer.text)")
+        let other = String(page.token.reversed())
+        #expect(try page.ask("/api/v1/token", headers, method: "POST", body: #"{"token":"\#(other)"}"#).status == 401)
+        #expect(!page.page.errors.contains(page.token), "no log has it")
+    }
+
+    @Test func `A press is applied, and a refusal comes with its reason`() async throws {
+        let page = try await ServedPage()
+        let view = try await page.command("view")
+        let turn = try #require(view.firstMatch(of: /"turn":([0-9]+)/).flatMap { Int($0.1) })
+        let pressed = try await eventually("the view has come") {
+            let answer = try page.post("/api/v1/press", #"{"turn":\#(turn),"control":0,"text":"pears"}"#)
+            return answer.contains("older view") ? nil : answer
+        }
+        #expect(pressed == #"{"applied":\#(turn + 1)}"#)
+        let sent = try page.post("/api/v1/send", #"{"input":"{\"add\":{\"name\":\"figs\"}}"}"#)
+        #expect(sent == #"{"applied":\#(turn + 2)}"#)
+        #expect(try page.post("/api/v1/send", #"{"input":"{\"add\":"}"#).contains("problem"))
+        let noise = try page.ask(
+            "/api/v1/press", ["Origin: http://\(page.host)", "X-Samovar: 1", "Cookie: \(page.cookie)"], method: "POST", body: "no JSON")
+        #expect(noise.status == 400 && noise.text.contains("column 1"), "\(noise.text)")
+        #expect(try page.post("/api/v1/requeue", #"{"effect":"17/0"}"#).contains("problem"))
+    }
+
+    @Test func `A store that is away is said to be, and comes back by itself`() async throws {
+        let page = try await ServedPage()
+        page.store.send(SIGKILL)
+        try await page.store.wait()
+        let away = try page.ask("/api/v1/status", ["Cookie: \(page.cookie)"])
+        #expect(away.text.contains("no store answers at"), "\(away.text)")
+        let store = try Child(Executable.tally, ["store", "--data", page.data], in: page.scratch)
+        try await eventually("it is there again: \(store.errors)") {
+            try page.ask("/api/v1/status", ["Cookie: \(page.cookie)"]).text.contains(#""program":"Tally""#)
+        }
+        page.page.send(SIGTERM)
+        #expect(try await page.page.wait() == .exited(0), "\(page.page.errors)")
+    }
+
+    @Test(arguments: [
+        "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\0\u{1}\u{2}", "GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n",
+        "POST /api/v1/press HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "POST /api/v1/press HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+        "GET /\(String(repeating: "a", count: 100_000)) HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nX: \(String(repeating: "a", count: 1 << 20))\r\n\r\n",
+    ])
+    func `Bytes that are no request of ours end their connection alone`(text: String) async throws {
+        let page = try await ServedPage()
+        let answer = try page.raw(text.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"))
+        #expect(!answer.hasPrefix("HTTP/1.1 200"), "\(answer.prefix(200))")
+        #expect(try page.ask("/").status == 200)
+    }
+
+    @Test func `A port that is taken is named with exit code 69, a program without a page with 64`() async throws {
+        let page = try await ServedPage()
+        let second = try Child(Executable.tally, ["web", "--data", page.data, "--port", "\(page.port)"], in: page.scratch)
+        #expect(try await second.wait() == .exited(69))
+        #expect(second.errors.contains("cannot serve the page on port \(page.port)"), "\(second.errors)")
+        let without = try await Child.run(Executable.counter, ["web"])
+        #expect(without.end == .exited(64))
+        #expect(without.errors.contains("counter is built without a page"), "\(without.errors)")
+        let tool = try await ServedPage(Executable.counter, tool: Executable.samovar)
+        #expect(try tool.ask("/api/v1/status", ["Cookie: \(tool.cookie)"]).text.contains(#""program":"Counter""#))
+    }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import SamovarWeb
+
+/// Who may ask for what, without a socket.
+@Suite struct RequestGateTests {
+    private static let token = String(repeating: "0123456789abcdef", count: 4)
+    private static let gate = RequestGate(port: 7_480, token: token)
+    private static let cookie = "theme=dark; samovar-7480=\(token)"
+
+    private func get(_ path: String, host: String? = "127.0.0.1:7480", cookie: String? = nil) -> RequestGate.Request {
+        RequestGate.Request(path: path, host: host, cookie: cookie)
+    }
+
+    private func post(_ path: String, _ change: (inout RequestGate.Request) -> Void = { _ in }) -> RequestGate.Request {
+        var request = RequestGate.Request(
+            method: "POST", path: path, host: "localhost:7480", origin: "http://localhost:7480", cookie: Self.cookie, isOurs: true,
+            length: 2)
+        change(&request)
+        return request
+    }
+
+    private func status(_ request: RequestGate.Request) -> Int? {
+        guard case .refuse(let status, let text) = Self.gate.answer(to: request) else { return nil }
+        #expect(!text.isEmpty)
+        return status
+    }
+
+    @Test func `The files of the page are for everybody on this machine, and all else is for who has the token`() {
+        for path in ["/", "/page.js", "/page.css"] { #expect(status(get(path)) == nil) }
+        for path in ["/api/v1/status", "/api/v1/effects?queue=a", "/elsewhere", "/page.js/"] {
+            #expect(status(get(path)) == 401)
+            #expect(status(get(path, cookie: Self.cookie)) == nil)
+        }
+    }
+
+    @Test(arguments: [nil, "", "127.0.0.1", "127.0.0.1:80", "evil.test:7480", "localhost:7480.evil.test", "LOCALHOST:7480"])
+    func `Another name than our own is refused, whatever is asked for`(host: String?) {
+        #expect(status(get("/", host: host)) == 421)
+        #expect(status(post("/api/v1/press") { $0.host = host }) == 421)
+    }
+
+    @Test(arguments: [nil, "null", "http://evil.test", "https://localhost:7480", "http://127.0.0.1:7480", "http://localhost:7480/"])
+    func `What changes something, and a socket, is for our own origin alone`(origin: String?) {
+        #expect(status(post("/api/v1/press") { $0.origin = origin }) == 403)
+        #expect(status(post(RequestGate.tokenPath) { $0.origin = origin }) == 403)
+        var socket = get("/api/v1/live", cookie: Self.cookie)
+        socket.host = "localhost:7480"
+        (socket.isUpgrade, socket.origin) = (true, origin)
+        #expect(status(socket) == 403)
+        socket.origin = "http://localhost:7480"
+        #expect(status(socket) == nil)
+        socket.path = "/"
+        socket.cookie = nil
+        #expect(status(socket) == 401, "an upgrade is no file")
+    }
+
+    @Test func `A post has our header, a length within the limit and the token`() {
+        #expect(status(post("/api/v1/press")) == nil)
+        #expect(status(post("/api/v1/press") { $0.isOurs = false }) == 403)
+        #expect(status(post("/api/v1/press") { $0.length = nil }) == 411)
+        #expect(status(post("/api/v1/press") { $0.length = -1 }) == 413)
+        #expect(status(post("/api/v1/press") { $0.length = RequestGate.bodyBytes + 1 }) == 413)
+        #expect(status(post("/api/v1/press") { $0.cookie = nil }) == 401)
+        #expect(status(post(RequestGate.tokenPath) { $0.cookie = nil }) == nil)
+        #expect(status(post("/page.js") { $0.cookie = nil }) == 401)
+    }
+
+    @Test func `Other methods and paths that are too long are refused`() {
+        var request = get("/", cookie: Self.cookie)
+        for method in ["HEAD", "PUT", "DELETE", "OPTIONS", "get", ""] {
+            request.method = method
+            #expect(status(request) == 405)
+        }
+        #expect(status(get("/" + String(repeating: "a", count: RequestGate.pathBytes))) == 414)
+    }
+
+    @Test(arguments: [
+        "samovar-7480=", "samovar-7480", "samovar-7481=\(token)", "samovar-7480=\(token)0", "samovar-7480=\(token.dropLast())",
+        "samovar-7480=\(token.dropLast())0", "xsamovar-7480=\(token)", "samovar-7480=\"\(token)\"",
+    ])
+    func `Only the whole token under its name is the token`(cookie: String) {
+        #expect(status(get("/api/v1/status", cookie: cookie)) == 401)
+    }
+}

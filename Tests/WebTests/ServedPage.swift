@@ -1,0 +1,84 @@
+import Foundation
+import ProcessSupport
+
+/// A page that is served, and its store.
+final class ServedPage: Sendable {
+    let scratch: Scratch
+    let data: String
+    let store: Child
+    let page: Child
+    let port: UInt16
+    let token: String
+
+    init(_ program: String = Executable.tally, tool: String = Executable.tally) async throws {
+        scratch = try Scratch()
+        data = scratch.folder("data")
+        store = try Child(program, ["store", "--data", data], in: scratch)
+        page = try Child(tool, ["web", "--data", data, "--port", "0"], in: scratch)
+        let (store, page) = (store, page)
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
+        let line = try await eventually("the page is there: \(page.errors)") {
+            page.output.firstMatch(of: /http:\/\/127\.0\.0\.1:([0-9]+)\/#t=([0-9a-f]{64})\n/)
+        }
+        port = UInt16(line.1) ?? 0
+        token = String(line.2)
+    }
+
+    var address: String { "http://127.0.0.1:\(port)/#t=\(token)" }
+    var host: String { "127.0.0.1:\(port)" }
+    var cookie: String { "samovar-\(port)=\(token)" }
+
+    func command(_ arguments: String...) async throws -> String {
+        let child = try Child(Executable.tally, arguments + ["--data", data], in: scratch)
+        try await child.wait()
+        return child.output
+    }
+
+    /// What the server answers to these bytes until it closes the connection, or nothing comes any more.
+    func raw(_ text: String) throws -> String {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard connected == 0 else { throw TimedOut("no server at port \(port)") }
+        var sent = Array(text.utf8)[...]
+        while !sent.isEmpty {
+            let count = sent.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { break }
+            sent = sent.dropFirst(count)
+        }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        var answer: [UInt8] = []
+        while true {
+            let count = recv(descriptor, &bytes, bytes.count, 0)
+            guard count > 0 else { break }
+            answer += bytes.prefix(count)
+        }
+        return String(decoding: answer, as: UTF8.self)
+    }
+
+    func ask(
+        _ path: String, _ headers: [String] = [], method: String = "GET", body: String? = nil
+    ) throws -> (status: Int, text: String) {
+        var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"] + headers
+        if !headers.contains(where: { $0.hasPrefix("Host:") }) { lines.append("Host: \(host)") }
+        if let body { lines.append("Content-Length: \(body.utf8.count)") }
+        let answer = try raw(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        return (answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0, answer)
+    }
+
+    func post(_ path: String, _ body: String) throws -> String {
+        let answer = try ask(
+            path, ["Origin: http://\(host)", "X-Samovar: 1", "Cookie: \(cookie)"], method: "POST", body: body)
+        return answer.text.components(separatedBy: "\r\n\r\n").last ?? ""
+    }
+}
