@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python swift
+.PHONY: help run test install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python chromium swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -72,7 +72,7 @@ COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing
 # What is measured beside a yardstick, and within bounds of time, has nothing beside it.
 MEASURING := ^ChaosTests\.(Flood|Failover)Tests/
 
-test: system postgresql swift python ## Builds and runs all tests
+test: system postgresql swift python chromium ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PATH"
 	swift build --build-tests -j $(JOBS) $(UPTIME_FLAGS)
 	swift test --skip-build $(UPTIME_FLAGS)
@@ -264,6 +264,12 @@ postgresql:
 
 # Some tests are in Python, or talk to a worker that is. A virtual environment keeps the packages out of the system; where none can be made,
 # the system's own packages do.
+# The browser before which the page is tested.
+chromium:
+	$(install)
+	for name in chromium chromium-browser google-chrome; do if command -v "$$name" >/dev/null; then exit 0; fi; done
+	install_packages chromium
+
 python:
 	$(install)
 	usable() { "$$1" -c 'import msgpack, zmq' 2>/dev/null; }

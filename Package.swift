@@ -150,7 +150,10 @@ let package = Package(
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarHost", "SamovarCommands", flyingFox,
                 flyingSocks, logging,
             ],
-            resources: [.embedInCode("Page/index.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js")],
+            resources: [
+                .embedInCode("Page/index.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
+                .embedInCode("Page/icon.svg"),
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "SamovarCLI",

@@ -11,7 +11,9 @@ import Testing
         #expect(status.status == 200 && status.text.contains(#""program":"Tally""#), "\(status.text)")
         #expect(try page.ask("/api/v1/effects", ["Cookie: \(page.cookie)"]).text.contains(#""openCount":0"#))
         #expect(try page.ask("/", ["Host: evil.test"]).status == 421)
-        #expect(try page.ask("/api/v1/press", ["Cookie: \(page.cookie)", "Origin: http://evil.test"], method: "POST", body: "{}").status == 403)
+        #expect(
+            try page.ask("/api/v1/press", ["Cookie: \(page.cookie)", "Origin: http://evil.test"], method: "POST", body: "{}").status
+                == 403)
         #expect(try page.ask("/../../etc/passwd", ["Cookie: \(page.cookie)"]).status == 404)
     }
 
@@ -53,7 +55,8 @@ import Testing
         #expect(sent == #"{"applied":\#(turn + 2)}"#)
         #expect(try page.post("/api/v1/send", #"{"input":"{\"add\":"}"#).contains("problem"))
         let noise = try page.ask(
-            "/api/v1/press", ["Origin: http://\(page.host)", "X-Samovar: 1", "Cookie: \(page.cookie)"], method: "POST", body: "no JSON")
+            "/api/v1/press", ["Origin: http://\(page.host)", "X-Samovar: 1", "Cookie: \(page.cookie)"], method: "POST",
+            body: "no JSON")
         #expect(noise.status == 400 && noise.text.contains("column 1"), "\(noise.text)")
         #expect(try page.post("/api/v1/requeue", #"{"effect":"17/0"}"#).contains("problem"))
     }

@@ -24,7 +24,9 @@ import Testing
     private func controls(_ value: MessagePackValue) -> [Int] {
         switch value {
         case .array(let elements): elements.flatMap(controls)
-        case .map(let pairs): (value["control"].flatMap { if case .int(let n) = $0 { [Int(n)] } else { nil } } ?? []) + pairs.flatMap { controls($0.value) }
+        case .map(let pairs):
+            (value["control"].flatMap { if case .int(let n) = $0 { [Int(n)] } else { nil } } ?? [])
+                + pairs.flatMap { controls($0.value) }
         default: []
         }
     }

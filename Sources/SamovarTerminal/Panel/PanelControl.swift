@@ -44,7 +44,8 @@ package struct PanelControl: Equatable {
             let path = path + [index]
             switch node {
             case .button(let label, let input):
-                found.append(PanelControl(identity: Identity(label: label, inputs: [input]), role: .button(send: input), path: path))
+                found.append(
+                    PanelControl(identity: Identity(label: label, inputs: [input]), role: .button(send: input), path: path))
             case .field(let field):
                 let identity = Identity(label: field.label, inputs: [field.first, field.second])
                 found.append(PanelControl(identity: identity, role: .field(field), path: path))

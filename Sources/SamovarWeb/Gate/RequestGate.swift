@@ -36,7 +36,7 @@ struct RequestGate: Sendable {
     static let header = "X-Samovar"
     static let tokenPath = "/api/v1/token"
     /// Served to anybody: they tell nothing of the store.
-    static let files: Set<String> = ["/", "/page.css", "/page.js"]
+    static let files: Set<String> = ["/", "/page.css", "/page.js", "/icon.svg"]
     static let pathBytes = 2_048
     static let bodyBytes = 1 << 20
 
@@ -92,7 +92,7 @@ struct RequestGate: Sendable {
     static let answerHeaders: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",
-            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
                 + "frame-ancestors 'none'"
         ),
         ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-store"),

@@ -24,7 +24,8 @@ struct PageServer: Sendable {
         let handler = PageHandler(gate: RequestGate(port: port, token: token), hub: hub, request: request)
         let server = HTTPServer(
             config: .init(
-                address: try sockaddr_in.inet(ip4: "127.0.0.1", port: port), timeout: 30, sharedRequestReplaySize: RequestGate.bodyBytes,
+                address: try sockaddr_in.inet(ip4: "127.0.0.1", port: port), timeout: 30,
+                sharedRequestReplaySize: RequestGate.bodyBytes,
                 logger: .disabled), handler: handler)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await hub.run() }
@@ -94,6 +95,7 @@ private struct PageHandler: HTTPHandler {
         case "/": return Self.file(PackageResources.index_html, "text/html; charset=utf-8")
         case "/page.css": return Self.file(PackageResources.page_css, "text/css; charset=utf-8")
         case "/page.js": return Self.file(PackageResources.page_js, "text/javascript; charset=utf-8")
+        case "/icon.svg": return Self.file(PackageResources.icon_svg, "image/svg+xml")
         case "/api/v1/about": return Self.json(["title": .string(self.request.title)])
         case "/api/v1/status": return await asked("status")
         case "/api/v1/effects":
@@ -135,7 +137,9 @@ private struct PageHandler: HTTPHandler {
             if case .string(let text) = value["text"] { press.text = text }
             return Self.json(await hub.press(press))
         case "/api/v1/send":
-            guard case .string(let text) = value["input"] else { return Self.text("an input is JSON in a text", status: .badRequest) }
+            guard case .string(let text) = value["input"] else {
+                return Self.text("an input is JSON in a text", status: .badRequest)
+            }
             do {
                 let input = try JSONTranscoder.parseArgument(text)
                 return Self.json(LiveHub.value(of: await request.client.send(input.encoded)))

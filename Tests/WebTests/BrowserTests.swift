@@ -1,0 +1,122 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// A person before the page, in a browser that is one.
+@Suite(.serialized, .enabled("there is no Chromium: no browser shows the page") { Browser.program != nil })
+struct BrowserTests {
+    private func button(_ label: String, _ number: Int = 0) -> String {
+        "[...document.querySelectorAll('main button')].filter(b => b.textContent === '\(label)')[\(number)]"
+    }
+
+    private func field(_ label: String) -> String {
+        "[...document.querySelectorAll('main label')].find(l => l.textContent === '\(label)')?.querySelector('input')"
+    }
+
+    /// Waits until what was drawn last is old enough to be pressed.
+    private func settle() async throws { try await Task.sleep(for: .milliseconds(450)) }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `A person types a name, presses its button and sees the count change`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.shows("Tally", in: "#title")
+        #expect(try await browser.value("location.hash") as? String == "#live", "the token is in no address any more")
+        #expect(try await browser.value("document.cookie") as? String == "")
+        try await browser.click(field("Add"))
+        try await browser.type("pears")
+        try await browser.press("Enter", code: 13)
+        try await browser.shows("pears", in: "main table")
+        try await browser.shows("applied in turn", in: "#answer")
+        try await settle()
+        try await browser.click(button("+1"))
+        try await browser.shows("1 of 10", in: "main")
+        // What another has changed is seen, too.
+        _ = try await page.command("send", #"{"count":{"name":"pears","by":4}}"#)
+        try await browser.shows("5 of 10", in: "main")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+        let foreign = browser.requests.filter { !$0.hasPrefix("http://\(page.host)/") && !$0.hasPrefix("ws://\(page.host)/") }
+        #expect(foreign.isEmpty, "\(foreign)")
+        #expect(try await !browser.screenshot().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `Text that is markup is text`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(width: 360, in: page.scratch)
+        let markup = "<img src=x onerror=stop()>"
+        let input = try JSONSerialization.data(withJSONObject: ["add": ["name": markup]])
+        _ = try await page.command("send", String(decoding: input, as: UTF8.self))
+        try await browser.visit(page.address)
+        try await browser.shows("<img src=x", in: "main table")
+        #expect(try await browser.value("document.querySelectorAll('main img, main script').length") as? Int == 0)
+        #expect(try await browser.value("document.title") as? String == "Tally")
+        #expect(try await browser.value("document.documentElement.scrollWidth <= 360") as? Bool == true, "it fits 360 pixels")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `A button that has just moved is not pressed for the one that stood there`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        for name in ["a", "b"] { _ = try await page.command("send", #"{"add":{"name":"\#(name)"}}"#) }
+        try await browser.visit(page.address)
+        try await browser.shows("b", in: "main table")
+        try await settle()
+        // The row of a goes, and that of b is under the mouse.
+        _ = try await browser.value(
+            """
+            (() => { const seen = new MutationObserver(() => {
+              if (document.querySelectorAll('main tbody tr').length !== 1) return;
+              seen.disconnect(); document.querySelector('main tbody button').click(); });
+            seen.observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true }); return true; })()
+            """)
+        _ = try await page.command("send", #"{"remove":{"name":"a"}}"#)
+        try await browser.shows("has just come to this place", in: "#answer")
+        try await browser.shows("b", in: "main table")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `A store and a server that die are missed, and found again`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.shows("Change", in: "main")
+        page.store.send(SIGKILL)
+        try await browser.shows("No sign of the store", in: "#banner")
+        let store = try Child(Executable.tally, ["store", "--data", page.data], in: page.scratch)
+        try await eventually("the store is back: \(store.errors)") {
+            try await browser.value("document.querySelector('#banner').hidden") as? Bool == true
+        }
+        page.page.send(SIGKILL)
+        try await browser.shows("server does not answer", in: "#banner")
+        let again = try Child(Executable.tally, ["web", "--data", page.data, "--port", "\(page.port)"], in: page.scratch)
+        try await eventually("the server is back, with its token: \(again.errors)") {
+            try await browser.value("document.querySelector('#banner').hidden") as? Bool == true
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `Each page is reached by its link, and says what the store says`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.shows("Change", in: "main")
+        for (name, text) in [("overview", "fdatasync"), ("effects", "0 open"), ("workers", "queues"), ("live", "Change")] {
+            try await browser.click("document.querySelector('nav a[href=\"#\(name)\"]')")
+            try await browser.shows(text, in: "main")
+            #expect(try await browser.value("document.querySelector('nav a[aria-current]').hash") as? String == "#\(name)")
+        }
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `Without the token there is nothing to be seen`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit("http://\(page.host)/")
+        try await browser.shows("which has the token", in: "main")
+        #expect(try await !browser.text().contains("Change"))
+    }
+}
