@@ -4,7 +4,9 @@ import SamovarWeb
 /// `tally up` in one terminal, `tally monitor` in another: press the buttons there. There is no user interface in this program.
 @main
 struct TallyApp: SamovarApp {
+    // snippet: tally-page
     static var page: PageKind? { .web }
+    // end
     /// It orders no effects, so there is nothing to do for workers.
     static var worker: Worker<Tally> { .none }
 

@@ -92,7 +92,8 @@ struct PrimaryFailoverTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `What a server confirmed before it synced is lost with its crash, and the store that knows ends and says so`() async throws {
+    func `What a server confirmed before it synced is lost with its crash, and the store that knows ends and says so`() async throws
+    {
         let server = try await TestServer(["synchronous_commit=off"])
         let cluster = try await StandbyCluster(at: server.place(), on: [server], in: Scratch())
         // It is the one that writes what nobody waits for.
