@@ -40,7 +40,9 @@ import Testing
         return try status.json
     }
 
-    @Test func `A state that depends on the order of a set ends the shadow within one comparison, and the store goes on`() async throws {
+    @Test func `A state that depends on the order of a set ends the shadow within one comparison, and the store goes on`()
+        async throws
+    {
         let store = try await serving(order: "forward")
         let shadow = try await following(order: "backward")
         try await send(Self.names + "\nlook\n")
@@ -54,5 +56,113 @@ import Testing
         #expect(try await status()["stateDigestTurn"] as? Int != nil)
         store.send(SIGTERM)
         #expect(try await store.wait() == .exited(0), "\(store.errors)")
+    }
+
+    @Test func `A program that keeps the rule is followed over the death of its store, and nothing is told`() async throws {
+        let store = try await serving(order: "forward")
+        let shadow = try await following(order: "forward")
+        try await send(Self.names + "\nlook\nvisit\ngreet\n")
+        store.send(SIGKILL)
+        try await store.wait()
+        try await eventually("the shadow waits: \(shadow.errors)") { shadow.errors.contains("waiting: no store answers") }
+        let next = try await serving(order: "forward")
+        try await eventually("the shadow is heard again: \(shadow.errors)") { shadow.errors.contains("the store answers again") }
+        try await send(Self.names + "\nlook\n")
+        // The state after these was compared, too.
+        try await eventually("the newest state is compared: \(shadow.errors)") {
+            let status = try await status()
+            let compared = (status["follower"] as? [String: Any])?["comparedTurn"] as? Int
+            return compared != nil && compared == status["stateDigestTurn"] as? Int && compared ?? 0 >= 13
+        }
+        #expect(shadow.end == nil && !shadow.errors.contains("differ:") && !shadow.errors.contains("error"), "\(shadow.errors)")
+        shadow.send(SIGTERM)
+        #expect(try await shadow.wait() == .exited(0), "\(shadow.errors)")
+        next.send(SIGTERM)
+        #expect(try await next.wait() == .exited(0), "\(next.errors)")
+    }
+
+    @Test func `A shadow begins with the newest snapshot, and ends in order without a store`() async throws {
+        let store = try await serving(order: "forward")
+        try await send(Self.names + "\nlook\n")
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        let shadow = try start(["store", "--shadow"], order: "forward")
+        try await eventually("the shadow waits: \(shadow.errors)") { shadow.errors.contains("waiting: no store answers") }
+        // It has no lock that the store needs.
+        let next = try await serving(order: "forward")
+        try await eventually("the shadow follows: \(shadow.errors)") { shadow.errors.contains("nothing differs up to turn") }
+        #expect(shadow.errors.contains(/following timeline \S+ from the snapshot of turn \d+/), "\(shadow.errors)")
+        next.send(SIGTERM)
+        #expect(try await next.wait() == .exited(0), "\(next.errors)")
+        shadow.send(SIGTERM)
+        #expect(try await shadow.wait() == .exited(0), "\(shadow.errors)")
+    }
+
+    @Test func `A command that depends on the order of a set ends the shadow at its turn`() async throws {
+        let store = try await serving(order: "forward")
+        let shadow = try await following(order: "backward")
+        try await send(Self.names + "\nvisit\n")
+        #expect(try await shadow.wait() == .exited(65), "\(shadow.errors)")
+        #expect(shadow.errors.contains(/error: turn \d+: `update` orders another command than it did/), "\(shadow.errors)")
+        #expect(shadow.errors.contains(#"run {"visit":{"name":"John"}} in queue default"#), "\(shadow.errors)")
+        #expect(store.end == nil)
+    }
+
+    // MARK: up
+
+    /// The processes that `up` has started, by what they are.
+    private func children(of up: Child) -> (stores: [ProcessTable.Entry], shadows: [ProcessTable.Entry]) {
+        let all = ProcessTable.all(naming: scratch.folder("data")).filter { $0.parent == up.id && $0.command == "store" }
+        return (all.filter { !$0.arguments.contains("--shadow") }, all.filter { $0.arguments.contains("--shadow") })
+    }
+
+    @Test func `up tells once of a difference that its shadow has found, and goes on without it`() async throws {
+        // Each process has an order of its own.
+        let up = try start(["up", "--shadow", "--workers", "1"])
+        try await eventually("the shadow follows: \(up.errors)") { up.errors.contains("nothing differs up to turn") }
+        let store = try #require(children(of: up).stores.first)
+        try await send(Self.names + "\nlook\n")
+        let told = "the shadow has found a difference; see its message above. The store goes on, and nothing is compared any more"
+        try await eventually("the difference is told: \(up.errors)") { up.errors.contains(told) }
+        #expect(up.errors.contains("the state before it is not the one that the store had"), "\(up.errors)")
+        try await send(Self.names)
+        #expect(children(of: up).shadows.isEmpty && children(of: up).stores.map(\.id) == [store.id])
+        #expect(up.errors.components(separatedBy: told).count == 2)
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+    }
+
+    @Test func `up starts a shadow again that has died, and ends it with the others`() async throws {
+        let up = try start(["up", "--shadow", "--workers", "0"], order: "forward")
+        func following(_ count: Int) async throws {
+            try await eventually("a shadow follows: \(up.errors)") {
+                up.errors.components(separatedBy: "nothing differs up to turn").count == count + 1
+            }
+        }
+        try await following(1)
+        let shadow = try #require(children(of: up).shadows.first)
+        #expect(shadow.send(SIGKILL))
+        try await following(2)
+        #expect(children(of: up).shadows.count == 1 && !up.errors.contains("nothing is compared any more"))
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        #expect(ProcessTable.all(naming: scratch.folder("data")).isEmpty)
+    }
+
+    // MARK: Usage
+
+    @Test(arguments: [
+        (["store", "--shadow", "--standby"], "--shadow follows a store, and has no use for --standby"),
+        (["store", "--shadow", "--fresh"], "--shadow follows a store, and has no use for --fresh"),
+        (["store", "--shadow", "--accept-divergence", "3"], "has no use for --accept-divergence"),
+        (["store", "--shadow", "--journal", "postgresql://localhost/x"], "a journal at a place has --standby for that"),
+        (["up", "--shadow", "--journal", "postgresql://localhost/x"], "with --journal, --stores 2 starts a standby that compares"),
+        (["up", "--shadow", "--stores", "2"], "--shadow follows one store: leave --stores out"),
+    ])
+    func `What a shadow has no use for is refused`(_ words: [String], _ text: String) async throws {
+        let child = try start(words)
+        #expect(try await child.wait() == .exited(64), "\(child.errors)")
+        #expect(child.errors.contains(text), "\(child.errors)")
+        #expect(!FileManager.default.fileExists(atPath: scratch.folder("data")))
     }
 }

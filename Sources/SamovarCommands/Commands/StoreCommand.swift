@@ -102,7 +102,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         help: ArgumentHelp(
             "Follow the running store of the data folder from a process of its own, and compare.",
             discussion:
-                "It serves nobody. It ends with exit code 65 at a turn that is not what the store has made of it. On a journal in a database, a standby does that."
+                "It serves nobody, and ends with exit code 65 at a turn of which it makes something else. On a journal in a database, a standby compares."
         ))
     var shadow = false
 

@@ -58,7 +58,7 @@ final class ShadowLoop: Sendable {
                 case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
                 case .end(.difference): throw replay.difference
                 case .end(.otherBuild(let other)):
-                    throw StoreError(.again, "the store is of build \(other) now, and this is \(build): start this one again, too")
+                    throw StoreError(.again, "the store is of build \(other) now: start this one again, too")
                 }
             }
             let pause = clock.milliseconds(until: shadow.deadline) ?? 0
@@ -71,7 +71,9 @@ final class ShadowLoop: Sendable {
     private func ask(_ request: FollowRequest, _ shadow: inout ShadowMachine) throws -> [ShadowAction] {
         do {
             let value = try AdminClient.ask(store, "follow", request.value, Self.patience) { isWanted }
-            guard let reply = FollowReply(value) else { return shadow.failed("the store's answer cannot be read", now: clock.now()) }
+            guard let reply = FollowReply(value) else {
+                return shadow.failed("the store's answer cannot be read", now: clock.now())
+            }
             return shadow.answered(reply, now: clock.now())
         } catch let error as AdminError {
             return shadow.failed("\(error)", now: clock.now())
@@ -147,6 +149,10 @@ private struct ShadowReplay: ~Copyable {
             guard let found = error.divergence else { throw StoreError(reading: error, in: dataFolder) }
             divergence = found
             traces = TurnTraces(of: found.turn)
+            // Names the build, if the store was started in these.
+            try read(batches) { [turn = found.turn] traces, record in
+                if record.turn < turn { traces.note(record) }
+            }
             return found.turn
         } catch let error as TrapError {
             throw StoreError(.program, "the journal in \(dataFolder) cannot be replayed: \(error)")
@@ -156,18 +162,24 @@ private struct ShadowReplay: ~Copyable {
     /// - Returns: whether what differs was accepted.
     mutating func search(_ batches: [FollowedBatch]) throws -> Bool {
         guard let divergence else { return false }
+        var accepted = terms.accepted
+        try read(batches) { traces, record in
+            if record.turn >= divergence.turn { traces.note(record) }
+            guard case .divergenceAccepted(let turn, let hash, _) = record.event else { return }
+            accepted[turn, default: []].insert(hash)
+        }
+        terms.accepted = accepted
+        return terms.accepts(divergence)
+    }
+
+    private mutating func read(_ batches: [FollowedBatch], _ body: (inout TurnTraces, Record) -> Void) throws {
         do {
             for batch in batches {
-                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
-                    traces.note(record)
-                    guard case .divergenceAccepted(let turn, let hash, _) = record.event else { return }
-                    terms.accepted[turn, default: []].insert(hash)
-                }
+                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { body(&traces, $0) }
             }
         } catch {
             throw StoreError(reading: error, in: dataFolder)
         }
-        return terms.accepts(divergence)
     }
 
     var difference: StoreError {

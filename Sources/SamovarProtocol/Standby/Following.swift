@@ -37,7 +37,7 @@ public struct FollowRequest: Equatable, Sendable {
         }
         guard case .string(let text)? = value["timeline"], let timeline = Timeline(text), let turn = value.natural("after"),
             let compared = value.natural("compared") ?? (value["compared"] == nil ? 0 : nil)
-        else { throw AdminRefusal(text: "follow takes a timeline and after, a turn of it, and may tell compared, a turn; or nothing") }
+        else { throw AdminRefusal(text: "follow takes nothing, or a timeline, after, a turn of it, and compared, another") }
         self.init(after: Place(timeline: timeline, turn: turn), compared: compared)
     }
 }
@@ -149,16 +149,17 @@ extension FollowReply.Content {
         } else if case .array(let list)? = value["batches"] {
             var batches: [FollowedBatch] = []
             for case .array(let parts) in list {
-                guard parts.count == 3, let first = parts[0].natural, let last = parts[1].natural, case .binary(let bytes) = parts[2],
-                    first > 0, last >= first
+                guard parts.count == 3, let first = parts[0].natural, let last = parts[1].natural, first > 0, last >= first,
+                    case .binary(let bytes) = parts[2]
                 else { return nil }
                 batches.append(FollowedBatch(first: first, last: last, bytes: bytes))
             }
             guard batches.count == list.count else { return nil }
             self = .batches(batches)
         } else {
-            guard case .string(let program)? = value["program"], let version = value.natural("schema"), let key = value.id("secret"),
-                let journal = value.id("journal"), let first = value.natural("first"), case .array(let turns)? = value["snapshots"]
+            guard case .string(let program)? = value["program"], let version = value.natural("schema"),
+                let key = value.id("secret"), let journal = value.id("journal"), let first = value.natural("first"),
+                case .array(let turns)? = value["snapshots"]
             else { return nil }
             let snapshots = turns.compactMap(\.natural)
             guard snapshots.count == turns.count else { return nil }

@@ -65,13 +65,17 @@ public struct ShadowMachine: ~Copyable {
     private var head = 0
     /// The turn of a difference that may be accepted, and up to which one that was looked for.
     private var difference: (turn: Int, searched: Int)?
-    private var told: Timestamp?
+    /// When to tell again how far it is.
+    private var nextWord: Timestamp
+    /// It has been at the end of the journal since it began.
+    private var hasArrived = false
     /// Why nothing goes on, as people were told.
     private var trouble: String?
 
     /// - Parameter build: of this process.
     public init(build: String, now: Timestamp) {
         ownBuild = build
+        nextWord = now + Self.telling
         state = .resting(until: now)
     }
 
@@ -117,7 +121,7 @@ public struct ShadowMachine: ~Copyable {
     /// There is a state of this turn.
     public mutating func began(_ place: FollowRequest.Place) -> [ShadowAction] {
         guard state == .working else { return [] }
-        (self.place, compared) = (place, 0)
+        (self.place, compared, hasArrived) = (place, 0, false)
         let from = place.turn > 0 ? "from the snapshot of turn \(place.turn)" : "from its beginning"
         return [.note(Note(.info, "following timeline \(place.timeline) \(from)"))] + heard() + ask()
     }
@@ -202,8 +206,11 @@ public struct ShadowMachine: ~Copyable {
     }
 
     private mutating func progress(now: Timestamp) -> [ShadowAction] {
-        guard let place, told.map({ now - $0 >= Self.telling }) ?? (place.turn >= head) else { return [] }
-        told = now
+        guard let place else { return [] }
+        let arrives = !hasArrived && place.turn >= head
+        guard arrives || now >= nextWord else { return [] }
+        if arrives { hasArrived = true }
+        nextWord = now + Self.telling
         let states = compared > 0 ? "the newest state that was compared is that of turn \(compared)" : "no state was compared yet"
         return [.note(Note(.info, "nothing differs up to turn \(place.turn) of \(head); \(states)"))]
     }

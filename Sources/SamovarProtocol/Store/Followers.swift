@@ -52,7 +52,7 @@ struct Followers {
             pending = Pending(after: after, id: id, route: route)
             return .read(after: after)
         }
-        guard known.after == after else { throw AdminRefusal(text: "another question of a follower is being answered: ask again") }
+        guard known.after == after else { throw AdminRefusal(text: "another follower is being answered: ask again") }
         pending = Pending(after: after, id: id, route: route)
         return .wait
     }
@@ -75,14 +75,16 @@ extension StoreMachine {
     mutating func follow(_ request: AdminRequest, from route: Route, by identity: Identity, now: Timestamp) {
         do throws(AdminRefusal) {
             try request.requireKnownArguments()
-            guard identity == .local else {
-                throw AdminRefusal(text: "the secret of the timeline leaves no machine: follow is for the user of the store alone")
+            guard identity == .local, !route.isRemote else {
+                throw AdminRefusal(
+                    text: "follow tells the secret of the timeline, and is for the user of the store alone, on its machine")
             }
             guard !out.identity.isFenced else {
                 throw AdminRefusal(text: "several stores reach this journal: follow it by a standby")
             }
+            let question = try FollowRequest(request.arguments)
             let step = try followers.asked(
-                try FollowRequest(request.arguments), request.id, from: route, of: out.identity.timeline, durable: durable, now: now)
+                question, request.id, from: route, of: out.identity.timeline, durable: durable, now: now)
             switch step {
             case .answer(let content): tell(content, request.id, route)
             case .read(let after): out.emit(.follow(after: after, through: durable), floor: .none)
@@ -104,9 +106,9 @@ extension StoreMachine {
         }
     }
 
-    /// It tells of nothing but turns on disk.
+    /// It tells of nothing but turns on disk, and so need not wait behind what tells of later ones.
     private mutating func tell(_ content: FollowReply.Content, _ id: Int, _ route: Route) {
         let reply = FollowReply(timeline: out.identity.timeline, build: out.identity.build, head: durable, content)
-        out.send(.reply(AdminReply(id: id, value: reply.value)), to: route, floor: .turn(durable))
+        out.send(.reply(AdminReply(id: id, value: reply.value)), to: route, floor: .none)
     }
 }
