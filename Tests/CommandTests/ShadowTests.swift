@@ -1,5 +1,8 @@
 import Foundation
+import MessagePack
 import ProcessSupport
+import SamovarHost
+import SamovarProtocol
 import Testing
 
 /// `store --shadow`: a process that follows a running store and compares, with real processes.
@@ -106,6 +109,87 @@ import Testing
         #expect(shadow.errors.contains(/error: turn \d+: `update` orders another command than it did/), "\(shadow.errors)")
         #expect(shadow.errors.contains(#"run {"visit":{"name":"John"}} in queue default"#), "\(shadow.errors)")
         #expect(store.end == nil)
+    }
+
+    @Test func `What an operator has accepted is no difference`() async throws {
+        let store = try await serving(order: "forward")
+        try await send(Self.names + "\nvisit\n")
+        store.send(SIGKILL)
+        try await store.wait()
+        let other = try start(["store", "--accept-divergence", "3"], order: "backward")
+        try await eventually("the store serves: \(other.errors)") { other.errors.contains("serving") }
+        let shadow = try await following(order: "backward")
+        #expect(shadow.errors.contains("turn 3 orders something else, which was accepted: beginning anew"), "\(shadow.errors)")
+        shadow.send(SIGTERM)
+        #expect(try await shadow.wait() == .exited(0), "\(shadow.errors)")
+    }
+
+    // MARK: What the store hands out
+
+    /// The answer of the store to one question.
+    private func follow(after place: FollowRequest.Place?) async throws -> FollowReply {
+        let sockets = try Endpoint("ipc://\(scratch.folder("sockets"))", dataFolder: scratch.folder("data"))
+        let value = try await AdminClient(at: StoreAccess(folderOf: sockets)).ask(
+            "follow", FollowRequest(after: place).value, patience: .seconds(20))
+        return try #require(FollowReply(value))
+    }
+
+    private func servingThere(_ words: [String] = []) async throws -> Child {
+        let store = try start(["store", "--endpoint", "ipc://\(scratch.folder("sockets"))"] + words, order: "forward")
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
+        return store
+    }
+
+    private func sendThere(_ inputs: String) async throws {
+        let sent = try start(["send", "-", "--endpoint", "ipc://\(scratch.folder("sockets"))"], input: inputs)
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+    }
+
+    @Test func `A long journal comes in answers of 1 MiB at most, without a hole`() async throws {
+        let store = try await servingThere()
+        let name = String(repeating: "x", count: 30_000)
+        try await sendThere((1...100).map { #"{"add":{"names":["\#($0)\#(name)"]}}"# }.joined(separator: "\n"))
+        var place = FollowRequest.Place(timeline: try await follow(after: nil).timeline, turn: 0)
+        var answers: [Int] = []
+        while true {
+            let reply = try await follow(after: place)
+            guard case .batches(let batches) = reply.content, let last = batches.last else { break }
+            var turn = place.turn
+            for batch in batches {
+                #expect(batch.first == turn + 1)
+                turn = batch.last
+            }
+            let size = batches.reduce(0) { $0 + $1.bytes.count }
+            #expect(size <= 1 << 20 || batches.count == 1)
+            #expect(last.last <= reply.head)
+            answers.append(size)
+            place.turn = last.last
+        }
+        #expect(answers.reduce(0, +) > 3_000_000 && place.turn > 100)
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+    }
+
+    @Test func `Whoever is behind what was trimmed is told so`() async throws {
+        for number in 1...3 {
+            let store = try await servingThere(number == 3 ? ["--retain", "5"] : [])
+            if number < 3 {
+                try await sendThere(Array(repeating: Self.names, count: 20).joined(separator: "\n"))
+            } else {
+                try await eventually("the journal is trimmed: \(store.errors)") {
+                    store.errors.contains("trimmed the journal up to turn")
+                }
+                let timeline = try await follow(after: nil).timeline
+                #expect(try await follow(after: FollowRequest.Place(timeline: timeline, turn: 1)).content == .anew(.trimmed))
+                guard case .beginning(let beginning, _, _) = try await follow(after: nil).content else {
+                    Issue.record("no beginning")
+                    return
+                }
+                #expect(beginning.first > 2 && beginning.snapshots.contains { $0 + 1 >= beginning.first })
+            }
+            store.send(SIGTERM)
+            #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        }
     }
 
     // MARK: up
