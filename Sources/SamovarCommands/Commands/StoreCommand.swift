@@ -97,10 +97,29 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
     @Flag(name: .customLong("hand-over"), help: "Ask the store that has the journal for it, once this one is warm.")
     var handOver = false
 
+    @Flag(
+        name: .long,
+        help: ArgumentHelp(
+            "Follow the running store of the data folder from a process of its own, and compare.",
+            discussion:
+                "It serves nobody, and ends with exit code 65 at a turn of which it makes something else. On a journal in a database, a standby compares."
+        ))
+    var shadow = false
+
     @Flag(name: .long, help: .hidden) var lifeline = false
+
+    func validate() throws {
+        guard shadow else { return }
+        let others = [
+            ("--standby", standby), ("--hand-over", handOver), ("--fresh", seed.fresh), ("--seed", seed.seed != nil),
+            ("--retain", seed.retain != nil), ("--accept-divergence", !acceptance.acceptDivergence.isEmpty),
+        ]
+        if let other = others.first(where: \.1) { throw ValidationError("--shadow follows a store, and has no use for \(other.0)") }
+    }
 
     func run() async throws {
         let settings = try options.settings(seed.flags)
+        if shadow { return try await follow(settings) }
         guard settings.journal != nil || !(standby || handOver) else {
             throw CommandFailure(.usage, "a standby needs a journal that several stores reach: name one with --journal")
         }
@@ -127,6 +146,17 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         // Without keys it ends as ever when its terminal hangs up.
         let readKeys = settings.keys == nil ? nil : { @Sendable in store.readKeys() }
         try await runProcess(store, lifeline: lifeline ? news : nil, onHangup: readKeys, logger: logger)
+    }
+
+    private func follow(_ settings: ProcessSettings) async throws {
+        guard settings.journal == nil else {
+            throw CommandFailure(.usage, "a shadow follows the store of a data folder; a journal at a place has --standby for that")
+        }
+        let logger = settings.logger("shadow")
+        let shadow = Shadow<App.Program>(
+            of: try settings.dataFolder(for: AppTypes<App>.self), at: try settings.endpoint(for: AppTypes<App>.self),
+            build: executableBuild, logger: logger, engine: App.engine)
+        try await runProcess(shadow, lifeline: lifeline ? Lifeline { shadow.end() } : nil, logger: logger)
     }
 }
 

@@ -26,6 +26,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         help: "Store processes: one serves, the others follow its journal and take over. More than one needs --journal.")
     var stores = 1
 
+    @Flag(
+        name: .long,
+        help: "A process of its own follows the store and compares; see `store --shadow`. It is told if that finds a difference.")
+    var shadow = false
+
     @Option(name: .long, parsing: .unconditional, help: "Worker processes.")
     var workers: Int?
 
@@ -130,6 +135,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         guard (1...StoreAccess.maximumEndpoints).contains(stores) else {
             throw CommandFailure(.usage, "--stores \(stores) is not between 1 and \(StoreAccess.maximumEndpoints)")
         }
+        guard !shadow || settings.journal == nil else {
+            throw CommandFailure(
+                .usage, "--shadow follows the store of a data folder: with --journal, --stores 2 starts a standby that compares")
+        }
+        guard !shadow || stores == 1 else { throw CommandFailure(.usage, "--shadow follows one store: leave --stores out") }
         guard stores > 1 else { return [(first, try settings.endpoint(for: AppTypes<App>.self))] }
         guard settings.journal != nil else {
             throw CommandFailure(.usage, "--stores \(stores) needs a journal that several stores reach: name one with --journal")
@@ -163,11 +173,12 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let slots { worker += ["--slots", "\(slots)"] }
         // Seen here, too, so that a mistake shows before anything is started.
         if !can.isEmpty { worker += ["--can"] + (try settings.capabilities(can)).sorted() }
+        let place = ["--data", seats[0].folder, "--endpoint", "\(seats[0].endpoint)"]
         return Supervisor.Plan(
             executable: try .own,
             storeArguments: seats.enumerated().map { number, seat in
                 store + ["--data", seat.folder, "--endpoint", "\(seat.endpoint)"] + (number == 0 ? [] : ["--standby"])
-            }, workerArguments: worker, workers: workers)
+            }, workerArguments: worker, workers: workers, shadowArguments: shadow ? ["store", "--shadow"] + common + place : nil)
     }
 
     /// Shows views until nothing is left to do; returns the dead effects then.

@@ -11,7 +11,7 @@ import System
 import SystemPackage
 #endif
 
-/// Keeps stores and their workers running, and ends them in order.
+/// Keeps stores and their workers running, and a shadow where one is wanted, and ends them in order.
 ///
 /// Each child has a process group of its own, so a Ctrl-C on the terminal reaches only the supervisor, and a lifeline: its
 /// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
@@ -23,12 +23,15 @@ final class Supervisor: Sendable {
         var storeArguments: [[String]]
         var workerArguments: [String]
         var workers: Int
+        /// Of the process that follows the store and compares; nil for none.
+        var shadowArguments: [String]?
     }
 
     /// Stores come before workers.
     enum Role: Hashable, Comparable {
         case store(Int)
         case worker(Int)
+        case shadow
 
         var isStore: Bool { if case .store = self { true } else { false } }
 
@@ -37,6 +40,7 @@ final class Supervisor: Sendable {
             case .store(0): "store"
             case .store(let number): "store \(number + 1)"
             case .worker(let number): "worker \(number + 1)"
+            case .shadow: "shadow"
             }
         }
     }
@@ -76,6 +80,7 @@ final class Supervisor: Sendable {
             for number in 0..<plan.workers {
                 group.addTask { try await self.keepRunning(.worker(number)) }
             }
+            if plan.shadowArguments != nil { group.addTask { try await self.keepRunning(.shadow) } }
             do {
                 // Not `waitForAll`, which would wait for the workers before it tells of the store's failure.
                 while try await group.next() != nil {}
@@ -155,6 +160,7 @@ final class Supervisor: Sendable {
             let status = try await runOnce(role)
             guard !isEnding(role) else { return }
             if case .exited(let code) = status, Self.finalCodes.contains(code), let failure = CommandFailure.Code(rawValue: code) {
+                if role == .shadow { return tellOfShadow(failure) }
                 throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
             }
             logger.warning("\(role.name) ended (\(status.words)); starting it again")
@@ -162,6 +168,12 @@ final class Supervisor: Sendable {
             if pause > .zero { try await Task.sleep(for: pause) }
             pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)
         }
+    }
+
+    /// Nobody needs it to serve. Another one would come to the same end.
+    private func tellOfShadow(_ failure: CommandFailure.Code) {
+        let what = failure == .badData ? "has found a difference" : "cannot run"
+        logger.error("the shadow \(what); see its message above. The store goes on, and nothing is compared any more")
     }
 
     private func isEnding(_ role: Role) -> Bool {
@@ -176,6 +188,7 @@ final class Supervisor: Sendable {
             switch role {
             case .store(let number): plan.storeArguments[number]
             case .worker: plan.workerArguments + ["--id", "\(id)"]
+            case .shadow: plan.shadowArguments ?? []
             }
         defer { state.withLock { $0.running[role] = nil } }
         let result = try await Subprocess.run(

@@ -30,8 +30,9 @@ public struct AdminClient: Sendable {
     private static let doubt = "asked again, for the first time was not answered: that may have done it"
     private static let pause = 0.05
 
-    private static func ask(
-        _ store: StoreAccess, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration
+    /// On the thread of the caller, and only as long as that wants an answer.
+    static func ask(
+        _ store: StoreAccess, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration, isWanted: () -> Bool = { true }
     ) throws -> MessagePackValue {
         let deadline = ContinuousClock.now + patience
         let request = Envelope(
@@ -42,11 +43,11 @@ public struct AdminClient: Sendable {
         var difficulty: String?
         var refusal: String?
         var attempts = 0
-        while ContinuousClock.now < deadline {
+        while ContinuousClock.now < deadline, isWanted() {
             // A new socket for each attempt, because none of ours reconnects by itself.
             try socket.connect(&poller)
             try socket.send(request.parts)
-            let (reply, end) = try wait(&socket, &poller, until: min(deadline, .now + .seconds(2)))
+            let (reply, end) = try wait(&socket, &poller, until: min(deadline, .now + .seconds(2)), isWanted)
             if let reply {
                 if let refusal = reply.refusal {
                     throw AdminError.refused(wasSent && changes.contains(verb) ? "\(refusal) (\(doubt))" : refusal)
@@ -68,12 +69,12 @@ public struct AdminClient: Sendable {
     }
 
     private static func wait(
-        _ socket: inout PeerSocket, _ poller: inout Poller, until deadline: ContinuousClock.Instant
+        _ socket: inout PeerSocket, _ poller: inout Poller, until deadline: ContinuousClock.Instant, _ isWanted: () -> Bool
     ) throws -> (AdminReply?, Disconnection?) {
         var reply: AdminReply?
         // Where there are others to try, a place that cannot be reached is not waited for so long.
         let limit = socket.places > 1 ? ContinuousClock.now + .seconds(1) : deadline
-        while ContinuousClock.now < (socket.isEmpty ? deadline : min(limit, deadline)), reply == nil {
+        while ContinuousClock.now < (socket.isEmpty ? deadline : min(limit, deadline)), reply == nil, isWanted() {
             socket.prepare(&poller)
             try poller.wait(timeoutMilliseconds: 50)
             let end = try socket.receiveEnvelopes(&poller) { envelope in

@@ -258,6 +258,7 @@ final class StoreLoop: Sendable {
         case .notExported(let reason):
             logger.error("no backup: \(reason)")
             machine.exportEnded(reason)
+        case .followed(let answer): machine.followed(answer)
         case .sound(let turn): logger.debug("the journal is sound up to turn \(turn)")
         case .damaged(let reason):
             logger.error(
@@ -287,6 +288,7 @@ final class StoreLoop: Sendable {
         case .snapshot(let turn): maintenance.post(.maintain(.snapshot(through: turn)))
         case .export(let turn, let folder, let withSnapshot):
             maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
+        case .follow(let turn, let last): maintenance.post(.follow(after: turn, through: last))
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
         case .reopenViews: try sockets.closeRemoteViews(&topics)
         case .readKeys: readKeys()

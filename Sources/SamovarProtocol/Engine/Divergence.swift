@@ -51,6 +51,8 @@ public struct ReplayCounts: Equatable, Codable, Sendable {
     public var uncompared = 0
     /// The state was held against that of the store that served.
     public var states = 0
+    /// The newest turn after which it was; 0 for none.
+    public var newestState = 0
 
     public init() {}
 }

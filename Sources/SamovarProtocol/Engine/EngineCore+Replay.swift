@@ -232,6 +232,7 @@ extension EngineCore {
     mutating func compareState(with recorded: UInt64, _ record: Record) throws(ReplayError) {
         guard replaying.author >= schema.version, replaying.excused.isEmpty, let state = turns?.state else { return }
         replaying.counts.states += 1
+        replaying.counts.newestState = record.turn - 1
         let digest: UInt64
         do {
             digest = KeyedHash.of(try states.encode(state))

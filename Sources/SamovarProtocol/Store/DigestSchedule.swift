@@ -64,9 +64,6 @@ struct DigestSchedule {
 
 /// Digests of the state.
 extension StoreMachine {
-    /// Whether somebody may follow the journal.
-    var isFollowed: Bool { out.identity.isFenced }
-
     /// When the next digest is due; nil if none is.
     var digestDue: Timestamp? {
         guard phase == .serving, isFollowed else { return nil }

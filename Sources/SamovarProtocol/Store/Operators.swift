@@ -77,7 +77,7 @@ struct Operators {
         default:
             throw AdminRefusal(
                 text:
-                    "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, drain"
+                    "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
             )
         }
     }
@@ -165,7 +165,7 @@ extension AdminRequest {
     /// What each verb takes, by name.
     private static let knownArguments = [
         "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "reloadKeys": [],
-        "export": ["folder", "id"],
+        "export": ["folder", "id"], FollowRequest.verb: FollowRequest.arguments,
         "requeue": effectArguments,
         "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,
         "rule": ["queue", "rate", "milliseconds", "burst", "shares", "others"],

@@ -220,6 +220,7 @@ extension StoreMachine {
                 to: request, in: outage, status: status(in: outage, since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
+        if request.verb == FollowRequest.verb { return follow(request, from: route, by: identity, now: now) }
         let reply = try reply(to: request, by: access.sender(identity), now: now)
         if head > durable { askers[route] = (identity, head) }
         out.send(.reply(reply), to: route, floor: .turn(head))

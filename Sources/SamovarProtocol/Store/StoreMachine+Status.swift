@@ -54,6 +54,7 @@ extension StoreMachine {
             MessagePackPair("snapshots", .string(snapshots.map { "off: \($0)" } ?? "on")),
             MessagePackPair("stateDigestTurn", digests.written.map { .number($0.turn) } ?? .nil),
             MessagePackPair("stateDigestSeconds", digests.written.map { .number(Int((now - $0.time).components.seconds)) } ?? .nil),
+            MessagePackPair("follower", followers.newest.map { describe($0, now: now) } ?? .nil),
             MessagePackPair("suspects", .number(turns.quarantine.suspects.list.count)),
             MessagePackPair(
                 "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),
@@ -87,6 +88,14 @@ extension StoreMachine {
                 ]),
         ]
         return .map(common(turns.facts, now: now) + more)
+    }
+
+    private func describe(_ follower: Followers.Newest, now: Timestamp) -> MessagePackValue {
+        [
+            "turn": .number(follower.turn),
+            "comparedTurn": follower.compared > 0 ? .number(follower.compared) : .nil,
+            "seconds": .number(Int((now - follower.heard).components.seconds)),
+        ]
     }
 
     private func describe(_ key: Key, now: Timestamp) -> MessagePackValue {

@@ -12,6 +12,7 @@ extension StoreMachine {
         let now = time(now)
         defer { digests.saw(turns.head, now: now) }
         expireKeys(now: now)
+        followers.expire(after: settings.followedFor, now: now)
         tickIfDue(now: now)
         workers.releaseHeld(now: now, &scheduler, &turns, &out)
         scheduler.offerDelayed(in: turns.state.ledger, now: now)

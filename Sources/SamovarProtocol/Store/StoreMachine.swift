@@ -37,6 +37,7 @@ public struct StoreMachine: ~Copyable {
     var readers: Readers
     var firings = Firings()
     var operators: Operators
+    var followers = Followers()
     var access: Access
     /// Operators whose answers wait for a turn on disk.
     var askers: [Route: (identity: Identity, floor: Int)] = [:]

@@ -98,6 +98,9 @@ public struct StoreSettings: Equatable, Sendable {
     /// What a digest may cost while the store serves; a dearer one waits until no turn was taken for as long as the least time between two,
     /// or for the orderly end.
     public var digestCost: Duration = .milliseconds(20)
+    /// How long a question of a follower of the journal has the store write digests. A follower asks twice a second; a few of its questions may be
+    /// late, behind a snapshot that is being made, say.
+    public var followedFor: Duration = .seconds(10)
     /// How long a drain waits for running jobs.
     public var drain: Duration = .seconds(5)
     /// How often the backlog of queues is told to the host; nil for never.

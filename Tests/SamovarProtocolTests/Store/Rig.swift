@@ -43,6 +43,7 @@ final class Rig {
     /// The turns of which the machine wants a snapshot that is made from the journal.
     private(set) var snapshotRequests: [Int] = []
     private(set) var exports: [(turn: Int, folder: String)] = []
+    private(set) var follows: [(after: Int?, through: Int)] = []
     private(set) var notes: [Note] = []
     private(set) var backlogs: [[QueueBacklog]] = []
     /// How often the view socket was to be opened anew, and the keys to be read.
@@ -183,6 +184,7 @@ final class Rig {
             case .save(let turn, let bytes): snapshots.append((turn, bytes))
             case .snapshot(let turn): snapshotRequests.append(turn)
             case .export(let turn, let folder, _): exports.append((turn, folder))
+            case .follow(let after, let through): follows.append((after, through))
             case .backlog(let queues): backlogs.append(queues)
             case .reopenViews: viewsReopened += 1
             case .readKeys: keysRead += 1
