@@ -100,4 +100,22 @@ import Testing
         let tool = try await ServedPage(Executable.counter, tool: Executable.samovar)
         #expect(try tool.ask("/api/v1/status", ["Cookie: \(tool.cookie)"]).text.contains(#""program":"Counter""#))
     }
+
+    @Test func `It is served beside a store that up starts, and one that dies is served again at its place`() async throws {
+        let scratch = try Scratch()
+        let port = try Ports.free()
+        let up = try Child(
+            Executable.tally, ["up", "--web", "--web-port", "\(port)", "--data", scratch.folder("data")], in: scratch)
+        let line = try await eventually("the page is told of: \(up.errors)") {
+            up.errors.firstMatch(of: /page: the page is at http:\/\/127\.0\.0\.1:([0-9]+)\/#t=[0-9a-f]{64}\n/)
+        }
+        #expect(line.1 == "\(port)")
+        let page = try #require(ProcessTable.all(naming: scratch.path).first { $0.command == "web" && $0.parent == up.id })
+        page.send(SIGKILL)
+        try await eventually("it is served again: \(up.errors)") { up.errors.ranges(of: line.0).count == 2 }
+        up.send(SIGTERM)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        let without = try await Child.run(Executable.counter, ["up", "--web", "--data", scratch.folder("other")])
+        #expect(without.end == .exited(64) && without.errors.contains("counter is built without a page"), "\(without.errors)")
+    }
 }

@@ -31,6 +31,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         help: "A process of its own follows the store and compares; see `store --shadow`. It is told if that finds a difference.")
     var shadow = false
 
+    @Flag(name: .long, help: "Serve the page, too, and say where it is; see `web`.") var web = false
+
+    @Option(name: .customLong("web-port"), parsing: .unconditional, help: "Of the page; 0 for one that is free.") var webPort =
+        7_480
+
     @Option(name: .long, parsing: .unconditional, help: "Worker processes.")
     var workers: Int?
 
@@ -174,11 +179,17 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         // Seen here, too, so that a mistake shows before anything is started.
         if !can.isEmpty { worker += ["--can"] + (try settings.capabilities(can)).sorted() }
         let place = ["--data", seats[0].folder, "--endpoint", "\(seats[0].endpoint)"]
+        guard !web || App.page != nil else { throw CommandFailure(.usage, WebCommand<AppTypes<App>>.withoutPage) }
+        guard UInt16(exactly: webPort) != nil else {
+            throw CommandFailure(.usage, "--web-port \(webPort) is not between 0 and 65535")
+        }
+        let page = ["web", "--port", "\(webPort)", "--data", seats[0].folder, "--endpoint", "\(endpoints)"]
         return Supervisor.Plan(
             executable: try .own,
             storeArguments: seats.enumerated().map { number, seat in
                 store + ["--data", seat.folder, "--endpoint", "\(seat.endpoint)"] + (number == 0 ? [] : ["--standby"])
-            }, workerArguments: worker, workers: workers, shadowArguments: shadow ? ["store", "--shadow"] + common + place : nil)
+            }, workerArguments: worker, workers: workers, shadowArguments: shadow ? ["store", "--shadow"] + common + place : nil,
+            pageArguments: web ? page + common : nil)
     }
 
     /// Shows views until nothing is left to do; returns the dead effects then.

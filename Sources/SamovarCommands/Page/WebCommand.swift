@@ -1,7 +1,7 @@
 package import ArgumentParser
 import SamovarCore
 import SamovarHost
-import UnixSignals
+import ServiceLifecycle
 
 package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
@@ -14,17 +14,20 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
+    static var withoutPage: String { "\(executableName) is built without a page: name one in the program, or use samovar web" }
+
     @OptionGroup var options: PeerOptions
 
     @Option(name: .long, parsing: .unconditional, help: "The port on this machine; 0 for one that is free.")
     var port = 7_480
 
+    @Flag(name: .long, help: .hidden) var lifeline = false
+
     package init() {}
 
     package func run() async throws {
         guard let page = Types.page else {
-            throw CommandFailure(
-                .usage, "\(executableName) is built without a page: name one in the program, or use samovar web")
+            throw CommandFailure(.usage, Self.withoutPage)
         }
         guard let port = UInt16(exactly: port) else {
             throw CommandFailure(.usage, "--port \(port) is not between 0 and 65535")
@@ -38,29 +41,35 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let request = PageRequest(
             client: client, admin: AdminClient(at: store), port: port, title: Types.schema?.name ?? "Samovar",
             tokenFile: folder.map { "\($0)/web.token" }, logger: logger, isReady: { printData("the page is at \($0)") })
+        let service = PageService(page: page, request: request)
         do {
-            try await withThrowingTaskGroup(of: Bool.self) { group in
-                group.addTask {
-                    try await client.run()
-                    return true
-                }
-                group.addTask {
-                    try await page.serve(request)
-                    return true
-                }
-                group.addTask {
-                    for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { break }
-                    return false
-                }
-                defer {
-                    client.close()
-                    group.cancelAll()
-                }
-                guard try await group.next() == true else { return }
-                throw CommandFailure(.internal, "the page has ended by itself")
-            }
+            try await runProcess(service, lifeline: lifeline ? Lifeline { service.end() } : nil, logger: logger)
         } catch let error as PageError {
             throw CommandFailure(.unavailable, "\(error)")
         }
     }
+}
+
+/// A page and the client through which it sees its store.
+private struct PageService: Service {
+    let page: PageKind
+    let request: PageRequest
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await request.client.run() }
+                group.addTask { try await page.serve(request) }
+                defer {
+                    end()
+                    group.cancelAll()
+                }
+                do {
+                    try await group.next()
+                } catch is CancellationError {}
+            }
+        }
+    }
+
+    func end() { request.client.close() }
 }

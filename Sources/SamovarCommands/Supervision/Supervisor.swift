@@ -11,7 +11,7 @@ import System
 import SystemPackage
 #endif
 
-/// Keeps stores and their workers running, and a shadow where one is wanted, and ends them in order.
+/// Keeps stores and their workers running, with a shadow and a page where they are wanted, and ends them in order.
 ///
 /// Each child has a process group of its own, so a Ctrl-C on the terminal reaches only the supervisor, and a lifeline: its
 /// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
@@ -25,6 +25,8 @@ final class Supervisor: Sendable {
         var workers: Int
         /// Of the process that follows the store and compares; nil for none.
         var shadowArguments: [String]?
+        /// Of the process that serves the page; nil for none.
+        var pageArguments: [String]?
     }
 
     /// Stores come before workers.
@@ -32,6 +34,7 @@ final class Supervisor: Sendable {
         case store(Int)
         case worker(Int)
         case shadow
+        case page
 
         var isStore: Bool { if case .store = self { true } else { false } }
 
@@ -41,6 +44,7 @@ final class Supervisor: Sendable {
             case .store(let number): "store \(number + 1)"
             case .worker(let number): "worker \(number + 1)"
             case .shadow: "shadow"
+            case .page: "page"
             }
         }
     }
@@ -81,6 +85,7 @@ final class Supervisor: Sendable {
                 group.addTask { try await self.keepRunning(.worker(number)) }
             }
             if plan.shadowArguments != nil { group.addTask { try await self.keepRunning(.shadow) } }
+            if plan.pageArguments != nil { group.addTask { try await self.keepRunning(.page) } }
             do {
                 // Not `waitForAll`, which would wait for the workers before it tells of the store's failure.
                 while try await group.next() != nil {}
@@ -160,7 +165,11 @@ final class Supervisor: Sendable {
             let status = try await runOnce(role)
             guard !isEnding(role) else { return }
             if case .exited(let code) = status, Self.finalCodes.contains(code), let failure = CommandFailure.Code(rawValue: code) {
-                if role == .shadow { return tellOfShadow(failure) }
+                switch role {
+                case .shadow: return tellOfShadow(failure)
+                case .page: return logger.error("the page cannot run; see its message above. The store goes on")
+                case .store, .worker: break
+                }
                 throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
             }
             logger.warning("\(role.name) ended (\(status.words)); starting it again")
@@ -189,6 +198,7 @@ final class Supervisor: Sendable {
             case .store(let number): plan.storeArguments[number]
             case .worker: plan.workerArguments + ["--id", "\(id)"]
             case .shadow: plan.shadowArguments ?? []
+            case .page: plan.pageArguments ?? []
             }
         defer { state.withLock { $0.running[role] = nil } }
         let result = try await Subprocess.run(
