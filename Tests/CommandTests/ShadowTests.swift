@@ -220,7 +220,7 @@ import Testing
         let up = try start(["up", "--shadow", "--workers", "0"], order: "forward")
         func following(_ count: Int) async throws {
             try await eventually("a shadow follows: \(up.errors)") {
-                up.errors.components(separatedBy: "nothing differs up to turn").count == count + 1
+                up.errors.components(separatedBy: "following timeline").count == count + 1
             }
         }
         try await following(1)

@@ -28,7 +28,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "A process of its own follows the store and compares; see `store --shadow`. It is told if that finds a difference.")
+        help: "A process of its own follows the store and compares; see `store --shadow`. A difference ends that process alone.")
     var shadow = false
 
     @Flag(name: .long, help: "Serve the page, too, and say where it is; see `web`.") var web = false

@@ -9,8 +9,8 @@ import Synchronization
 
 /// Interprets what the ``ShadowMachine`` says, on a thread of its own.
 final class ShadowLoop: Sendable {
-    /// How long an answer is waited for: the end of this process waits no longer.
-    private static let patience = Duration.seconds(1)
+    /// How long an answer is waited for before it is told that there is none: a store is restarted in less.
+    private static let patience = Duration.seconds(3)
 
     private let dataFolder: String
     private let store: StoreAccess
