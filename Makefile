@@ -143,7 +143,7 @@ chaos: system postgresql swift ## Kills and stops processes at random for ten mi
 	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
 		--filter '^(ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Keyed|Flood|Failover|PrimaryFailover|DatabaseAway)Tests|PostgreSQLJournalTests\.LostAnswerTests)/'
 
-bench: system swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
+bench: system postgresql swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
 	JOBS=$(JOBS) PARTS="$(PARTS)" ROUNDS="$(ROUNDS)" Benchmarks/bench.sh
 
 OPERATIONS := swift package --package-path Benchmarks --scratch-path .build-bench --disable-build-manifest-caching \

@@ -32,6 +32,12 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(name: "RoundTrip", dependencies: samovar, swiftSettings: settings),
         .executableTarget(name: "Machines", dependencies: samovar + ["CountedAllocations"], swiftSettings: settings),
+        // With a journal in PostgreSQL: these need libpq.
+        .executableTarget(
+            name: "Clicks", dependencies: samovar + [.product(name: "PostgreSQLJournal", package: "samovar")],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "Appends", dependencies: [.product(name: "PostgreSQLJournal", package: "samovar")], swiftSettings: settings),
         .target(name: "BareZeroMQ", linkerSettings: [.linkedLibrary("zmq")]),
         // Runs under `swift package benchmark`, which takes targets below a folder named Benchmarks: `make benchmarks`.
         .executableTarget(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The figures of docs/performance.md, beside their yardsticks: `make bench`. Takes some five minutes after the build.
+# The figures of docs/performance.md, beside their yardsticks: `make bench`. Takes some eight minutes after the build.
 #
 #   PARTS="round-trips idle"   measures these alone, see Benchmarks/parts
 #   ROUNDS=3     how often each of the two sides is measured, in turn
@@ -13,17 +13,25 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C
 
-all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search"
+all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search postgresql"
 rounds=${ROUNDS:-3}
 work=$(mktemp -d)
 bin=${BIN:-} own=${OWN:-}
 up=
 follower=
+database= database_folder=
+# Fast: it waits for nobody that is connected.
+end_server() {
+    if [ -n "$database" ]; then kill -INT "$database" && wait "$database" || true; fi
+    if [ -n "$database_folder" ]; then rm -rf "$database_folder"; fi
+    database= database_folder=
+}
 finish() {
     local process
     for process in $up $follower; do
         kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
     done
+    end_server
     rm -rf "$work"
 }
 trap finish EXIT

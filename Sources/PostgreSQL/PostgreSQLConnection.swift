@@ -13,8 +13,8 @@ internal import Foundation
 ///
 /// It may go from thread to thread, as libpq allows where only one of them uses it at a time; a value that cannot be copied has one user.
 public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
-    /// What is made by libpq, and ended with this value.
-    private struct Handle: ~Copyable {
+    /// What is made by libpq, and ended with this value. Not private: in a release build other modules refer to it.
+    struct Handle: ~Copyable {
         let pointer: OpaquePointer
 
         deinit { PQfinish(pointer) }

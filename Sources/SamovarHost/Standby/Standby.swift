@@ -18,6 +18,7 @@ struct Standby: ~Copyable {
     let clock: HostClock
     let logger: Logger
     private var accepted: AcceptedDivergences
+    private var lag: StandbyLag
     /// Of the last look.
     private var epoch = 0
     /// When the journal was asked for: from then on the lease counts.
@@ -30,6 +31,7 @@ struct Standby: ~Copyable {
         (self.opened, self.journal, self.lease, self.settings) = (opened, journal, lease, settings)
         (self.accepted, self.clock, self.logger) = (accepted, clock, logger)
         taken = clock.now()
+        lag = StandbyLag(now: taken)
     }
 
     /// - Parameters:
@@ -43,6 +45,7 @@ struct Standby: ~Copyable {
     ) throws -> Int? {
         var standby = StandbyMachine(settings, followed: machine.head, mayBegin: mayBegin, now: clock.now())
         var actions = isAsking ? standby.handOverRequested(now: clock.now()) : []
+        defer { tell(lag.takeRest(), through: machine.head) }
         while true {
             while !actions.isEmpty {
                 switch actions.removeFirst() {
@@ -57,6 +60,7 @@ struct Standby: ~Copyable {
                 case .take: actions += try take(&standby, machine.starts, page)
                 }
             }
+            tell(lag.report(now: clock.now()), through: machine.head)
             guard try wait(clock.milliseconds(until: standby.deadline)) else { return nil }
             actions = standby.ticked(now: clock.now())
         }
@@ -78,11 +82,21 @@ struct Standby: ~Copyable {
         guard !opened.isNew else { throw HasBegun() }
         do {
             try journal.refresh()
-            try opened.follow(&machine, &accepted)
+            try opened.follow(&machine, &accepted, noting: &lag, by: clock)
             return standby.followed(through: machine.head, digest: journal.end.digest, now: clock.now())
         } catch let error as JournalError {
             return try failed(&standby, error)
         }
+    }
+
+    private func tell(_ lag: LatencySummary?, through turn: Int) {
+        guard let lag else { return }
+        let figures: [(name: String, percentile: Double)] = [("lag-p50", 50), ("lag-p99", 99), ("lag-max", 100)]
+        var metadata: Logger.Metadata = ["turn": "\(turn)", "batches": "\(lag.count)"]
+        for (name, percentile) in figures {
+            metadata[name] = lag.value(at: percentile).map { "\(($0 + 999) / 1_000)ms" }
+        }
+        logger.info("followed", metadata: metadata)
     }
 
     private func want() throws {

@@ -225,10 +225,13 @@ struct OpenedJournal: Sendable {
     /// Brings a machine that has been recovered to what the journal has by now.
     ///
     /// - Throws: `JournalError` of the journal, and `StoreError` of a divergence: one that was accepted since, a new start takes as it is.
-    func follow(_ machine: inout StoreMachine, _ accepted: inout AcceptedDivergences) throws {
+    func follow(
+        _ machine: inout StoreMachine, _ accepted: inout AcceptedDivergences, noting lag: inout StandbyLag, by clock: HostClock
+    ) throws {
         do {
             try journal.read(from: machine.head + 1) { batch in
                 try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
+                lag.replayed(machine.newest, now: clock.now())
             }
         } catch let error as ReplayError {
             guard let divergence = error.divergence else { throw failure(error) }

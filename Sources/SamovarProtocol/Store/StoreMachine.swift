@@ -83,6 +83,8 @@ public struct StoreMachine: ~Copyable {
 
     /// The number of the newest turn, on disk or not.
     public var head: Int { turns.head }
+    /// The latest time that a record of the journal has.
+    public var newest: Timestamp { turns.state.time }
     /// The number of the newest turn on disk.
     public var durable: Int { out.durable }
     /// The number of the newest start of this timeline, which is this one once it serves. There may be gaps between them.
