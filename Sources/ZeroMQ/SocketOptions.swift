@@ -51,7 +51,14 @@ public struct SocketOptions: Sendable {
 
 extension SocketOptions {
     /// The store's ROUTER for clients: inputs of 1 MiB, and room for what is around them.
-    public static let front = SocketOptions(maximumFrameBytes: 2 << 20)
+    ///
+    /// A client may have 4,096 inputs under way, and its process may not run for a while: then a message for each of them waits. One that
+    /// is lost is asked for after seconds only.
+    public static let front = {
+        var options = SocketOptions(maximumFrameBytes: 2 << 20)
+        options.sendHighWaterMark = 4_096 + 256
+        return options
+    }()
 
     /// The store's ROUTER for workers: results of 4 MiB, and room for their headers.
     public static let work = SocketOptions(maximumFrameBytes: 5 << 20)
