@@ -91,6 +91,24 @@ import Testing
         }
     }
 
+    @Test(arguments: seeds)
+    func `The first turn that breaks an invariant is found, if its record is kept`(_ seed: UInt64) throws {
+        var random = SeededNumbers(seed: seed)
+        for round in 0..<100 {
+            let past = try ListedPast(&random)
+            let broken = past.span.known.first { past.states[$0 - 1]["n"] == .int(3) }
+            let breaches = try Breach.first(of: ["not three"], in: past)
+            let place: Comment = "seed \(seed), round \(round)"
+            // That of a snapshot has none: then it is the next turn that may have changed something.
+            if let broken, try past.record(of: broken) != nil {
+                #expect(breaches.map { $0.record.turn } == [broken], place)
+                #expect(breaches.first?.text.hasSuffix("breaks the invariant “not three”") == true, place)
+            } else if broken == nil {
+                #expect(breaches.isEmpty, place)
+            }
+        }
+    }
+
     private static func changes(of values: [MessagePackValue?], after first: Int, through last: Int) -> [Int] {
         var turns: [Int] = []
         var turn = first + 1
