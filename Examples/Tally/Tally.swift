@@ -59,6 +59,15 @@ enum Tally: Program {
         return .none
     }
 
+    // snippet: tally-invariants
+    static var invariants: [Invariant<Tally>] {
+        [
+            Invariant("no count is negative") { state in state.counts.values.allSatisfy { $0 >= 0 } },
+            Invariant("the goal can be reached") { state in (1...maximumGoal).contains(state.goal) },
+        ]
+    }
+    // end
+
     static func view(_ state: State) -> Panel<Input> {
         Panel(
             "Tally",

@@ -68,6 +68,10 @@ public protocol Program<State, Message, Effect>: Sendable {
 
     /// The message for what an operator did with effects and queues of this program, or nil to take no notice. Default: nil.
     static func operated(_ action: OperatorAction<Self>) -> Message?
+
+    /// What is true of every state, as far as the author can say it. Default: nothing. No turn of a store asks for them:
+    /// a `TestStore` and `bisect` do.
+    static var invariants: [Invariant<Self>] { get }
 }
 
 /// A program that hides nothing: inputs are messages, and the whole state is the view.
@@ -82,6 +86,9 @@ extension Program {
     /// Nothing.
     @inlinable
     public static func operated(_ action: OperatorAction<Self>) -> Message? { nil }
+
+    /// None.
+    public static var invariants: [Invariant<Self>] { [] }
 
     /// None.
     @inlinable

@@ -103,4 +103,49 @@ import Testing
                 "send(Message(number: 1)): Message(number: 1) does not survive being encoded and decoded\n  value.number: expected 1, is 2"
             ])
     }
+
+    /// Sells what it does not have.
+    enum Shop: OpenProgram {
+        struct State: Portable { var stock = 1 }
+        enum Message: Portable { case sell(Int), sellTwice, restock(Int) }
+
+        static var invariants: [Invariant<Shop>] {
+            [
+                Invariant("no negative stock") { state in state.stock >= 0 },
+                Invariant("a small shop") { state in state.stock <= 100 },
+            ]
+        }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Shop> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Shop> {
+            switch message {
+            case .sell(let count): state.stock -= count
+            case .restock(let count): state.stock += count
+            case .sellTwice: return .batch([.then(.sell(1)), .then(.restock(1))])
+            }
+            return .none
+        }
+    }
+
+    @Test func `A broken invariant is reported once, with the call, the turn and the message that broke it`() throws {
+        let store = try TestStore(Shop.self, reporter: reports.reporter)
+        store.send(.sell(1)) { $0.stock = 0 }
+        #expect(reports.takeAll().isEmpty)
+        let turn = store.head
+        store.send(.sell(2)) { $0.stock = -2 }
+        #expect(reports.takeAll() == ["send(.sell(2)): “no negative stock” is broken after turn \(turn + 1), by .sell(2)"])
+        store.send(.sell(1)) { $0.stock = -3 }
+        #expect(reports.takeAll().isEmpty)
+        store.send(.restock(200)) { $0.stock = 197 }
+        #expect(reports.takeAll() == ["send(.restock(200)): “a small shop” is broken after turn \(turn + 3), by .restock(200)"])
+    }
+
+    @Test func `An invariant that is broken within a group is reported, whole as it is at its end`() throws {
+        let store = try TestStore(Shop.self, reporter: reports.reporter)
+        store.send(.sell(1)) { $0.stock = 0 }
+        let turn = store.head
+        store.send(.sellTwice)
+        #expect(reports.takeAll() == ["send(.sellTwice): “no negative stock” is broken after turn \(turn + 2), by .sell(1)"])
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MessagePack
+import SamovarCore
 
 /// The RFC 3339 text of a MessagePack timestamp; nil for another extension, or an instant beyond the years 0 to 9999.
 func instantText(_ type: Int8, _ bytes: [UInt8]) -> String? {
@@ -29,4 +30,11 @@ func instantText(seconds: Int64, nanoseconds: UInt32, inColumn: Bool = false) ->
         inColumn ? String(format: ".%06d", nanoseconds / 1_000) : nanoseconds == 0 ? "" : String(format: ".%09d", nanoseconds)
     while !inColumn, fraction.last == "0" { fraction.removeLast() }
     return day + String(format: "T%02d:%02d:%02d", date.tm_hour, date.tm_min, date.tm_sec) + fraction + "Z"
+}
+
+/// With microseconds, so that one stands below the other; as a number beyond the years 0 to 9999.
+func instantText(of time: Timestamp) -> String {
+    let (seconds, rest) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    let floor = rest < 0 ? (seconds - 1, rest + 1_000_000) : (seconds, rest)
+    return instantText(seconds: floor.0, nanoseconds: UInt32(floor.1 * 1_000), inColumn: true) ?? "\(time.microseconds) µs"
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
@@ -41,17 +40,10 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
     /// Of a running store.
     private func checkCopy(_ configuration: inout StoreConfiguration) async throws -> StartCheck {
         let journal = configuration.journal
-        let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-check-\(UUID().uuidString)")
-        // What could not be removed is in the folder for temporary files.
-        defer { try? FileManager.default.removeItem(at: copy) }
-        _ = try await AdminClient(at: StoreAccess(folderOf: configuration.endpoint)).export(to: copy.path)
-        configuration.journal = JournalLocation(dataFolder: copy.path)
-        let check: StartCheck
-        do {
-            check = try await self.check(configuration, wait: .seconds(5))
-        } catch let error as StoreError {
-            guard let failure = CommandFailure(error) else { throw error }
-            throw CommandFailure(failure.code, failure.description.replacing(copy.path, with: "\(journal)"))
+        let access = StoreAccess(folderOf: configuration.endpoint)
+        let check = try await withCopy(of: journal, at: access) { copy in
+            configuration.journal = copy
+            return try await self.check(configuration, wait: .seconds(5))
         }
         guard check.hasReadState || check.author == "\(App.Program.schema)" else {
             throw CommandFailure(

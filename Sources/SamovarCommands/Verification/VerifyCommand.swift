@@ -13,7 +13,8 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
             discussion: """
                 Example: \(executableName) verify --data .samovar/\(executableName)
                 Compared are the commands with the recorded ones, the states of both processes with each other, and each snapshot
-                with the state of its turn. At a difference it exits with 65 and names the first turn and what differs there.
+                with the state of its turn. At a difference it exits with 65 and names the first turn and what differs there. So it does for each
+                of the program's invariants that is ever broken.
                 """)
     }
 
@@ -36,7 +37,16 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         } catch let error as VerificationError {
             throw CommandFailure(error == .otherJournal ? .tryLater : .internal, "\(error)")
         }
+        if verdict.finding == nil { try await requireInvariants(settings) }
         try show(verdict)
+    }
+
+    /// A replay more, for a program that says what is true of its states.
+    private func requireInvariants(_ settings: ProcessSettings) async throws {
+        let names = App.Program.invariants.map(\.name)
+        guard !names.isEmpty else { return }
+        let breaches = try await StorePast<App>.read(settings, "verify") { try Breach.first(of: names, in: $0) }
+        guard breaches.isEmpty else { throw CommandFailure(.badData, breaches.map(\.text).joined(separator: "\n")) }
     }
 
     private func show(_ verdict: Verdict) throws(CommandFailure) {

@@ -192,25 +192,13 @@ struct OpenedJournal: Sendable {
         through last: Int, _ terms: ReplayTerms, _ make: () -> StoreMachine, note: (String) -> Void,
         proceed: () throws(JournalError) -> Void
     ) throws -> StoreMachine {
-        if journal.first > 1, last < journal.first - 1 {
-            throw StoreError(
-                .configuration,
-                "turn \(last) is not kept any more: the journal in \(name) was trimmed up to turn \(journal.first - 1) (`--retain`)"
-            )
-        }
+        try requireKept(last)
         let machine = try journal.recover(through: last) {
             var machine = make()
             machine.terms = terms
             return machine
         } restore: { (machine: inout StoreMachine, snapshot) in
-            do {
-                try machine.restore(snapshot: snapshot.bytes)
-            } catch let error as MigrationError {
-                // Without it, turns of the older version would be computed again, which orders what `update` says now.
-                throw Refused(
-                    error: StoreError(
-                        .configuration, "the snapshot of turn \(snapshot.turn) in \(name) cannot be migrated: \(error)"))
-            }
+            try refusing(snapshot) { try machine.restore(snapshot: snapshot.bytes) }
         } replay: { (machine: inout StoreMachine, batch) in
             try proceed()
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last)
@@ -220,6 +208,25 @@ struct OpenedJournal: Sendable {
         }
         if last >= journal.last { try machine.requireEndOfGroup() }
         return machine
+    }
+
+    /// - Throws: `StoreError` if the journal cannot tell the state of a turn, because it was trimmed.
+    func requireKept(_ turn: Int) throws(StoreError) {
+        guard journal.first > 1, turn < journal.first - 1 else { return }
+        throw StoreError(
+            .configuration,
+            "turn \(turn) is not kept any more: the journal in \(name) was trimmed up to turn \(journal.first - 1) (`--retain`)")
+    }
+
+    /// Restores a snapshot. Without one that cannot be migrated, turns of the older version would be computed again, which orders what
+    /// `update` says now: so no other is tried.
+    func refusing(_ snapshot: Snapshot, _ restore: () throws -> Void) throws {
+        do {
+            try restore()
+        } catch let error as MigrationError {
+            throw Refused(
+                error: StoreError(.configuration, "the snapshot of turn \(snapshot.turn) in \(name) cannot be migrated: \(error)"))
+        }
     }
 
     /// Brings a machine that has been recovered to what the journal has by now.
@@ -250,7 +257,7 @@ struct OpenedJournal: Sendable {
         do throws(ReplayError) { try machine.requireEndOfGroup() } catch { throw failure(error) }
     }
 
-    private func failure(_ error: any Error) -> StoreError {
+    func failure(_ error: any Error) -> StoreError {
         switch error {
         case let refused as Refused: refused.error
         case is MissingBeginning:

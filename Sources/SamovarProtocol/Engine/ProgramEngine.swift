@@ -52,6 +52,16 @@ public protocol ProgramEngine: AnyObject {
 
     /// An effect that a version of the program ordered, as this one encodes it.
     func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8]
+
+    /// The names of the program's invariants, in its order.
+    var invariants: [String] { get }
+    /// Whether the current state keeps the invariant at a place among ``invariants``; before the program has started, it does.
+    func keeps(invariant index: Int) -> Bool
+}
+
+extension ProgramEngine {
+    public var invariants: [String] { [] }
+    public func keeps(invariant index: Int) -> Bool { true }
 }
 
 /// A seed that the program cannot read or refuses.

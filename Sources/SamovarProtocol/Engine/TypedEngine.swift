@@ -101,6 +101,16 @@ public final class TypedEngine<P: Program>: ProgramEngine {
         return state
     }
 
+    /// Made when somebody asks for them.
+    private lazy var rules = P.invariants
+
+    public var invariants: [String] { rules.map(\.name) }
+
+    public func keeps(invariant index: Int) -> Bool {
+        guard let state = current, rules.indices.contains(index) else { return true }
+        return rules[index].holds(state)
+    }
+
     public func view() throws -> [UInt8] { try core.value.codecs.view.encode(P.view(started())) }
 
     public func state() throws -> [UInt8] { try core.value.states.encode(started()) }

@@ -135,4 +135,15 @@ public enum StoreSnapshot {
         for _ in 3..<fields { _ = try reader.readValue() }
         guard reader.isAtEnd else { throw WireError.malformed("bytes after the end of a snapshot") }
     }
+
+    /// The program's state, as the version of the program that is the author has encoded it.
+    static func content(of bytes: [UInt8]) throws -> (turn: Int, author: Int, state: [UInt8]) {
+        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
+        _ = try StoreState.readFormat(&reader)
+        let author = try reader.readCount()
+        let turn = try reader.readCount()
+        // Its time, the number of its start and the seed.
+        for _ in 0..<3 { try reader.skip() }
+        return (turn, author, try reader.readBinary())
+    }
 }

@@ -40,6 +40,7 @@ public final class TestStore<P: Program> {
     let decoder = MessagePackDecoder(lenient: true)
     private let made: SourceLocation
     private let seen: ViewRecorder<P.ViewState>
+    private let breaches = BreachRecorder()
     /// The newest output that was expected.
     var expectedOutputs = EffectID(turn: 0, ordinal: 0)
     /// Dead effects that were expected.
@@ -74,13 +75,33 @@ public final class TestStore<P: Program> {
         }
         bench = try TestBench(
             seed: try MessagePackEncoder(canonical: true).encode(seed), now: now, limits: limits, gates: gates,
-            observers: [watcher] + observers)
+            observers: [watcher] + Self.guardians(breaches) + observers)
         seen = recorder
         isExhaustive = exhaustive
         self.reporter = reporter
         made = location
         recorder.append(view)
+        for rule in P.invariants where !rule.holds(state) { breaches.append(rule.name, "the start, turn 1") }
+        reportBreaches("the start", at: location)
         checkCodec(at: location)
+    }
+
+    /// Looks at the program's invariants after each turn.
+    private static func guardians(_ breaches: BreachRecorder) -> [TurnObserver<P>] {
+        P.invariants.map { rule in
+            TurnObserver<P> { message, state, turn in
+                rule.holds(state) ? nil : "turn \(turn.number), by \(ValueText.of(message))"
+            } deliver: {
+                breaches.append(rule.name, $0)
+            }
+        }
+    }
+
+    /// Each invariant once, with the first turn that breaks it.
+    private func reportBreaches(_ call: String, at location: SourceLocation) {
+        for breach in breaches.takeAll() where toldProblems.insert("invariant \(breach.name)").inserted {
+            report("\(call): “\(breach.name)” is broken after \(breach.turn)", at: location)
+        }
     }
 
     deinit {
@@ -208,6 +229,7 @@ public final class TestStore<P: Program> {
         var expected = before
         expect(&expected)
         body()
+        reportBreaches(call, at: location)
         if let stop = bench.stop { return report("\(call): the store stops: \(stop)", at: location) }
         var difference = Difference(expected: expected, actual: state, named: "state")
         if !isExhaustive {

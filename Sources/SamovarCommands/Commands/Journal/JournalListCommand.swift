@@ -46,7 +46,7 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     private static func line(of record: Record, _ format: OutputFormat) -> String {
-        let time = text(of: record.time)
+        let time = instantText(of: record.time)
         switch format {
         case .text:
             let detail = record.detail == .nil ? "" : "  " + ViewText.line(of: record.detail)
@@ -61,11 +61,5 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
                     "detail": record.detail,
                 ])
         }
-    }
-
-    private static func text(of time: Timestamp) -> String {
-        let (seconds, rest) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
-        let floor = rest < 0 ? (seconds - 1, rest + 1_000_000) : (seconds, rest)
-        return instantText(seconds: floor.0, nanoseconds: UInt32(floor.1 * 1_000), inColumn: true) ?? "\(time.microseconds) µs"
     }
 }

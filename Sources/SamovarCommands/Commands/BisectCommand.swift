@@ -1,0 +1,74 @@
+import ArgumentParser
+import MessagePack
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "bisect", abstract: "Finds the first turn after which something is true, or an invariant broken.",
+            discussion: """
+                Example: \(executableName) bisect 'state.left < 0'
+                         \(executableName) bisect 'count(state.orders) > 10 && view.status != "idle"' --from 1000
+                         \(executableName) bisect 'no negative stock'
+                An expression has paths (`state.a.b[3]`, `state.counts["odd key"]`, `view.…`), numbers, strings in double quotes, true, false, \
+                null, count(PATH), + - * / %, == != < <= > >=, !, &&, || and brackets. What is not there is null. The name of one of the \
+                program's invariants finds the turn that breaks it. All turns are looked at, in order. It exits with 0 if it has found \
+                one, and with 1 if there is none. A running store is asked for a copy of its journal, as by `check`.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "An expression, or the name of an invariant.") var predicate: String
+    @Option(name: .long, parsing: .unconditional, help: "The first turn to look at. Default: the first that is known.") var from:
+        Int?
+    @Option(name: .long, parsing: .unconditional, help: "The last turn to look at. Default: the newest.") var to: Int?
+    @Option(name: .long, help: "text or json.") var format = OutputFormat.text
+
+    func validate() throws {
+        if let from, from < 1 { throw ValidationError("--from \(from) is no turn: they are numbered from 1") }
+        if let to, to < from ?? 1 { throw ValidationError("--to \(to) is before --from \(from ?? 1)") }
+    }
+
+    func run() async throws {
+        let bisection = Bisection(goal: try goal(), from: from, to: to)
+        switch try await StorePast<App>.read(try options.settings(), "bisect", { try bisection.run(on: $0) }) {
+        case .found(let finding): show(finding)
+        case .never(let turns, let unknown):
+            printError("it is true after none of the turns \(turns.lowerBound) to \(turns.upperBound)")
+            for words in unknown { printError("  \(words)") }
+            throw ExitCode(1)
+        }
+    }
+
+    private func goal() throws(CommandFailure) -> Bisection.Goal {
+        let names = App.Program.invariants.map(\.name)
+        if let index = names.firstIndex(of: predicate) { return .broken(invariant: index) }
+        do throws(ExpressionError) {
+            return .expression(try Predicate(parsing: predicate))
+        } catch {
+            let hint = nearest(to: predicate, among: names).map { "; did you mean the invariant “\($0)”?" } ?? ""
+            throw CommandFailure(.usage, "the predicate cannot be read: \(error)\(hint)")
+        }
+    }
+
+    private func show(_ finding: Bisection.Finding) {
+        let record = finding.record
+        switch format {
+        case .json:
+            var value = record.value
+            value["causes"] = finding.causes.value
+            value["isFirst"] = .bool(finding.isFirst)
+            if let changes = finding.changes { value["changes"] = changes.value }
+            printData(JSONTranscoder.text(of: value))
+        case .text:
+            if finding.isFirst, record.turn > 1 {
+                printError("it is true after the first turn that was looked at, and perhaps before")
+            }
+            printData("turn \(record.turn) (\(record.messageName)) \(instantText(of: record.time)) \(finding.causes.line)")
+            if record.detail != .nil { printData("  \(ViewText.line(of: record.detail))") }
+            for line in finding.changes?.lines ?? [] { printData("  \(line)") }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import MessagePack
+
+/// Where a part of a state or a view is: `state.orders[3].name`, `state.counts["odd key"]`.
+struct ValuePath: Hashable, CustomStringConvertible {
+    enum Root: String, CaseIterable {
+        case state, view
+    }
+
+    enum Step: Hashable {
+        /// Of a map; a key that is no string is named by its text.
+        case key(String)
+        /// Of a sequence, from 0.
+        case index(Int)
+    }
+
+    /// More steps than values are deep.
+    static let maximumSteps = MessagePackLimits.largestDepth
+
+    var root: Root
+    var steps: [Step] = []
+
+    var description: String { steps.reduce(root.rawValue) { $0 + Self.text(of: $1) } }
+
+    func appending(_ step: Step) -> ValuePath { ValuePath(root: root, steps: steps + [step]) }
+
+    private static func text(of step: Step) -> String {
+        switch step {
+        case .index(let index): "[\(index)]"
+        case .key(let key):
+            isPlain(key) ? ".\(key)" : "[\(JSONTranscoder.text(of: .string(key)))]"
+        }
+    }
+
+    /// Whether a key needs no quotes.
+    private static func isPlain(_ key: String) -> Bool {
+        guard let first = key.utf8.first, first.isWordStart else { return false }
+        return key.utf8.allSatisfy(\.isWordPart)
+    }
+}
+
+extension ValuePath.Step {
+    /// The step to a pair of a map.
+    init(to key: MessagePackValue) { self = .key(key.plainText) }
+
+    /// Whether it leads to the pair with this key.
+    fileprivate func leads(to key: MessagePackValue) -> Bool {
+        switch self {
+        case .key(let name): key.plainText == name
+        case .index(let index): key == .int(Int64(index))
+        }
+    }
+}
+
+// MARK: Finding
+
+extension ValuePath {
+    /// The bytes of the part, in those of the whole; nil if there is none.
+    ///
+    /// What is beside the path is passed over, not read.
+    ///
+    /// - Throws: `MessagePackError` for bytes that are no value.
+    func find(in bytes: [UInt8]) throws(MessagePackError) -> ArraySlice<UInt8>? {
+        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
+        for step in steps { guard try Self.enter(step, &reader) else { return nil } }
+        let start = reader.position
+        try reader.skip()
+        return bytes[start..<reader.position]
+    }
+
+    /// The part as a value.
+    func value(in bytes: [UInt8]) throws(MessagePackError) -> MessagePackValue? {
+        guard let part = try find(in: bytes) else { return nil }
+        var reader = MessagePackReader(part, limits: MessagePackLimits(maximumBytes: .max))
+        return try reader.readValue()
+    }
+
+    private static func enter(_ step: Step, _ reader: inout MessagePackReader) throws(MessagePackError) -> Bool {
+        switch (try reader.peekType(), step) {
+        case (.map, _):
+            for _ in 0..<(try reader.readMapHeader()) {
+                if try isNext(step, &reader) { return true }
+                try reader.skip()
+            }
+            return false
+        case (.array, .index(let index)):
+            let count = try reader.readArrayHeader()
+            guard (0..<count).contains(index) else { return false }
+            for _ in 0..<index { try reader.skip() }
+            return true
+        default: return false
+        }
+    }
+
+    /// Reads the next key.
+    private static func isNext(_ step: Step, _ reader: inout MessagePackReader) throws(MessagePackError) -> Bool {
+        if case .key(let name) = step, try reader.peekType() == .string { return try reader.readString(likely: name) == name }
+        return step.leads(to: try reader.readValue())
+    }
+
+    /// Why there is no such part, for a person: which step leads nowhere, and what there is instead. Nil if there is one.
+    func missing(in bytes: [UInt8]) throws(MessagePackError) -> String? {
+        for count in steps.indices {
+            let part = ValuePath(root: root, steps: Array(steps.prefix(count + 1)))
+            guard try part.find(in: bytes) == nil else { continue }
+            let whole = ValuePath(root: root, steps: Array(steps.prefix(count)))
+            return "there is no \(part): " + Self.words(for: try whole.value(in: bytes) ?? .nil, whole, steps[count])
+        }
+        return nil
+    }
+
+    private static func words(for value: MessagePackValue, _ path: ValuePath, _ step: Step) -> String {
+        switch value {
+        case .map(let pairs) where pairs.isEmpty: return "\(path) is empty"
+        case .map(let pairs):
+            let names = pairs.map(\.key.plainText)
+            if case .key(let name) = step, let near = nearest(to: name, among: names) {
+                return "did you mean \(path.appending(.key(near)))?"
+            }
+            let shown = names.prefix(20).map { shortened($0, to: 60) }.joined(separator: ", ")
+            return "\(path) has \(shown)\(names.count > 20 ? ", …" : "")"
+        case .array(let elements): return "\(path) has \(elements.count) element\(elements.count == 1 ? "" : "s"), from 0"
+        default: return "\(path) is \(shortened(JSONTranscoder.text(of: value), to: 100))"
+        }
+    }
+}

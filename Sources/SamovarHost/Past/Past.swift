@@ -1,0 +1,184 @@
+import Journal
+import JournalChain
+public import Logging
+public import SamovarCore
+public import SamovarProtocol
+
+/// The past of a journal: the state as of any turn that is still known, and the turns from there on.
+///
+/// Works offline: it takes the data folder's lock, so no store may be running on it; a journal at a place is read beside its store. It changes
+/// nothing, and holds one state and one batch of records, however long the journal is. Used by one thread.
+public final class Past: PastReader {
+    /// Of the journal.
+    public let timeline: Timeline
+    /// Of which turns the state is known.
+    public let span: PastSpan
+    private let opened: OpenedJournal
+    private let makeEngine: (Secret) -> any ProgramEngine
+    private let logger: Logger
+    private var accepted = AcceptedDivergences()
+    private var machine: PastMachine?
+    /// The turn that was asked for or told of last, to go on from after an accepted divergence.
+    private var told = 0
+
+    /// Opens the past of a journal and hands it to `body`, on a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - wait: for the lock of the data folder.
+    ///   - engine: of the journal's program.
+    /// - Throws: `StoreError` if the journal cannot be read or is not of this program; what `body` throws.
+    public static func read<Result: Sendable>(
+        _ location: JournalLocation, wait: Duration = .seconds(5), logger: Logger,
+        engine: @escaping @Sendable (Secret) -> any ProgramEngine, _ body: @escaping @Sendable (Past) throws -> Result
+    ) async throws -> Result {
+        try await onThread("samovar-past") {
+            let opened = try OpenedJournal(reading: location, wait: wait)
+            defer { opened.close() }
+            return try body(try Past(opened, logger: logger, engine: engine))
+        }
+    }
+
+    private init(_ opened: OpenedJournal, logger: Logger, engine: @escaping (Secret) -> any ProgramEngine) throws(StoreError) {
+        try opened.requireProgram(of: engine(opened.secret))
+        for warning in opened.journal.warnings { logger.warning("\(warning)") }
+        self.opened = opened
+        self.logger = logger
+        timeline = opened.timeline
+        makeEngine = engine
+        let journal = opened.journal
+        guard journal.last > 0 else {
+            throw StoreError(.configuration, "the journal in \(opened.name) has no turn yet: its store never came to serve")
+        }
+        let snapshots = try StoreError.replacing { () throws(JournalError) in try journal.snapshots() }
+        guard let span = PastSpan(first: journal.first, last: journal.last, snapshots: snapshots) else {
+            throw opened.failure(MissingBeginning())
+        }
+        self.span = span
+    }
+
+    // MARK: States
+
+    /// The turn as of which the state is; 0 before the first ``move(to:)``.
+    public var turn: Int { machine?.turn ?? 0 }
+
+    /// The state as of ``turn``, in MessagePack.
+    public func state() throws -> [UInt8] { try moved().state() }
+
+    /// What outsiders saw of it, in MessagePack.
+    public func view() throws -> [UInt8] { try moved().view() }
+
+    /// Whether the state as of ``turn`` keeps the invariant at a place among ``invariants``.
+    public func keeps(invariant index: Int) throws -> Bool { try moved().keeps(invariant: index) }
+
+    /// Makes the state the one as of a turn: from the newest snapshot before it, unless the present state is nearer.
+    ///
+    /// - Throws: `StoreError`, also for a turn that is not known.
+    public func move(to turn: Int) throws {
+        try require(turn)
+        told = turn
+        try going { try approach(turn) }
+    }
+
+    /// Goes on from ``turn``, up to `last` or until `body` returns false, whose turn is then the present one.
+    ///
+    /// - Parameter body: is told of each record when the state is that after it.
+    /// - Throws: `StoreError`; what `body` throws.
+    public func walk(through last: Int, _ body: (Record) throws -> Bool) throws {
+        try require(last)
+        try going {
+            if machine == nil { try approach(told) }
+            try replay(through: last) { record in
+                told = record.turn
+                guard try body(record) else { throw Enough() }
+            }
+        }
+    }
+
+    /// The record of a turn; nil if it is not kept, or not there yet.
+    public func record(of turn: Int) throws -> Record? {
+        guard (max(opened.journal.first, 1)...max(opened.journal.last, 1)).contains(turn) else { return nil }
+        var found: Record?
+        do {
+            try opened.journal.read(from: turn) { batch in
+                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                    if record.turn == turn { found = record }
+                }
+                throw Enough()
+            }
+        } catch is Enough {
+        } catch {
+            throw opened.failure(error)
+        }
+        return found
+    }
+
+    // MARK: Moving
+
+    private func moved() throws(StoreError) -> PastMachine {
+        guard let machine else { throw StoreError(.configuration, "no turn was asked for") }
+        return machine
+    }
+
+    /// Replays; where the journal says that another command was accepted, once more, with that in its terms.
+    private func going(_ body: () throws -> Void) throws {
+        while true {
+            do {
+                return try body()
+            } catch is Enough {
+                return
+            } catch let error as ReplayError {
+                guard let divergence = error.divergence else { throw opened.failure(error) }
+                guard try opened.isCovered(divergence, by: &accepted) else {
+                    throw StoreError(divergence: try opened.report(on: divergence, storeMachine), isFickle: false)
+                }
+                machine = nil
+            } catch let error as JournalError {
+                throw opened.failure(error)
+            }
+        }
+    }
+
+    private func approach(_ turn: Int) throws {
+        if let machine, span.goesOn(from: machine.turn, to: turn) { return try replay(through: turn) }
+        machine = nil
+        machine = try opened.journal.recover(through: turn) {
+            PastMachine(makeEngine(opened.secret), terms: accepted.terms)
+        } restore: { (machine: inout PastMachine, snapshot) in
+            try opened.refusing(snapshot) { try machine.restore(snapshot: snapshot.bytes) }
+        } replay: { (machine: inout PastMachine, batch) in
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: turn)
+        } note: {
+            logger.warning("\($0)")
+        }
+    }
+
+    private func replay(through last: Int, each: (Record) throws -> Void = { _ in }) throws {
+        let machine = try moved()
+        guard machine.turn < last else { return }
+        try opened.journal.read(from: machine.turn + 1) { batch in
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last, each: each)
+            if batch.last >= last { throw Enough() }
+        }
+    }
+
+    private func storeMachine() -> StoreMachine {
+        StoreMachine(
+            settings: StoreSettings(), engine: makeEngine(opened.secret), timeline: opened.timeline, secret: opened.secret,
+            build: "")
+    }
+
+    private func require(_ turn: Int) throws(StoreError) {
+        guard turn <= span.known.upperBound else {
+            throw StoreError(.configuration, "the journal in \(opened.name) ends at turn \(span.known.upperBound)")
+        }
+        try opened.requireKept(turn)
+        guard span.known.contains(turn) else {
+            throw StoreError(
+                .configuration,
+                "the state of turn \(turn) is not known: that of \(span.known.lowerBound) is the first in \(opened.name)")
+        }
+    }
+}
+
+/// Ends a reading that has come far enough.
+private struct Enough: Error {}
