@@ -64,6 +64,18 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
+    @Test func `An invariant is found by its name, and a name that is nearly one is asked about`() async throws {
+        let store = try await CounterStore(Executable.tally, workers: 0)
+        #expect(try await store.run("send", #"{"add":{"name":"tea"}}"#).end == .exited(0))
+        try await store.stop()
+        let kept = try await store.run("bisect", "no count is negative")
+        #expect(kept.end == .exited(1) && kept.errors.contains("none of the turns 1 to "), "\(kept.errors)")
+        #expect(kept.errors.contains(" breaks it"), "\(kept.errors)")
+        let nearly = try await store.run("bisect", "no cuont is negative")
+        #expect(nearly.end == .exited(64), "\(nearly.errors)")
+        #expect(nearly.errors.contains("did you mean the invariant “no count is negative”?"), "\(nearly.errors)")
+    }
+
     @Test func `What cannot be is said, with an exit code`() async throws {
         let (store, _) = try await Self.counted()
         let cases: [([String], Int32, String)] = [

@@ -36,7 +36,11 @@ struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
         switch try await StorePast<App>.read(try options.settings(), "bisect", { try bisection.run(on: $0) }) {
         case .found(let finding): show(finding)
         case .never(let turns, let unknown):
-            printError("it is true after none of the turns \(turns.lowerBound) to \(turns.upperBound)")
+            let range = "the turns \(turns.lowerBound) to \(turns.upperBound)"
+            switch bisection.goal {
+            case .expression: printError("it is true after none of \(range)")
+            case .broken: printError("none of \(range) breaks it")
+            }
             for words in unknown { printError("  \(words)") }
             throw ExitCode(1)
         }
