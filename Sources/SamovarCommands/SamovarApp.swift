@@ -114,7 +114,8 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
             subcommands: [
                 UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppTypes<App>>.self,
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppTypes<App>>.self, InspectCommand<AppTypes<App>>.self,
-                StatusCommand<AppTypes<App>>.self, EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,
+                StatusCommand<AppTypes<App>>.self, MetricsCommand<AppTypes<App>>.self,
+                EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,
                 OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, VerifyCommand<App>.self, CheckCommand<App>.self, JournalCommand<AppTypes<App>>.self,
                 KeysCommand<AppTypes<App>>.self, SchemaCommand<App>.self, LoadCommand<AppTypes<App>>.self,

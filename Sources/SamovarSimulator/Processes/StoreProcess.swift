@@ -331,6 +331,8 @@ final class StoreProcess: Process {
         case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a backup")
+        case .measureProcess:
+            try world.checker.require(false, .i2, expected: "no operator", seen: "a question for metrics")
         case .reopenViews:
             world.checker.reference.count(.viewsReopened)
             world.network.reopenViews()
