@@ -69,7 +69,8 @@ public enum SamovarTool {
     public static var subcommands: [any ParsableCommand.Type] {
         [
             MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
-            StatusCommand<AnyProgram>.self, EffectsCommand<AnyProgram>.self, QueuesCommand<AnyProgram>.self,
+            StatusCommand<AnyProgram>.self, MetricsCommand<AnyProgram>.self,
+            EffectsCommand<AnyProgram>.self, QueuesCommand<AnyProgram>.self,
             InspectCommand<AnyProgram>.self,
             JournalCommand<AnyProgram>.self, KeysCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self, NewCommand.self,
         ]

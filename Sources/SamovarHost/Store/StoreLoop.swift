@@ -18,6 +18,7 @@ final class StoreLoop: Sendable {
         case drain(within: Duration)
         case workerDied(WorkerID, String)
         case readKeys
+        case processMeasured
         case lease(LeaseThread.Event)
     }
 
@@ -161,9 +162,15 @@ final class StoreLoop: Sendable {
         _ clock: HostClock
     ) throws {
         var mayHaveMore = false
+        var round: Timestamp?
         while true {
             let isBusy = mayHaveMore || machine.hasWork
-            var timeout = isBusy ? 0 : clock.milliseconds(until: wakeUp(machine, lease, now: clock.now()))
+            var timeout: Int? = 0
+            if !isBusy {
+                let now = clock.now()
+                if let begun = round.take() { machine.roundTook(now - begun) }
+                timeout = clock.milliseconds(until: wakeUp(machine, lease, now: now))
+            }
             if sockets.isIncomplete {
                 try sockets.reopen(&poller)
                 timeout = min(timeout ?? 20, 20)
@@ -171,6 +178,9 @@ final class StoreLoop: Sendable {
             try poller.wait(timeoutMilliseconds: timeout)
             if let listeners = descriptors.look(clock) { try shed(listeners, descriptors.policy.limit, &sockets) }
             let now = clock.now()
+            // A busy loop does not wait in between, and its next round begins where this one ends.
+            if let begun = round { machine.roundTook(now - begun) }
+            round = now
             // Before anything else: this process may have stood still, and another store may have taken over.
             lease?.tend(&machine, now: now)
             if poller.isReadable(wakeup) {
@@ -229,6 +239,7 @@ final class StoreLoop: Sendable {
             switch event {
             case .drain(let limit): machine.drain(within: limit, now: now)
             case .readKeys: try readKeys(&machine, &sockets, now: now)
+            case .processMeasured: machine.processMeasured(ownProcess(), now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
             case .journal(.committed(let turn)):
                 machine.committed(through: turn, now: now)
@@ -292,6 +303,7 @@ final class StoreLoop: Sendable {
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
         case .reopenViews: try sockets.closeRemoteViews(&topics)
         case .readKeys: readKeys()
+        case .measureProcess: mailbox.post(.processMeasured)
         case .renewLease: lease?.hurry(now: now)
         case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
         case .stop(.drained):

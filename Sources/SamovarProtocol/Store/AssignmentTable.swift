@@ -8,8 +8,8 @@ struct AssignmentTable {
     struct Row {
         /// Whose row it is; nil while it is nobody's.
         fileprivate(set) var effect: EffectID?
-        /// When the effect came to wait.
-        let since: Timestamp
+        /// When the effect came to wait, or was handed out.
+        fileprivate(set) var since: Timestamp
         /// The worker that has it, and all that follows; nil while it waits.
         fileprivate(set) var workerState: Dispatcher.WorkerState?
         fileprivate(set) var lease = Lease(start: 0, counter: 0)
@@ -17,6 +17,8 @@ struct AssignmentTable {
         fileprivate(set) var token: UInt64 = 0
         /// Nil also for the default ones.
         fileprivate var options: RunOptions?
+        /// The number of its queue in `QueueMeters`, if a worker has it.
+        fileprivate(set) var meter = 0
         /// The rows that the same worker was given before and after this one.
         fileprivate var before: Int?
         fileprivate var after: Int?
@@ -27,12 +29,15 @@ struct AssignmentTable {
         }
 
         fileprivate mutating func give(
-            _ options: RunOptions?, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, after before: Int?
+            _ options: RunOptions?, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int,
+            since: Timestamp, after before: Int?
         ) {
             self.workerState = workerState
             self.lease = lease
             self.token = token
             self.options = options
+            self.meter = meter
+            self.since = since
             self.before = before
         }
 
@@ -69,15 +74,23 @@ struct AssignmentTable {
     }
 
     /// Gives a waiting effect, whose row has this number, to a worker.
-    mutating func give(_ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64) {
+    mutating func give(
+        _ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int = 0,
+        since: Timestamp
+    ) {
         let before = workerState.newest
-        rows[number].give(effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, after: before)
+        rows[number].give(
+            effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, meter: meter, since: since,
+            after: before)
         if let before { rows[before].after = number }
         workerState.newest = number
     }
 
-    /// Takes an effect's row from it, and the job off its worker's count. Returns who had it, and under which lease; nil if it is nowhere.
-    mutating func remove(_ effect: EffectID) -> (workerState: Dispatcher.WorkerState?, lease: Lease)? {
+    /// Takes an effect's row from it, and the job off its worker's count. Returns who had it, under which lease and since when, and the number of
+    /// its queue; nil if it is nowhere.
+    mutating func remove(
+        _ effect: EffectID
+    ) -> (workerState: Dispatcher.WorkerState?, lease: Lease, since: Timestamp, meter: Int)? {
         guard let number = numbers.removeValue(forKey: effect) else { return nil }
         free.append(number)
         let workerState = rows[number].workerState.take()
@@ -85,9 +98,9 @@ struct AssignmentTable {
         if let before { rows[before].after = after }
         if let after { rows[after].before = before } else { workerState?.newest = before }
         workerState?.release(of: rows[number].queue)
-        let lease = rows[number].lease
-        rows[number] = Row(nil, since: rows[number].since)
-        return (workerState, lease)
+        let (lease, since, meter) = (rows[number].lease, rows[number].since, rows[number].meter)
+        rows[number] = Row(nil, since: since)
+        return (workerState, lease, since, meter)
     }
 
     /// What a worker has, in the order in which it was given it.

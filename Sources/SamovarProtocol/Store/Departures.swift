@@ -30,7 +30,7 @@ extension Dispatcher {
     /// Takes them back because their tasks will not leave. Nobody has had them, so that an older attempt may go on.
     mutating func takeBackUnsent(of worker: WorkerID) -> [EffectID] {
         let unsent = unsent(of: worker)
-        for id in unsent { forget(id) }
+        for id in unsent { forget(id, as: .returned) }
         return unsent
     }
 }

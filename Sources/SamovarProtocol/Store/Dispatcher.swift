@@ -39,6 +39,8 @@ struct Dispatcher {
     /// place that its task told, so no older attempt may move that place meanwhile. What has streamed is on record and keeps every older
     /// attempt out (`EffectLedger.streamed`); a task that was handed out is on no record.
     private var formerLeases = NewestLeases()
+    /// Told by `metrics`; nothing depends on it.
+    var meters = QueueMeters()
 
     init(_ settings: StoreSettings, start: Int) {
         self.start = start
@@ -111,41 +113,23 @@ struct Dispatcher {
         }
     }
 
-    /// Forgets an effect; returns who held it, unless it was by this lease.
+    /// Forgets an effect; returns who held it, unless it was by this lease, whose answer is taken.
+    ///
+    /// - Parameter outcome: of any other attempt; nil if it goes on.
     @discardableResult
-    mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil) -> Assignment? {
+    mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil, as outcome: AttemptOutcome? = .cancelled) -> Assignment? {
         guard let former = places.remove(id) else { return nil }
         guard let workerState = former.workerState else {
             waitingCount -= 1
             return nil
         }
         if !told.isEmpty { told[id] = nil }
-        return former.lease == lease ? nil : Assignment(lease: former.lease, workerState: workerState)
-    }
-
-    /// Since when an effect waits for a worker; nil if it does not.
-    func waits(_ id: EffectID) -> Timestamp? {
-        guard let number = places.number(of: id), places[number].isWaiting else { return nil }
-        return places[number].since
-    }
-
-    /// Who runs an effect, and under which lease; nil if nobody does.
-    func assignment(of id: EffectID) -> Assignment? {
-        places.number(of: id).flatMap { places[$0].assignment }
-    }
-
-    /// Whether a worker has an effect under another lease than this one. Asked for each answer: inlined, or the whole dispatcher would be
-    /// moved for the call.
-    @inline(__always)
-    func isHeld(_ id: EffectID, underOtherThan lease: Lease) -> Bool {
-        guard let number = places.number(of: id), !places[number].isWaiting else { return false }
-        return places[number].lease != lease
-    }
-
-    /// The token of a job that somebody has under this lease; nil if nobody does.
-    func token(of id: EffectID, under lease: Lease) -> UInt64? {
-        guard let number = places.number(of: id), !places[number].isWaiting, places[number].lease == lease else { return nil }
-        return places[number].token
+        if former.lease == lease {
+            meters.ended(former.meter, .answered, since: former.since)
+            return nil
+        }
+        if let outcome { meters.ended(former.meter, outcome, since: former.since) }
+        return Assignment(lease: former.lease, workerState: workerState)
     }
 
     /// Effects that wait for a worker or that one has.
@@ -156,8 +140,8 @@ struct Dispatcher {
 
     /// Takes an effect back from its worker, or out of its line. It stays open. Returns who held it.
     @discardableResult
-    mutating func takeBack(_ id: EffectID) -> Assignment? {
-        let holder = forget(id)
+    mutating func takeBack(_ id: EffectID, as outcome: AttemptOutcome = .cancelled) -> Assignment? {
+        let holder = forget(id, as: outcome)
         if let holder { formerLeases.insert(holder.lease, of: id) }
         return holder
     }
@@ -244,25 +228,38 @@ struct Dispatcher {
         let held = assignment(of: effect.id)
         if let held, held.lease > lease { return false }
         guard let workerState = workers[worker] else { return false }
-        forget(effect.id)
-        guard let place = places.insert(effect.id, since: now) else { return false }
-        assign(effect, at: place, to: workerState, lease: lease, token: token)
+        let isSame = held?.lease == lease
+        let since = isSame ? places.number(of: effect.id).map { places[$0].since } ?? now : now
+        forget(effect.id, as: isSame ? nil : .cancelled)
+        guard let place = places.insert(effect.id, since: since) else { return false }
+        let meter = meters.number(of: effect.queue)
+        places.give(effect, at: place, to: workerState, lease: lease, token: token, meter: meter, since: since)
+        workerState.take(of: effect.queue)
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
-        if held?.lease != lease, let timeout = effect.timeout {
+        if !isSame, let timeout = effect.timeout {
             timeouts.begin(effect.id, under: lease, until: now + timeout + grace, places)
         }
         return true
     }
 
     /// Removes a worker, to which nothing leaves any more; returns its jobs in the order in which it was given them.
-    mutating func leave(_ id: WorkerID) -> [EffectID] {
+    ///
+    /// - Parameters:
+    ///   - outcome: of its attempts.
+    ///   - answered: whose answers it has given, which still wait for their turn.
+    mutating func leave(
+        _ id: WorkerID, as outcome: AttemptOutcome = .returned, answered: Set<EffectID> = []
+    ) -> [EffectID] {
         guard let workerState = workers[id] else { return [] }
         serve([], workerState)
         rotation.remove(id)
         let jobs = places.effects(of: workerState)
         for job in jobs {
-            if let former = places.remove(job), departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
+            if let former = places.remove(job) {
+                if departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
+                meters.ended(former.meter, answered.contains(job) ? .answered : outcome, since: former.since)
+            }
             told[job] = nil
         }
         workers[id] = nil
@@ -339,7 +336,8 @@ struct Dispatcher {
                     && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
-                give(effect, at: place, to: empty, floor: floor, proof, &served)
+                let meter = meters.number(of: effect.queue)
+                give(effect, at: place, to: empty, meter, floor: floor, proof, &served)
                 governor?.handOut(now: now)
                 isolate(empty, ifSuspect: effect)
             } else {
@@ -378,9 +376,11 @@ struct Dispatcher {
     ) -> Bool {
         var given = 0
         for line in workerState.lines {
+            // Most effects wait in the default queue, whose number is known.
+            let meter = line.isDefault || line.count == 0 ? 0 : meters.number(of: line.queue)
             if let governor = line.governor {
                 while given < limit, let next = next(of: line, governor, for: workerState, from: ledger, now: now) {
-                    give(next.effect, at: next.place, to: workerState, floor: floor, proof, &served)
+                    give(next.effect, at: next.place, to: workerState, meter, floor: floor, proof, &served)
                     governor.handOut(now: now)
                     given += 1
                 }
@@ -392,7 +392,7 @@ struct Dispatcher {
                 guard places.isWaiting(first.effect, at: first.place) else { continue }
                 let isGiven = ledger.open.withEffect(first.effect) { effect in
                     if isSuspect(effect) { return false }
-                    give(effect, at: first.place, to: workerState, floor: floor, proof, &served)
+                    give(effect, at: first.place, to: workerState, meter, floor: floor, proof, &served)
                     return true
                 }
                 if isGiven == true { given += 1 }
@@ -421,25 +421,23 @@ struct Dispatcher {
     }
 
     private mutating func give(
-        _ effect: OpenEffect, at place: Int, to worker: WorkerState, floor: Int, _ proof: JobProof, _ served: inout [WorkerState]
+        _ effect: OpenEffect, at place: Int, to worker: WorkerState, _ meter: Int, floor: Int, _ proof: JobProof,
+        _ served: inout [WorkerState]
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
         let token = proof.token(of: effect.id, under: lease)
         departures.hold(lease, untilDurable: floor)
-        assign(effect, at: place, to: worker, lease: lease, token: token)
+        meters.handedOut(meter, since: places[place].since)
+        places.give(effect, at: place, to: worker, lease: lease, token: token, meter: meter, since: meters.now)
+        worker.take(of: effect.queue)
         worker.sent += 1
         if let timeout = effect.timeout {
             timeouts.hold(effect.id, under: lease, for: timeout + grace, untilDurable: floor)
         }
         if worker.handed.isEmpty { served.append(worker) }
         worker.handed.append(effect, lease: lease, token: token, number: worker.sent, limit: frameBytes)
-    }
-
-    private mutating func assign(_ effect: OpenEffect, at place: Int, to workerState: WorkerState, lease: Lease, token: UInt64) {
-        places.give(effect, at: place, to: workerState, lease: lease, token: token)
-        workerState.take(of: effect.queue)
     }
 
     /// A worker that has a suspect gets nothing else.

@@ -21,9 +21,15 @@ struct EffectLedger: Equatable, Sendable {
     struct Changes: Equatable, Sendable {
         /// Open now, or no longer behind another with its label.
         var opened: [Opened] = []
-        var cancelled: [EffectID] = []
+        var cancelled: [Closed] = []
         /// Of queues and labels.
         var controls: [Control] = []
+    }
+
+    /// An effect that nobody shall do any more.
+    struct Closed: Equatable, Sendable {
+        let id: EffectID
+        let queue: Queue
     }
 
     /// An effect that may be handed out now, as far as its label goes.
@@ -128,7 +134,7 @@ struct EffectLedger: Equatable, Sendable {
 
     mutating func cancel(_ id: EffectID) {
         guard let effect = close(id) else { return }
-        changes.cancelled.append(id)
+        changes.cancelled.append(Closed(id: id, queue: effect.queue))
         noteCancelled(effect)
     }
 

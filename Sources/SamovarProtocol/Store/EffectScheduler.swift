@@ -13,7 +13,7 @@ import SamovarCore
 /// | any other | waits in the `Dispatcher` | is handed out, or overdue |
 struct EffectScheduler {
     private let settings: StoreSettings
-    private(set) var dispatcher: Dispatcher
+    var dispatcher: Dispatcher
     /// Attempts that run in vain, whose workers are told at the end of the round.
     private var cancellations: [Route: [Lease]] = [:]
     /// Workers of before the restart that have not spoken yet: each may be running an effect of then unseen.
@@ -104,7 +104,8 @@ struct EffectScheduler {
     /// Follows what policies, cancellations and closings did in the ledger.
     mutating func follow(now: Timestamp, _ turns: inout Turns) {
         for index in turns.state.ledger.changes.cancelled.indices {
-            close(turns.state.ledger.changes.cancelled[index], answered: nil)
+            let cancelled = turns.state.ledger.changes.cancelled[index]
+            close(cancelled.id, as: .cancelled, of: cancelled.queue)
         }
         for index in turns.state.ledger.changes.controls.indices {
             follow(turns.state.ledger.changes.controls[index], in: turns.state.ledger, now: now)
@@ -140,7 +141,7 @@ struct EffectScheduler {
 
     /// Takes an effect back from its worker, if one has it, and offers it again.
     mutating func giveBack(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
-        if dispatcher.assignment(of: effect) != nil { dispatcher.takeBack(effect) }
+        if dispatcher.assignment(of: effect) != nil { dispatcher.takeBack(effect, as: .returned) }
         offer(effect, in: ledger, now: now)
     }
 
@@ -149,14 +150,9 @@ struct EffectScheduler {
         for effect in dispatcher.takeBackUnsent(of: worker) { offer(effect, in: ledger, now: now) }
     }
 
-    /// Ends all work on an effect; whoever runs it in vain is told.
-    mutating func close(_ effect: EffectID, answered lease: Lease?) {
-        if let holder = dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
-    }
-
-    /// The same for an effect that is given up: an operator may have it run again.
-    mutating func withdraw(_ effect: EffectID) {
-        if let holder = dispatcher.takeBack(effect) { cancel(holder) }
+    /// Takes an effect back that is given up, and tells whoever runs it: an operator may have it run again.
+    mutating func withdraw(_ effect: EffectID, as outcome: AttemptOutcome = .cancelled) {
+        if let holder = dispatcher.takeBack(effect, as: outcome) { cancel(holder) }
     }
 
     mutating func cancel(_ holder: Dispatcher.Assignment) {
@@ -189,7 +185,7 @@ struct EffectScheduler {
         _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         guard let effect = turns.state.ledger.open[id] else { return }
-        dispatcher.takeBack(effect.id)
+        dispatcher.takeBack(effect.id, as: AttemptOutcome(reason))
         let isDeath = reason == .workerDied && !effect.isSource
         let failures = effect.failures + (isDeath ? 0 : 1)
         let deaths = effect.deaths + (isDeath ? 1 : 0)
@@ -217,6 +213,7 @@ struct EffectScheduler {
         let call = ProgramCall.failure(effect.id)
         guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
+        dispatcher.meters.closed(effect.queue, .failed)
         let staysDead = effect.retry.keepsDead
         let dead = Record.Event.dead(effect.id, failure)
         let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root, staysDead: staysDead)
@@ -292,7 +289,9 @@ struct EffectScheduler {
     mutating func setLeaving(_ worker: WorkerID) { dispatcher.setLeaving(worker) }
 
     /// Removes a worker; returns its jobs in the order in which it was given them.
-    mutating func leave(_ worker: WorkerID) -> [EffectID] { dispatcher.leave(worker) }
+    mutating func leave(_ worker: WorkerID, as outcome: AttemptOutcome = .returned, answered: Set<EffectID> = []) -> [EffectID] {
+        dispatcher.leave(worker, as: outcome, answered: answered)
+    }
 
     /// Tasks that waited for this turn or an earlier one have left, and their time begins.
     mutating func left(through durable: Int, now: Timestamp) { dispatcher.left(through: durable, now: now) }
@@ -396,7 +395,7 @@ struct EffectScheduler {
         } else if let deadline = deadlines.popDue(now: now), let effect = turns.state.ledger.open[deadline.effect],
             let text = overrun(effect, deadline.limit, in: turns.state.ledger, now: now)
         {
-            withdraw(effect.id)
+            withdraw(effect.id, as: .timedOut)
             let failure = Failure(reason: .timedOut, text: text, attempts: effect.failures + effect.deaths)
             try fail(effect, failure, now: now, &turns, &out)
         }

@@ -61,6 +61,10 @@ extension Operators {
         _ change: Change, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
     ) throws(AdminFailure) {
+        var queue: Queue?
+        if case .dropped(let id) = change.record {
+            queue = turns.state.ledger.open[id]?.queue ?? turns.state.ledger.dead[id]?.effect.queue
+        }
         let taken: Turns.Taken
         do throws(StopReason) {
             taken = try turns.take(
@@ -71,7 +75,7 @@ extension Operators {
         }
         // The program does not survive to be told; the request stands.
         if case .givenUp = taken { turns.write(change.record, origin: .operator, sender: sender, now: now) }
-        if case .dropped(let id) = change.record { scheduler.close(id, answered: nil) }
+        if case .dropped(let id) = change.record, let queue { scheduler.close(id, as: .dropped, of: queue) }
         _ = turns.enterOrders()
         scheduler.follow(now: now, &turns)
     }

@@ -77,7 +77,7 @@ struct Operators {
         default:
             throw AdminRefusal(
                 text:
-                    "unknown request \(request.verb); there are status, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
+                    "unknown request \(request.verb); there are status, metrics, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
             )
         }
     }
@@ -164,7 +164,8 @@ extension AdminRequest {
     private static let placeArguments = ["queue", "label"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [], "reloadKeys": [],
+        "status": [], "metrics": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [],
+        "reloadKeys": [],
         "export": ["folder", "id"], FollowRequest.verb: FollowRequest.arguments,
         "requeue": effectArguments,
         "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,

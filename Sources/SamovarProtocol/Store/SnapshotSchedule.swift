@@ -10,7 +10,7 @@ import SamovarCore
 ///
 /// To encode a large state would keep the engine from its turns for longer than anybody should wait, so the host makes that snapshot from
 /// the journal. How large it is, the newest snapshot tells; before the first one nobody knows.
-struct SnapshotSchedule: Equatable {
+struct SnapshotSchedule {
     enum Due {
         case no
         /// Encode the state between two batches.
@@ -23,6 +23,10 @@ struct SnapshotSchedule: Equatable {
     private(set) var journalBytes = 0
     /// The turn of the newest snapshot that was asked for.
     private(set) var turn = 0
+    /// When that turn was.
+    private var time: Timestamp?
+    /// The newest one that there is, by its turn and the time of that.
+    private(set) var newest: (turn: Int, time: Timestamp)?
     /// The size of the newest snapshot; 0 until there is one.
     var size = 0
     /// The host makes one.
@@ -36,17 +40,19 @@ struct SnapshotSchedule: Equatable {
     }
 
     /// The state was that of a snapshot.
-    mutating func restored(at turn: Int, bytes: Int) {
+    mutating func restored(at turn: Int, time: Timestamp, bytes: Int) {
         self.turn = turn
+        newest = (turn, time)
         size = bytes
     }
 
     mutating func journalGrew(by bytes: Int) { journalBytes += bytes }
 
     /// One of this turn is made now, or is not made because the program is not to be trusted with it.
-    mutating func asked(at head: Int) {
+    mutating func asked(at head: Int, time: Timestamp? = nil) {
         journalBytes = 0
         turn = head
+        self.time = time
     }
 
     /// The host is done with one.
@@ -55,6 +61,7 @@ struct SnapshotSchedule: Equatable {
     mutating func ended(bytes: Int?) {
         isUnderWay = false
         if let bytes { size = bytes }
+        if bytes != nil, let time { newest = (turn, time) }
     }
 
     // MARK: Making
@@ -85,7 +92,7 @@ struct SnapshotSchedule: Equatable {
 
     /// Whether the program is to be trusted with encoding its state. If not, the next try is as far away as the next snapshot.
     private mutating func mayMake(_ turns: borrowing Turns, _ out: inout Outlet) -> Bool {
-        asked(at: turns.head)
+        asked(at: turns.head, time: turns.state.time)
         guard let why = turns.quarantine.verdict(on: .state) else { return true }
         out.note(.error, "no snapshot is taken: \(why)")
         return false

@@ -50,6 +50,8 @@ public enum StoreAction: Equatable, Sendable {
     case reopenViews
     /// Read the table of keys again; `keysRead(_:now:)` follows.
     case readKeys
+    /// Measure this process, for operators who ask for metrics; `processMeasured(_:now:)` follows.
+    case measureProcess
     /// Renew the lease of the journal at once: a peer proves a turn that this store does not have, so another may have the journal.
     /// `leaseIsRenewed()` follows, or the store is fenced.
     case renewLease

@@ -9,6 +9,7 @@ extension StoreMachine {
     public mutating func received(_ parts: [[UInt8]], from route: Route, by identity: Identity = .local, now: Timestamp) {
         guard isRunning else { return sendOn(parts, from: route) }
         let now = time(now)
+        scheduler.begin(round: now)
         guard access.hears(identity, now: now) else { return }
         let envelope: Envelope
         do {
@@ -50,6 +51,7 @@ extension StoreMachine {
     /// A worker is dead, as its supervisor saw.
     public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
         guard isRunning else { return }
+        scheduler.begin(round: time(now))
         do throws(StopReason) {
             try workers.ended(id, evidence: evidence, now: time(now), &scheduler, &turns, &out)
         } catch {
@@ -214,6 +216,7 @@ extension StoreMachine {
         out.open(route)
         // Whoever fills the disk can be sent away.
         if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
+        if request.verb == "metrics", (try? request.requireKnownArguments()) != nil { return askForMetrics(request, from: route) }
         if let (outage, since) = turns.outage, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
             let reply = Operators.reply(

@@ -37,7 +37,7 @@ extension StoreMachine {
         ]
     }
 
-    private var phaseName: String {
+    var phaseName: String {
         switch phase {
         case .recovering: "recovering"
         case .serving: turns.outage?.outage.phase ?? "serving"
@@ -154,7 +154,7 @@ extension StoreMachine {
 
     /// What waits for no worker, by queue: until a time, or behind another with its label or until that is resumed. Looks at all that is open, if
     /// there is any.
-    private func waitingElsewhere(now: Timestamp) -> [Queue: (delayed: Int, behind: Int)] {
+    func waitingElsewhere(now: Timestamp) -> [Queue: (delayed: Int, behind: Int)] {
         let ledger = turns.state.ledger
         guard scheduler.dispatcher.placed < ledger.open.count else { return [:] }
         var counts: [Queue: (delayed: Int, behind: Int)] = [:]

@@ -11,6 +11,7 @@ extension StoreMachine {
         guard isRunning, !turns.isInDoubt else { return }
         let now = time(now)
         defer { digests.saw(turns.head, now: now) }
+        scheduler.begin(round: now)
         expireKeys(now: now)
         followers.expire(after: settings.followedFor, now: now)
         tickIfDue(now: now)
@@ -65,7 +66,7 @@ extension StoreMachine {
         guard isRunning else { return }
         let now = time(now)
         if turns.isInDoubt {
-            closeBatch()
+            closeBatch(now: now)
             return finishDrain(now: now)
         }
         scheduler.follow(now: now, &turns)
@@ -78,12 +79,12 @@ extension StoreMachine {
         readers.answer(&turns, &out)
         readers.announceIdle(isIdle, head: head, now: now, &out)
         payForViews(now: now)
-        closeBatch()
+        closeBatch(now: now)
         finishDrain(now: now)
     }
 
-    private mutating func closeBatch() {
-        guard let batch = turns.takeBatch() else { return }
+    private mutating func closeBatch(now: Timestamp) {
+        guard let batch = turns.takeBatch(now: now) else { return }
         snapshots.journalGrew(by: batch.byteCount)
         out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
         snapshots.saveIfDue(settings, &turns, &out)
@@ -92,11 +93,12 @@ extension StoreMachine {
     /// The journal holds every turn up to this one. What was taken meanwhile goes there at once, and does not wait for another round: perform
     /// what this gives before you call `advance`.
     public mutating func committed(through turn: Int, now: Timestamp) {
-        turns.committed(through: turn)
+        let now = time(now)
+        turns.committed(through: turn, now: now)
         out.committed(through: turn)
         if !askers.isEmpty { askers = askers.filter { $0.value.floor > turn } }
-        if !turns.isInDoubt { scheduler.left(through: turn, now: time(now)) }
-        if isRunning { closeBatch() }
+        if !turns.isInDoubt { scheduler.left(through: turn, now: now) }
+        if isRunning { closeBatch(now: now) }
     }
 
     /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
@@ -127,7 +129,13 @@ extension StoreMachine {
 
     public mutating func publishView(now: Timestamp) { readers.publishView(now: time(now), &turns, &out) }
 
-    public mutating func viewTook(_ cost: Duration) { readers.viewTook(cost) }
+    public mutating func viewTook(_ cost: Duration) {
+        readers.viewTook(cost)
+        times.views.add(cost)
+    }
+
+    /// The host has done a round, from the events that woke it to the last action.
+    public mutating func roundTook(_ cost: Duration) { times.rounds.add(cost) }
 
     // MARK: Ticks
 

@@ -49,6 +49,10 @@ public struct StoreMachine: ~Copyable {
     var keyRequests: [(id: Int, route: Route)] = []
     var snapshots = SnapshotSchedule()
     var digests = DigestSchedule()
+    /// What the host has measured.
+    var times = MeasuredTimes()
+    /// Operators who wait for what the host knows of its process.
+    var metricsRequests: [(id: Int, route: Route)] = []
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
 
@@ -185,7 +189,7 @@ public struct StoreMachine: ~Copyable {
     public mutating func restore(snapshot: [UInt8]) throws {
         precondition(phase == .recovering, "a snapshot is restored before the start")
         try turns.restore(snapshot)
-        snapshots.restored(at: head, bytes: snapshot.count)
+        snapshots.restored(at: head, time: turns.state.time, bytes: snapshot.count)
     }
 
     /// What `replay` puts up with. Set it before.
@@ -232,6 +236,7 @@ public struct StoreMachine: ~Copyable {
         clock = StoreClock(startingAt: now, newest: turns.state.time)
         let now = clock.started
         out.begin(durable: head)
+        times.firstTurn = head
         let (isNew, number, build) = (head == 0, given ?? starts + 1, out.identity.build)
         scheduler = EffectScheduler(
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))

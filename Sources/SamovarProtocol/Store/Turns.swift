@@ -35,6 +35,14 @@ struct Turns: ~Copyable {
         /// Items that were given up because they ended the store.
         fileprivate(set) var quarantined = 0
         fileprivate(set) var batches = 0
+        /// Inputs that were refused because they could not be read, or nobody was to take them.
+        fileprivate(set) var rejected = 0
+        /// Turns, by what was taken. Those of one item after the first follow from it.
+        fileprivate(set) var kinds = TurnKinds()
+        fileprivate(set) var journalBytes = 0
+        fileprivate(set) var commits = 0
+        /// From the end of a batch until the store hears that it is on disk.
+        fileprivate(set) var commitTimes = DurationHistogram()
     }
 
     private let settings: StoreSettings
@@ -42,6 +50,8 @@ struct Turns: ~Copyable {
     private(set) var quarantine: Quarantine
     /// A batch is with the journal: one at a time.
     private var isCommitting = false
+    /// When it was given there.
+    private var handedOver = Timestamp(microseconds: 0)
     private var outages = Outages()
     /// What the turns on disk, and no others, make of the numbers that `status` tells.
     private(set) var durableFacts = StoreFacts()
@@ -167,7 +177,10 @@ struct Turns: ~Copyable {
         }
         end(call, &out)
         let turns = log.batch.last - before
-        if turns > 0 { state.time = now }
+        if turns > 0 {
+            state.time = now
+            counts.kinds.count(call, turns: turns)
+        }
         return switch result {
         case .applied: .applied(turns: turns)
         case .refused(let verdict): .refused(verdict)
@@ -205,7 +218,13 @@ struct Turns: ~Copyable {
         let outcome = Outcome(sequence: sequence, turn: turn, verdict: verdict)
         let isLast = submission.endsSession && verdict == .applied
         if !isEntered { state.sessions.answer(session, outcome, by: sender, endsSession: isLast) }
-        if verdict == .applied { counts.applied += 1 } else { counts.refused += 1 }
+        switch verdict {
+        case .applied: counts.applied += 1
+        case .refused: counts.refused += 1
+        case .rejected:
+            counts.refused += 1
+            counts.rejected += 1
+        }
         return outcome
     }
 
@@ -268,11 +287,13 @@ struct Turns: ~Copyable {
     // MARK: Commits
 
     /// The open batch, to be given to the journal; nil if that is busy, or there is nothing to write.
-    mutating func takeBatch() -> RecordBatch? {
+    mutating func takeBatch(now: Timestamp) -> RecordBatch? {
         guard !isCommitting, !log.batch.isEmpty else { return nil }
         isCommitting = true
+        handedOver = now
         committingFacts = facts
         counts.batches += 1
+        counts.journalBytes += log.batch.byteCount
         return takeLastBatch()
     }
 
@@ -284,7 +305,11 @@ struct Turns: ~Copyable {
     }
 
     /// The journal holds every turn up to this one.
-    mutating func committed(through turn: Int) {
+    mutating func committed(through turn: Int, now: Timestamp) {
+        if isCommitting {
+            counts.commits += 1
+            counts.commitTimes.add(now - handedOver)
+        }
         quarantine.committed()
         log.committed(through: turn)
         isCommitting = false

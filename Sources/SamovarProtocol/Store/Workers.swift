@@ -137,7 +137,7 @@ struct Workers {
             out.note(.warning, "worker \(id) \(what); \(count(worker.running, "job")) taken back")
             let (isIsolated, slots) = (worker.isIsolated, worker.slots)
             let unsent = Set(scheduler.dispatcher.unsent(of: id))
-            let jobs = leave(id, from: worker.route, now: now, &scheduler, &turns, &out)
+            let jobs = leave(id, as: .lost, from: worker.route, now: now, &scheduler, &turns, &out)
             // Only what it had started can have killed it, and it starts its jobs in order.
             let started = Array(jobs.lazy.filter { !unsent.contains($0) }.prefix(slots))
             try scheduler.ended(
@@ -151,12 +151,12 @@ struct Workers {
 
     /// Removes a worker; returns what it held beyond its answers, which may still wait for their turn.
     private mutating func leave(
-        _ id: WorkerID, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
-        _ out: inout Outlet
+        _ id: WorkerID, as outcome: AttemptOutcome, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
     ) -> [EffectID] {
         writeLeft(id, now: now, &turns)
         let answered = answered(by: id, scheduler)
-        let jobs = scheduler.leave(id).filter { !answered.contains($0) }
+        let jobs = scheduler.leave(id, as: outcome, answered: answered).filter { !answered.contains($0) }
         connections.forget(id)
         forget(route, now: now, &scheduler, turns, &out)
         return jobs
@@ -203,7 +203,7 @@ struct Workers {
                 forget(route, now: now, &scheduler, turns, &out)
                 continue
             }
-            for effect in leave(id, from: route, now: now, &scheduler, &turns, &out) {
+            for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
             }
             noLongerAwaited(id, now: now, &scheduler, &turns, &out)
@@ -242,7 +242,7 @@ struct Workers {
             for report in reports { scheduler.note(report, of: id) }
         case .drain: scheduler.setLeaving(id)
         case .goodbye:
-            for effect in leave(id, from: route, now: now, &scheduler, &turns, &out) {
+            for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
             }
             noLongerAwaited(id, now: now, &scheduler, &turns, &out)
@@ -284,13 +284,13 @@ struct Workers {
         guard case .message(let place) = row.answer else {
             return try take(answers.answer(of: row), of: row, now: now, &scheduler, &turns, &out)
         }
-        guard let root = current(row, scheduler, turns), !rejectedStreams.contains(row.lease, of: row.effect) else {
+        guard let (root, meter) = current(row, &scheduler, turns), !rejectedStreams.contains(row.lease, of: row.effect) else {
             return reject()
         }
         let origin = Origin.effect(row.effect, lease: row.lease, index: 0)
         let message = EngineMessage(
             bytes: answers.message(at: place), origin: origin, role: .closes, checkpoint: nil, root: root)
-        try complete(row, .message(message), root: root, now: now, &scheduler, &turns, &out)
+        try complete(row, .message(message), root: root, meter, now: now, &scheduler, &turns, &out)
     }
 
     /// The same for what is not an answer of one message. Never inlined: the code of the usual answer stays together.
@@ -303,15 +303,15 @@ struct Workers {
         if case .streamed(let index, let message, let checkpoint) = answer {
             return try take(message, index, checkpoint, of: row, now: now, &scheduler, &turns, &out)
         }
-        guard let root = current(row, scheduler, turns) else { return reject() }
+        guard let (root, meter) = current(row, &scheduler, turns) else { return reject() }
         switch answer {
         // Messages that its job has streamed have not all come. Whoever streamed them does not hold the effect any more.
         case .done where rejectedStreams.contains(lease, of: id): reject()
         case .done(let messages) where messages.isEmpty:
-            scheduler.close(id, answered: lease)
+            scheduler.close(id, answered: lease, meter: meter)
             turns.write(.done(id), root: root, now: now)
         case .done(let messages):
-            try complete(row, .answer(messages, id, lease, root: root), root: root, now: now, &scheduler, &turns, &out)
+            try complete(row, .answer(messages, id, lease, root: root), root: root, meter, now: now, &scheduler, &turns, &out)
         case .failed(let reason, let text, let isPermanent):
             try scheduler.attemptFailed(id, reason, text, lease: lease, isPermanent: isPermanent, now: now, &turns, &out)
         case .returned: scheduler.giveBack(id, in: turns.state.ledger, now: now)
@@ -319,17 +319,22 @@ struct Workers {
         }
     }
 
-    /// The root of the effect that was answered; nil if this attempt is not current. Inlined, or both parts would be moved for the call.
+    /// The root of the effect that was answered, and the number of its queue; nil if this attempt is not current. Inlined, or both parts would
+    /// be moved for the call.
     @inline(__always)
-    private mutating func current(_ row: JobResults.Row, _ scheduler: EffectScheduler, _ turns: borrowing Turns) -> Int? {
+    private mutating func current(
+        _ row: JobResults.Row, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns
+    ) -> (root: Int, meter: Int)? {
         results += 1
         answers.acknowledge(row.lease)
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
         let effect = turns.state.ledger.open.withEffect(row.effect) { ($0.root, $0.isOver(under: row.lease)) }
-        guard let (root, isOver) = effect, !isOver, !scheduler.dispatcher.isHeld(row.effect, underOtherThan: row.lease) else {
-            return nil
+        guard let (root, isOver) = effect, !isOver else { return nil }
+        switch scheduler.dispatcher.holder(of: row.effect, beside: row.lease) {
+        case .same(let meter): return (root, meter)
+        case .another: return nil
+        case .nobody: return (root, scheduler.meter(ofUnheld: row.effect, in: turns.state.ledger))
         }
-        return root
     }
 
     /// The answer changes nothing.
@@ -337,17 +342,17 @@ struct Workers {
 
     /// Applies the messages of an answer.
     private mutating func complete(
-        _ row: JobResults.Row, _ input: borrowing EngineInput, root: Int, now: Timestamp, _ scheduler: inout EffectScheduler,
-        _ turns: inout Turns, _ out: inout Outlet
+        _ row: JobResults.Row, _ input: borrowing EngineInput, root: Int, _ meter: Int, now: Timestamp,
+        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         let (id, lease) = (row.effect, row.lease)
         let origin = Origin.effect(id, lease: lease, index: 0)
         switch try turns.take(.answer(id), input, origin, root: root, now: now, &out) {
         case .applied(let number):
             applied += number
-            scheduler.close(id, answered: lease)
+            scheduler.close(id, answered: lease, meter: meter)
             scheduler.enterOrders(now: now, &turns)
-        case .givenUp: scheduler.withdraw(id)
+        case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
         case .refused, .unhandled: break
         case .unreadable(let error):
             let text = "the answer is not a message of this program: \(error)"
@@ -394,7 +399,7 @@ struct Workers {
         case .applied(let number):
             applied += number
             scheduler.enterOrders(now: now, &turns)
-        case .givenUp: scheduler.withdraw(id)
+        case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
         case .refused, .unhandled: break
         case .unreadable(let error):
             if let holder = scheduler.dispatcher.assignment(of: id) { scheduler.cancel(holder) }

@@ -267,7 +267,9 @@ final class TestBench<P: Program> {
                 committed = last
             case .send(let envelope, _): take(envelope.frame)
             case .stop(let reason): stop = "\(reason)"
-            case .publish, .save, .snapshot, .export, .follow, .backlog, .reopenViews, .readKeys, .renewLease, .note: break
+            case .publish, .save, .snapshot, .export, .follow, .backlog, .reopenViews, .readKeys, .measureProcess, .renewLease,
+                .note:
+                break
             }
         }
         if let committed { machine.committed(through: committed, now: now) }

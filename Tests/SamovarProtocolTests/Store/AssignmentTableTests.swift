@@ -16,7 +16,7 @@ import Testing
         let effect = OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, payload: [], now: now)
         let inserted = places.insert(effect.id, since: now)
         let number = try #require(inserted)
-        places.give(effect, at: number, to: workerState, lease: Lease(start: 1, counter: turn), token: 0)
+        places.give(effect, at: number, to: workerState, lease: Lease(start: 1, counter: turn), token: 0, since: at(0))
     }
 
     private func turns(of workerState: Dispatcher.WorkerState, _ places: AssignmentTable) -> [Int] {

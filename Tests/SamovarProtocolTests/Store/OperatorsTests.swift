@@ -106,7 +106,7 @@ import Testing
         let answer = try ask("explode", &bench)
         #expect(
             answer
-                == "unknown request explode; there are status, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
+                == "unknown request explode; there are status, metrics, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
         )
     }
 

@@ -32,8 +32,8 @@ struct PartBench: ~Copyable {
 
     /// The turns so far are on disk.
     mutating func commit() {
-        guard let batch = turns.takeBatch() else { return }
-        turns.committed(through: batch.last)
+        guard let batch = turns.takeBatch(now: at(0)) else { return }
+        turns.committed(through: batch.last, now: at(0))
         out.committed(through: batch.last)
         scheduler.left(through: batch.last, now: at(0))
     }

@@ -159,7 +159,7 @@ import Testing
                 "misuse: there is no turn \(head + 1) yet", "misuse: there is no turn 0 yet", "settled 1, 0 dead",
                 "\(open.turn) waits: 1 effect waits in queue mail, no worker serves it",
             ])
-        bench.scheduler.close(open, answered: nil)
+        bench.scheduler.close(open, as: .cancelled, of: .default)
         bench.turns.write(.dropped(open), origin: .operator, now: at(1))
         readers.answer(&bench.turns, &bench.out)
         let after = left(&bench)

@@ -49,6 +49,8 @@ final class Rig {
     /// How often the view socket was to be opened anew, and the keys to be read.
     private(set) var viewsReopened = 0
     private(set) var keysRead = 0
+    /// How often the machine has asked what its process takes.
+    private(set) var processMeasurements = 0
     private(set) var published: [Frame] = []
     private(set) var stop: StopReason?
     /// The order in which things left, frames by their kind.
@@ -189,6 +191,7 @@ final class Rig {
             case .reopenViews: viewsReopened += 1
             case .readKeys: keysRead += 1
             case .renewLease: break
+            case .measureProcess: processMeasurements += 1
             case .note(let note): notes.append(note)
             case .stop(let reason):
                 stop = reason

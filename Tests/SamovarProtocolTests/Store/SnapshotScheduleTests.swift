@@ -32,7 +32,7 @@ import Testing
     @Test func `A small state is encoded at once, and a large one is left to the host`() {
         for (bytes, due) in [(20, SnapshotSchedule.Due.atOnce), (21, .fromJournal)] {
             var snapshots = SnapshotSchedule()
-            snapshots.restored(at: 5, bytes: bytes)
+            snapshots.restored(at: 5, time: at(0), bytes: bytes)
             snapshots.journalGrew(by: 101)
             #expect(snapshots.due(at: 6, settings) == due)
         }
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `The journal has to be more than twice as large as the snapshot`() {
         var snapshots = SnapshotSchedule()
-        snapshots.restored(at: 0, bytes: 60)
+        snapshots.restored(at: 0, time: at(0), bytes: 60)
         snapshots.journalGrew(by: 120)
         #expect(snapshots.due(at: 1, settings) == .no)
         snapshots.journalGrew(by: 1)
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `While the host makes one, no other is due; one that failed leaves the size as it was`() {
         var snapshots = SnapshotSchedule()
-        snapshots.restored(at: 0, bytes: 20)
+        snapshots.restored(at: 0, time: at(0), bytes: 20)
         snapshots.isUnderWay = true
         snapshots.journalGrew(by: 1_000)
         #expect(snapshots.due(at: 99, settings) == .no)

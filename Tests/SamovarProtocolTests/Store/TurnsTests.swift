@@ -11,16 +11,16 @@ import Testing
         settings.batchTurns = 2
         var bench = try PartBench(settings)
         var canTake = [bench.turns.canTake]
-        var batches = [bench.turns.takeBatch(), bench.turns.takeBatch()]
+        var batches = [bench.turns.takeBatch(now: at(0)), bench.turns.takeBatch(now: at(0))]
         for _ in 1...2 {
             canTake.append(bench.turns.canTake)
             try bench.order(job("a"))
         }
         canTake.append(bench.turns.canTake)
-        batches.append(bench.turns.takeBatch())
-        bench.turns.committed(through: 1)
+        batches.append(bench.turns.takeBatch(now: at(0)))
+        bench.turns.committed(through: 1, now: at(0))
         canTake.append(bench.turns.canTake)
-        batches.append(bench.turns.takeBatch())
+        batches.append(bench.turns.takeBatch(now: at(0)))
         canTake.append(bench.turns.canTake)
         #expect(canTake == [true, true, true, false, false, true])
         #expect(batches.map { $0?.last } == [1, nil, nil, 3])
@@ -34,9 +34,9 @@ import Testing
         try bench.order(job("a"))
         var durable = [bench.turns.durableFacts]
         let facts = bench.turns.facts
-        let batch = bench.turns.takeBatch()
+        let batch = bench.turns.takeBatch(now: at(0))
         durable.append(bench.turns.durableFacts)
-        bench.turns.committed(through: batch?.last ?? 0)
+        bench.turns.committed(through: batch?.last ?? 0, now: at(0))
         durable.append(bench.turns.durableFacts)
         #expect(facts.openEffects == 1)
         #expect(durable.map(\.openEffects) == [0, 0, 1] && durable[2] == facts)

@@ -92,7 +92,7 @@ import Testing
         let held = bench.scheduler.dispatcher.jobs(of: workerID(1))
         let (waits, dropped) = (bench.scheduler.dispatcher.waits(tasks[1].effect), bench.out.droppedFrames)
         #expect(held == [tasks[0].effect] && waits != nil && dropped == 1)
-        bench.scheduler.close(tasks[0].effect, answered: nil)
+        bench.scheduler.close(tasks[0].effect, as: .cancelled, of: .default)
         bench.turns.write(.dropped(tasks[0].effect), origin: .operator, now: at(2))
         bench.scheduler.sendCancellations(head: bench.turns.head, &bench.out)
         _ = left(&bench)

@@ -1,0 +1,123 @@
+import SamovarCore
+
+/// How an attempt ended: one hand-out of an effect to a worker.
+enum AttemptOutcome: Int, CaseIterable {
+    /// Its answer was taken.
+    case answered
+    case failed
+    case timedOut
+    /// It was not begun, or the worker gave it back.
+    case returned
+    /// Its worker died or fell silent.
+    case lost
+    /// It runs in vain: its effect was closed, or another has it.
+    case cancelled
+
+    var name: String { self == .timedOut ? "timed_out" : "\(self)" }
+}
+
+/// Why an effect is not open any more.
+enum ClosingOutcome: Int, CaseIterable {
+    case done
+    /// For good, whether the program made a message of it or it is dead.
+    case failed
+    case cancelled
+    /// By an operator.
+    case dropped
+
+    var name: String { "\(self)" }
+}
+
+/// What has happened to the effects of each queue since the start of this process. Nothing depends on it.
+///
+/// The first queues have a number each, the rest share one. A row of plain integers for each number, in memory that is allocated once: counting
+/// looks nothing up, where the number is known.
+struct QueueMeters {
+    /// Queues that are told by name.
+    static let limit = 50
+    /// The queue of all others, and the number of one that has this name.
+    static let rest = Queue("other")
+    /// The longest name that is told, in bytes.
+    private static let nameLimit = 128
+
+    private enum Column {
+        static let attempts = 0
+        static let closings = attempts + AttemptOutcome.allCases.count
+        static let waits = closings + ClosingOutcome.allCases.count
+        static let waited = waits + DurationBuckets.count
+        static let runs = waited + 1
+        static let ran = runs + DurationBuckets.count
+        static let count = ran + 1
+    }
+
+    /// The time of this round.
+    var now = Timestamp(microseconds: 0)
+    /// By their numbers; the first is the default queue.
+    private(set) var names: [Queue] = [.default]
+    private var numbers: [Queue: Int] = [.default: 0, Self.rest: Self.limit]
+    private var cells = [Int](repeating: 0, count: (Self.limit + 1) * Column.count)
+
+    /// The number of a queue, which gets one of its own while there are some.
+    mutating func number(of queue: Queue) -> Int {
+        if let number = numbers[queue] { return number }
+        guard names.count < Self.limit, queue.name.utf8.count <= Self.nameLimit else { return Self.limit }
+        names.append(queue)
+        numbers[queue] = names.count - 1
+        return names.count - 1
+    }
+
+    // MARK: Counting
+
+    /// An effect was handed out that had waited since then.
+    @inline(__always)
+    mutating func handedOut(_ number: Int, since: Timestamp) {
+        let duration = max(0, now.microseconds &- since.microseconds)
+        let row = number &* Column.count
+        cells[row &+ Column.waits &+ DurationBuckets.index(ofMicroseconds: duration)] &+= 1
+        cells[row &+ Column.waited] &+= Int(duration)
+    }
+
+    /// An attempt has ended that was handed out then.
+    @inline(__always)
+    mutating func ended(_ number: Int, _ outcome: AttemptOutcome, since: Timestamp) {
+        let duration = max(0, now.microseconds &- since.microseconds)
+        let row = number &* Column.count
+        cells[row &+ Column.attempts &+ outcome.rawValue] &+= 1
+        cells[row &+ Column.runs &+ DurationBuckets.index(ofMicroseconds: duration)] &+= 1
+        cells[row &+ Column.ran] &+= Int(duration)
+    }
+
+    @inline(__always)
+    mutating func closed(_ number: Int, _ outcome: ClosingOutcome) {
+        cells[number &* Column.count &+ Column.closings &+ outcome.rawValue] &+= 1
+    }
+
+    mutating func closed(_ queue: Queue, _ outcome: ClosingOutcome) { closed(number(of: queue), outcome) }
+
+    // MARK: Telling
+
+    /// All numbers in use, and that of the rest, with their names.
+    var all: [(number: Int, queue: Queue)] {
+        names.enumerated().map { ($0.offset, $0.element) } + [(Self.limit, Self.rest)]
+    }
+
+    func attempts(_ number: Int, _ outcome: AttemptOutcome) -> Int {
+        cells[number * Column.count + Column.attempts + outcome.rawValue]
+    }
+
+    func closings(_ number: Int, _ outcome: ClosingOutcome) -> Int {
+        cells[number * Column.count + Column.closings + outcome.rawValue]
+    }
+
+    /// How long effects have waited before each hand-out.
+    func waits(_ number: Int) -> DurationHistogram { histogram(number, Column.waits, Column.waited) }
+
+    /// How long attempts took, from the hand-out to their end.
+    func runs(_ number: Int) -> DurationHistogram { histogram(number, Column.runs, Column.ran) }
+
+    private func histogram(_ number: Int, _ first: Int, _ sum: Int) -> DurationHistogram {
+        let row = number * Column.count
+        return DurationHistogram(
+            buckets: cells[(row + first)..<(row + first + DurationBuckets.count)], microseconds: cells[row + sum])
+    }
+}

@@ -1,0 +1,43 @@
+import SamovarCore
+
+/// Where an effect is.
+extension Dispatcher {
+    /// Since when an effect waits for a worker; nil if it does not.
+    func waits(_ id: EffectID) -> Timestamp? {
+        guard let number = places.number(of: id), places[number].isWaiting else { return nil }
+        return places[number].since
+    }
+
+    /// Who runs an effect, and under which lease; nil if nobody does.
+    func assignment(of id: EffectID) -> Assignment? {
+        places.number(of: id).flatMap { places[$0].assignment }
+    }
+
+    /// Who has an effect whose attempt has answered.
+    enum Holder {
+        /// That attempt; with the number of the queue.
+        case same(meter: Int)
+        case another
+        case nobody
+    }
+
+    /// Who has an effect, beside this lease. Asked for each answer: inlined, or the whole dispatcher would be moved for the call.
+    @inline(__always)
+    func holder(of id: EffectID, beside lease: Lease) -> Holder {
+        guard let number = places.number(of: id), !places[number].isWaiting else { return .nobody }
+        return places[number].lease == lease ? .same(meter: places[number].meter) : .another
+    }
+
+    /// Whether a worker has an effect under another lease than this one.
+    @inline(__always)
+    func isHeld(_ id: EffectID, underOtherThan lease: Lease) -> Bool {
+        guard let number = places.number(of: id), !places[number].isWaiting else { return false }
+        return places[number].lease != lease
+    }
+
+    /// The token of a job that somebody has under this lease; nil if nobody does.
+    func token(of id: EffectID, under lease: Lease) -> UInt64? {
+        guard let number = places.number(of: id), !places[number].isWaiting, places[number].lease == lease else { return nil }
+        return places[number].token
+    }
+}
