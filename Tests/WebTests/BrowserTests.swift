@@ -78,6 +78,43 @@ struct BrowserTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `What has the focus, and what is typed, stay with their control, and go with it`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        for name in ["a", "b"] { _ = try await page.command("send", #"{"add":{"name":"\#(name)"}}"#) }
+        try await browser.visit(page.address)
+        try await browser.shows("b", in: "main table")
+        try await browser.click(field("Goal"))
+        try await browser.press("End", code: 35)
+        try await browser.type("7")
+        // A field that is left, and whose value another changes, keeps what was typed.
+        _ = try await browser.value("document.activeElement.blur()")
+        _ = try await page.command("send", #"{"setGoal":{"to":50}}"#)
+        try await browser.shows("of 50", in: "main")
+        #expect(try await browser.value("\(field("Goal")).value") as? String == "107")
+        // The focus is at a button of a row that goes: it does not come to that of the next row.
+        _ = try await browser.value("document.querySelector('main tbody button').focus()")
+        _ = try await page.command("send", #"{"remove":{"name":"a"}}"#)
+        try await eventually("the row is gone") {
+            try await browser.value("document.querySelectorAll('main tbody tr').length") as? Int == 1
+        }
+        #expect(try await browser.value("document.activeElement.id") as? String == "main")
+        // And that at one that moves goes with it.
+        let removal = "document.querySelector('main tbody tr:last-child button:last-of-type')"
+        _ = try await browser.value("\(removal).focus()")
+        let key = try await browser.value("document.activeElement.dataset.key") as? String
+        _ = try await page.command("send", #"{"add":{"name":"aa"}}"#)
+        try await browser.shows("aa", in: "main table")
+        #expect(try await browser.value("document.activeElement.dataset.key") as? String == key)
+        // The row that came has moved the field, too.
+        try await settle()
+        try await browser.click(field("Goal"))
+        try await browser.press("Enter", code: 13)
+        try await browser.shows("of 107", in: "main")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `A store and a server that die are missed, and found again`() async throws {
         let page = try await ServedPage()
         let browser = try await Browser(in: page.scratch)
@@ -92,9 +129,12 @@ struct BrowserTests {
         page.page.send(SIGKILL)
         try await browser.shows("server does not answer", in: "#banner")
         let again = try Child(Executable.tally, ["web", "--data", page.data, "--port", "\(page.port)"], in: page.scratch)
-        try await eventually("the server is back, with its token: \(again.errors)") {
-            try await browser.value("document.querySelector('#banner').hidden") as? Bool == true
-        }
+        // It has the token still, but this browser has not.
+        try await browser.shows("which has the token", in: "#banner")
+        try await browser.visit("about:blank")
+        try await browser.visit(page.address)
+        try await browser.shows("Change", in: "main")
+        #expect(again.end == nil, "\(again.errors)")
     }
 
     @Test(.timeLimit(.minutes(3)))

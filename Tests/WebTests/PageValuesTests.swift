@@ -31,6 +31,23 @@ import Testing
         }
     }
 
+    private func keys(_ value: MessagePackValue) -> [String] {
+        switch value {
+        case .array(let elements): elements.flatMap(keys)
+        case .map(let pairs):
+            pairs.flatMap { pair in
+                if pair.key == "key", case .string(let key) = pair.value { [key] } else { keys(pair.value) }
+            }
+        default: []
+        }
+    }
+
+    @Test func `A control keeps its key wherever it stands`() {
+        let one = PageValues.value(of: AnyPanel("", [.button("a", send: "x"), .button("b", send: "x")]))
+        let other = PageValues.value(of: AnyPanel("", [.text("new"), .rows([.button("b", send: "x")])]))
+        #expect(keys(other) == [keys(one)[1]])
+    }
+
     private func holdsInput(_ value: MessagePackValue) -> Bool {
         switch value {
         case .array(let elements): elements.contains(where: holdsInput)
@@ -48,6 +65,7 @@ import Testing
             let value = PageValues.value(of: panel)
             #expect(controls(value) == Array(PanelControl.all(of: panel).indices))
             #expect(!holdsInput(value))
+            #expect(Set(keys(value)).count == controls(value).count, "no two have the same key")
         }
     }
 

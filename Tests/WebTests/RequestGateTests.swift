@@ -5,7 +5,7 @@ import Testing
 /// Who may ask for what, without a socket.
 @Suite struct RequestGateTests {
     private static let token = String(repeating: "0123456789abcdef", count: 4)
-    private static let gate = RequestGate(port: 7_480, token: token)
+    private static let gate = RequestGate(port: 7_480, token: String(token.reversed()), session: token)
     private static let cookie = "theme=dark; samovar-7480=\(token)"
 
     private func get(_ path: String, host: String? = "127.0.0.1:7480", cookie: String? = nil) -> RequestGate.Request {
@@ -28,7 +28,7 @@ import Testing
 
     @Test func `The files of the page are for everybody on this machine, and all else is for who has the token`() {
         for path in ["/", "/page.js", "/page.css"] { #expect(status(get(path)) == nil) }
-        for path in ["/api/v1/status", "/api/v1/effects?queue=a", "/elsewhere", "/page.js/"] {
+        for path in ["/api/v1/status", "/api/v1/effects", "/elsewhere", "/page.js/"] {
             #expect(status(get(path)) == 401)
             #expect(status(get(path, cookie: Self.cookie)) == nil)
         }
@@ -64,6 +64,19 @@ import Testing
         #expect(status(post("/api/v1/press") { $0.cookie = nil }) == 401)
         #expect(status(post(RequestGate.tokenPath) { $0.cookie = nil }) == nil)
         #expect(status(post("/page.js") { $0.cookie = nil }) == 401)
+    }
+
+    @Test func `The token of the address is no cookie`() {
+        #expect(status(get("/api/v1/status", cookie: "samovar-7480=\(Self.gate.token)")) == 401)
+        #expect(Self.gate.isToken(String(Self.token.reversed())) && !Self.gate.isToken(Self.token))
+    }
+
+    @Test func `A path that is written in another way than it is meant is refused`() {
+        for raw in ["/%61pi/v1/status", "/page.js/../api/v1/status", "http://localhost:7480/api/v1/status", "//api/v1/status"] {
+            var request = get("/api/v1/status", cookie: Self.cookie)
+            request.rawPath = raw
+            #expect(status(request) == 400)
+        }
     }
 
     @Test func `Other methods and paths that are too long are refused`() {

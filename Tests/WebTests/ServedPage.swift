@@ -9,12 +9,17 @@ final class ServedPage: Sendable {
     let page: Child
     let port: UInt16
     let token: String
+    /// As the server gives it for the token.
+    let cookie: String
 
-    init(_ program: String = Executable.tally, tool: String = Executable.tally) async throws {
+    /// - Parameter descriptors: so many does the server get.
+    init(_ program: String = Executable.tally, tool: String = Executable.tally, descriptors: Int? = nil) async throws {
         scratch = try Scratch()
         data = scratch.folder("data")
         store = try Child(program, ["store", "--data", data], in: scratch)
-        page = try Child(tool, ["web", "--data", data, "--port", "0"], in: scratch)
+        let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
+        page = try Child(
+            "sh", ["-c", limit + #"exec "$@""#, "sh", tool, "web", "--data", data, "--port", "0"], in: scratch)
         let (store, page) = (store, page)
         try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
         let line = try await eventually("the page is there: \(page.errors)") {
@@ -22,11 +27,18 @@ final class ServedPage: Sendable {
         }
         port = UInt16(line.1) ?? 0
         token = String(line.2)
+        let host = "127.0.0.1:\(port)"
+        let answer = try Self.ask(
+            port, "/api/v1/token", ["Host: \(host)", "Origin: http://\(host)", "X-Samovar: 1"], method: "POST",
+            body: #"{"token":"\#(token)"}"#)
+        guard let set = answer.text.firstMatch(of: /Set-Cookie: (samovar-[0-9]+=[0-9a-f]{64});/) else {
+            throw TimedOut(answer.text)
+        }
+        cookie = String(set.1)
     }
 
     var address: String { "http://127.0.0.1:\(port)/#t=\(token)" }
     var host: String { "127.0.0.1:\(port)" }
-    var cookie: String { "samovar-\(port)=\(token)" }
 
     func command(_ arguments: String...) async throws -> String {
         let child = try Child(Executable.tally, arguments + ["--data", data], in: scratch)
@@ -35,9 +47,11 @@ final class ServedPage: Sendable {
     }
 
     /// What the server answers to these bytes until it closes the connection, or nothing comes any more.
-    func raw(_ text: String) throws -> String {
+    func raw(_ text: String) throws -> String { try Self.raw(port, text) }
+
+    /// A connection; the caller closes it.
+    static func connection(_ port: UInt16) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -49,7 +63,16 @@ final class ServedPage: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else { throw TimedOut("no server at port \(port)") }
+        guard connected == 0 else {
+            close(descriptor)
+            throw TimedOut("no server at port \(port)")
+        }
+        return descriptor
+    }
+
+    private static func raw(_ port: UInt16, _ text: String) throws -> String {
+        let descriptor = try connection(port)
+        defer { close(descriptor) }
         var sent = Array(text.utf8)[...]
         while !sent.isEmpty {
             let count = sent.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -69,10 +92,16 @@ final class ServedPage: Sendable {
     func ask(
         _ path: String, _ headers: [String] = [], method: String = "GET", body: String? = nil
     ) throws -> (status: Int, text: String) {
+        try Self.ask(port, path, headers, method: method, body: body)
+    }
+
+    private static func ask(
+        _ port: UInt16, _ path: String, _ headers: [String], method: String, body: String?
+    ) throws -> (status: Int, text: String) {
         var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"] + headers
-        if !headers.contains(where: { $0.hasPrefix("Host:") }) { lines.append("Host: \(host)") }
+        if !headers.contains(where: { $0.hasPrefix("Host:") }) { lines.append("Host: 127.0.0.1:\(port)") }
         if let body { lines.append("Content-Length: \(body.utf8.count)") }
-        let answer = try raw(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        let answer = try raw(port, lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
         return (answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0, answer)
     }
 

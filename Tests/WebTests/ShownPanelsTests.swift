@@ -77,5 +77,8 @@ import Testing
         #expect(shown.answer(to: .init(turn: 2, control: 0), now: Self.later + .seconds(1)) == .send("a"))
         shown.forget()
         #expect(refusal(shown.answer(to: .init(turn: 2, control: 0), now: Self.later + .seconds(1)))?.contains("older") == true)
+        shown.show(AnyPanel("", [button("b")]), turn: 2, now: Self.later)
+        #expect(
+            refusal(shown.answer(to: .init(turn: 2, control: 0), now: Self.later))?.contains("just come") == true, "a was there")
     }
 }

@@ -192,7 +192,7 @@ public final class TrapMarker {
 
 extension KeyedHash {
     /// A hash that tells bytes apart, equal in every process: its key is no secret.
-    static func of(_ bytes: [UInt8]) -> UInt64 {
+    package static func of(_ bytes: [UInt8]) -> UInt64 {
         var hash = KeyedHash(Secret(high: 0, low: 0))
         hash.combine(bytes)
         return hash.finish()

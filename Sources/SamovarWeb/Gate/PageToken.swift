@@ -50,7 +50,8 @@ enum PageToken {
         return token
     }
 
-    private static func new() -> String {
+    /// One that is kept nowhere.
+    static func new() -> String {
         var random = SystemRandomNumberGenerator()
         return (0..<4).map { _ in
             let word = String(random.next() as UInt64, radix: 16)

@@ -11,11 +11,17 @@
 /// | upgrade to a socket | ours | ours | – | cookie |
 /// | POST of the token | ours | ours | yes | in the body |
 /// | POST of anything else | ours | ours | yes | cookie |
+///
+/// The cookie is not the token, but a secret of this server process: a browser sends it to each port of this machine, also to another user's who
+/// listens in the place of a server that has ended.
 struct RequestGate: Sendable {
     /// What is looked at of a request.
     struct Request: Sendable {
         var method = "GET"
+        /// Without a query, as the server understands it.
         var path = "/"
+        /// As it was written; another one than `path` may mean something else to whoever is between.
+        var rawPath: String?
         var host: String?
         var origin: String?
         var cookie: String?
@@ -42,6 +48,8 @@ struct RequestGate: Sendable {
 
     let port: UInt16
     let token: String
+    /// Of this process; what the token is exchanged for.
+    let session: String
 
     /// Carries the port, since cookies of a host are those of all its ports.
     var cookieName: String { "samovar-\(port)" }
@@ -49,35 +57,43 @@ struct RequestGate: Sendable {
     private var names: [String] { ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"] }
 
     func answer(to request: Request) -> Answer {
-        guard request.path.utf8.count <= Self.pathBytes else { return .refuse(414, "the path is too long") }
-        guard let host = request.host, names.contains(host) else { return .refuse(421, "this is no server of that name") }
-        guard request.method == "GET" || request.method == "POST" else { return .refuse(405, "GET or POST") }
+        let raw = request.rawPath ?? request.path
+        guard raw.utf8.count <= Self.pathBytes else { return .refuse(414, "the path has more than \(Self.pathBytes) bytes") }
+        guard let host = request.host, names.contains(host) else {
+            return .refuse(421, "open the page as http://127.0.0.1:\(port) or http://localhost:\(port)")
+        }
+        guard raw == request.path else { return .refuse(400, "the path is not written as it is meant") }
+        guard request.method == "GET" || request.method == "POST" else { return .refuse(405, "only GET and POST are answered") }
         let isPost = request.method == "POST"
         if isPost || request.isUpgrade {
             guard request.origin == "http://\(host)" else { return .refuse(403, "only the page itself may do this") }
         }
         if isPost {
             guard request.isOurs else { return .refuse(403, "the header \(Self.header) is missing") }
-            guard let length = request.length else { return .refuse(411, "how long is it?") }
-            guard (0...Self.bodyBytes).contains(length) else { return .refuse(413, "more than \(Self.bodyBytes) bytes") }
+            guard let length = request.length else { return .refuse(411, "Content-Length is missing, or no number") }
+            guard (0...Self.bodyBytes).contains(length) else {
+                return .refuse(413, "a request has \(Self.bodyBytes) bytes at most")
+            }
             if request.path == Self.tokenPath { return .pass }
         } else if !request.isUpgrade, Self.files.contains(request.path) {
             return .pass
         }
-        guard let shown = shownToken(in: request.cookie), isToken(shown) else {
+        guard let shown = shownSession(in: request.cookie), isEqual(shown, to: session) else {
             return .refuse(401, "open the page by the address that was printed, which has the token")
         }
         return .pass
     }
 
+    func isToken(_ text: String) -> Bool { isEqual(text, to: token) }
+
     /// Compares in a time that does not tell how much of it is right.
-    func isToken(_ text: some StringProtocol) -> Bool {
-        let (shown, own) = (Array(text.utf8), Array(token.utf8))
+    private func isEqual(_ text: some StringProtocol, to secret: String) -> Bool {
+        let (shown, own) = (Array(text.utf8), Array(secret.utf8))
         guard shown.count == own.count else { return false }
         return zip(shown, own).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    private func shownToken(in cookie: String?) -> Substring? {
+    private func shownSession(in cookie: String?) -> Substring? {
         for part in (cookie ?? "").split(separator: ";") {
             let pair = part.split(separator: "=", maxSplits: 1)
             if pair.count == 2, pair[0].drop(while: { $0 == " " }) == cookieName { return pair[1] }
@@ -85,8 +101,8 @@ struct RequestGate: Sendable {
         return nil
     }
 
-    /// What the browser is told of the token. Scripts do not see it, and no other site has it sent.
-    var setCookie: String { "\(cookieName)=\(token); Path=/; HttpOnly; SameSite=Strict" }
+    /// What the token is exchanged for. Scripts do not see it, and no other site has it sent.
+    var setCookie: String { "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict" }
 
     /// What each answer has, whatever it is: nothing from elsewhere, no frame around it, nothing kept.
     static let answerHeaders: [(name: String, value: String)] = [

@@ -15,13 +15,19 @@ final class LiveHub: Sendable {
     struct Seen: Sendable {
         var view = 0
         var status = 0
+        /// What it was sent last was a view.
+        var wasView = false
     }
 
     private struct Contents {
         var panels = ShownPanels()
         var timeline = Timeline.zero
         var view = "{\"type\":\"away\"}"
+        /// What was told of it, and with whether the view is old.
         var status: MessagePackValue = .nil
+        var statusText = ""
+        /// Presses that have no receipt yet.
+        var unanswered = 0
         var versions = Seen(view: 1, status: 0)
         var isStale = true
         var tabs: [UUID: AsyncStream<Void>.Continuation] = [:]
@@ -85,8 +91,10 @@ final class LiveHub: Sendable {
             contents.timeline = view.timeline
             contents.panels.show(panel, turn: view.turn, now: now)
             contents.view = text
-            if contents.isStale { contents.versions.status += 1 }
-            contents.isStale = false
+            if contents.isStale {
+                contents.isStale = false
+                Self.tellStatus(&contents)
+            }
             contents.versions.view += 1
             ring(contents)
         }
@@ -96,7 +104,7 @@ final class LiveHub: Sendable {
         contents.withLock { contents in
             guard contents.isStale != isStale else { return }
             contents.isStale = isStale
-            contents.versions.status += 1
+            Self.tellStatus(&contents)
             ring(contents)
         }
     }
@@ -110,9 +118,15 @@ final class LiveHub: Sendable {
         }
         contents.withLock { contents in
             contents.status = status
-            contents.versions.status += 1
+            Self.tellStatus(&contents)
             ring(contents)
         }
+    }
+
+    private static func tellStatus(_ contents: inout Contents) {
+        contents.statusText = JSONTranscoder.text(
+            of: ["type": "status", "stale": .bool(contents.isStale), "status": contents.status])
+        contents.versions.status += 1
     }
 
     private func ring(_ contents: Contents) {
@@ -146,16 +160,15 @@ final class LiveHub: Sendable {
         private func take() -> String? {
             hub.contents.withLock { contents in
                 seen.withLock { seen in
-                    if seen.view < contents.versions.view {
-                        seen.view = contents.versions.view
-                        return contents.view
+                    let hasView = seen.view < contents.versions.view
+                    // Not always the view first: for a browser that is slow there is a newer one each time.
+                    if seen.status < contents.versions.status, seen.wasView || !hasView {
+                        (seen.status, seen.wasView) = (contents.versions.status, false)
+                        return contents.statusText
                     }
-                    if seen.status < contents.versions.status {
-                        seen.status = contents.versions.status
-                        return JSONTranscoder.text(
-                            of: ["type": "status", "stale": .bool(contents.isStale), "status": contents.status])
-                    }
-                    return nil
+                    guard hasView else { return nil }
+                    (seen.view, seen.wasView) = (contents.versions.view, true)
+                    return contents.view
                 }
             }
         }
@@ -184,11 +197,24 @@ final class LiveHub: Sendable {
         let now = now
         switch contents.withLock({ $0.panels.answer(to: press, now: now) }) {
         case .refuse(let reason): return ["problem": .string(reason)]
-        case .send(let input): return Self.value(of: await client.send(input.encoded))
+        case .send(let input): return await send(input)
         }
     }
 
-    static func value(of result: StoreClient.Result) -> MessagePackValue {
+    /// Sends an input, and waits for its receipt.
+    func send(_ input: MessagePackValue) async -> MessagePackValue {
+        let limit = PanelLimits().unanswered
+        let isTaken = contents.withLock { contents in
+            guard contents.unanswered < limit else { return false }
+            contents.unanswered += 1
+            return true
+        }
+        guard isTaken else { return ["problem": .string("\(limit) inputs have no answer yet: wait for the store")] }
+        defer { contents.withLock { $0.unanswered -= 1 } }
+        return Self.value(of: await client.send(input.encoded))
+    }
+
+    private static func value(of result: StoreClient.Result) -> MessagePackValue {
         switch result {
         case .rejected(let reason): return ["problem": .string(reason)]
         case .unknown(let reason): return ["problem": .string("nobody can tell whether it was applied: \(reason)")]

@@ -1,5 +1,6 @@
 import MessagePack
 import SamovarCore
+import SamovarProtocol
 import SamovarTerminal
 
 /// What browsers are sent of views: panels without the inputs that their controls send, and other values cut to a size that can be shown.
@@ -11,25 +12,45 @@ enum PageValues {
 
     // MARK: Panels
 
-    /// A panel in its encoded form, but for `send`: a control has its place among all controls in `control`.
+    /// A panel in its encoded form, but for `send`: a control has its place among all controls in `control`, and in `key` what is the same as long as it
+    /// is the same control, wherever it stands.
     static func value(of panel: AnyPanel) -> MessagePackValue {
-        var controls = 0
+        var controls = Controls(left: PanelControl.all(of: panel)[...])
         return ["title": .string(panel.title), "of": values(of: panel.nodes, &controls)]
     }
 
-    private static func values(of nodes: [AnyPanelNode], _ controls: inout Int) -> MessagePackValue {
+    /// Those that have not had their turn, in the order in which the panel is read.
+    private struct Controls {
+        private(set) var left: ArraySlice<PanelControl>
+
+        init(left: ArraySlice<PanelControl>) { self.left = left }
+
+        /// Place and key of the next one.
+        mutating func next() -> [MessagePackPair] {
+            guard let control = left.first else { return [] }
+            defer { left.removeFirst() }
+            let identity = control.identity
+            var writer = MessagePackWriter()
+            writer.write(identity.label)
+            for input in identity.inputs { input.write(to: &writer) }
+            writer.write(identity.occurrence)
+            return [
+                MessagePackPair("control", .int(Int64(left.startIndex))),
+                MessagePackPair("key", .string(String(KeyedHash.of(writer.bytes), radix: 16))),
+            ]
+        }
+    }
+
+    private static func values(of nodes: [AnyPanelNode], _ controls: inout Controls) -> MessagePackValue {
         .array(nodes.map { value(of: $0, &controls) })
     }
 
-    private static func value(of node: AnyPanelNode, _ controls: inout Int) -> MessagePackValue {
-        func next() -> MessagePackValue {
-            defer { controls += 1 }
-            return .int(Int64(controls))
-        }
+    private static func value(of node: AnyPanelNode, _ controls: inout Controls) -> MessagePackValue {
         switch node {
         case .text(let text, let style):
             return ["kind": "text", "text": .string(text), "style": .string(style.rawValue)]
-        case .button(let label, _): return ["kind": "button", "label": .string(label), "control": next()]
+        case .button(let label, _):
+            return .map([MessagePackPair("kind", "button"), MessagePackPair("label", .string(label))] + controls.next())
         case .rows(let nodes): return ["kind": "rows", "of": values(of: nodes, &controls)]
         case .columns(let nodes): return ["kind": "columns", "of": values(of: nodes, &controls)]
         case .section(let title, let nodes):
@@ -52,10 +73,11 @@ enum PageValues {
                 "total": progress.total.map { .int(Int64($0)) } ?? .nil,
             ]
         case .field(let field):
-            return [
-                "kind": "field", "label": .string(field.label), "type": .string(field.kind.rawValue),
-                "holds": .string(field.holds), "control": next(),
+            let pairs = [
+                MessagePackPair("kind", "field"), MessagePackPair("label", .string(field.label)),
+                MessagePackPair("type", .string(field.kind.rawValue)), MessagePackPair("holds", .string(field.holds)),
             ]
+            return .map(pairs + controls.next())
         case .space: return ["kind": "space"]
         }
     }

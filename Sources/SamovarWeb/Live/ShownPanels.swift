@@ -36,17 +36,20 @@ struct ShownPanels {
 
     private let limits = PanelLimits()
     private var shown: [Shown] = []
+    /// Whether a person may have had a panel before them.
+    private var hasShown = false
 
     mutating func show(_ panel: AnyPanel?, turn: Int, now: Timestamp) {
         let controls = panel.map(PanelControl.all) ?? []
         let before = shown.last
         let since = controls.enumerated().map { place, control -> Timestamp in
-            guard let before else { return Timestamp(microseconds: .min) }
+            guard let before else { return hasShown ? now : Timestamp(microseconds: .min) }
             let stays = before.controls.indices.contains(place) && before.controls[place].identity == control.identity
             return stays ? before.since[place] : now
         }
         if let before, before.turn > turn { shown.removeAll() }
         shown.append(Shown(turn: turn, controls: controls, since: since))
+        hasShown = true
         if shown.count > Self.limit { shown.removeFirst() }
     }
 

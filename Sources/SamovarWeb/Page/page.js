@@ -36,21 +36,30 @@ function told(answer, what) {
 }
 
 async function doing(what, work) {
+  say(`${what}: sent, no answer yet`);
   try {
     told(await work(), what);
   } catch (error) {
     say(`${what}: ${error.message}`, "bad");
   }
+  draw();
 }
 
 // MARK: Elements
 
-/** An element of a kind in a place, the one that is there if it is of that kind: what has the focus keeps it. */
-function place(parent, index, name, className = "") {
+/**
+ * An element of a kind in a place, the one that is there if it is of that kind and, if it has a key, for the same control: what has the focus
+ * keeps it, and nothing becomes another control under a hand or a key.
+ */
+function place(parent, index, name, className = "", key = undefined) {
   const there = parent.children[index];
-  if (there && there.localName === name && there.className === className) return there;
+  if (there && there.localName === name && there.className === className && there.dataset.key === key) return there;
   const made = document.createElement(name);
   made.className = className;
+  if (key !== undefined) {
+    made.dataset.key = key;
+    made.dataset.since = performance.now();
+  }
   if (there) there.replaceWith(made); else parent.append(made);
   return made;
 }
@@ -74,10 +83,10 @@ function drawNode(parent, index, node) {
   switch (node.kind) {
     case "text": return setText(place(parent, index, "p", node.style ?? ""), node.text);
     case "button": {
-      const button = place(parent, index, "button", "press");
+      const button = place(parent, index, "button", "press", node.key);
       button.type = "button";
       setText(button, node.label);
-      button.onclick = () => press(node);
+      button.onclick = () => press(node, button);
       return;
     }
     case "rows": return drawNodes(place(parent, index, "div", "rows"), node.of);
@@ -123,28 +132,41 @@ function drawTable(parent, node) {
   cut(body, node.rows.length);
 }
 
-/** What a person types stays until it is applied. */
+/** What a person types stays until it is applied, wherever its field stands. */
+const typed = new Map();
+
 function drawField(parent, index, node) {
-  const form = place(parent, index, "form", "field columns");
+  const form = place(parent, index, "form", "field columns", node.key);
   const label = place(form, 0, "label");
   setText(place(label, 0, "span"), node.label);
   const input = place(label, 1, "input");
   input.type = "text";
   input.inputMode = node.type === "text" ? "text" : "decimal";
   input.maxLength = 1000;
-  if (input.dataset.holds !== node.holds && (document.activeElement !== input || input.value === input.dataset.holds)) input.value = node.holds;
-  input.dataset.holds = node.holds;
+  const text = typed.get(node.key) ?? node.holds;
+  if (input.value !== text) input.value = text;
+  input.oninput = () => typed.set(node.key, input.value);
   setText(place(form, 1, "button"), "send");
   form.onsubmit = (event) => {
     event.preventDefault();
-    press(node, input.value);
+    press(node, form, input.value);
   };
 }
 
-function press(node, text) {
+/** How long what has just come to its place is not pressed: a person may have meant what stood there. */
+const settling = 400;
+
+function press(node, element, text) {
+  if (performance.now() - element.dataset.since < settling && element.dataset.since > drawnFirst) {
+    return say(`“${node.label}” has just come to this place: look, and press again`, "warning");
+  }
   const body = { turn: store.turn, control: node.control };
   if (text !== undefined) body.text = text;
-  doing(node.label, () => post("press", body));
+  doing(node.label, async () => {
+    const answer = await post("press", body);
+    if (answer.applied !== undefined && typed.get(node.key) === text) typed.delete(node.key);
+    return answer;
+  });
 }
 
 // MARK: Values
@@ -250,23 +272,33 @@ async function refreshEffects() {
 
 const page = () => (location.hash.slice(1) in pages ? location.hash.slice(1) : "live");
 let drawn = null;
+/** When the page that is shown was drawn first: what stands there since then has not just come to its place. */
+let drawnFirst = 0;
 
 function draw() {
   const name = page();
   const main = byId("main");
+  const focused = document.activeElement?.closest("[data-key]")?.dataset.key;
   if (drawn !== name) {
     main.replaceChildren();
     drawn = name;
+    drawnFirst = Infinity;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.hash === "#" + name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     }
     if (name === "effects") refreshEffects();
   }
   pages[name](main);
+  if (drawnFirst === Infinity && main.querySelector("[data-key]")) drawnFirst = performance.now();
+  // A control that has moved keeps the focus, and one that is gone leaves it to none.
+  if (focused && document.activeElement?.closest("[data-key]")?.dataset.key !== focused) {
+    const control = main.querySelector(`[data-key="${focused}"]`);
+    (control?.querySelector("input") ?? control ?? main).focus();
+  }
   setText(byId("turn"), store.turn === null ? "" : `turn ${store.turn}`);
   const banner = byId("banner");
   banner.hidden = store.isConnected && !store.isStale;
-  setText(banner, store.isConnected ? "No sign of the store: what is shown may be old." : "The page's server does not answer.");
+  setText(banner, store.isConnected ? "No sign of the store: what is shown may be old." : store.obstacle ?? "The page's server does not answer.");
 }
 
 // MARK: Hearing
@@ -288,8 +320,13 @@ function listen() {
     }
     draw();
   };
-  socket.onclose = () => {
+  socket.onclose = async () => {
     store.isConnected = false;
+    store.obstacle = null;
+    draw();
+    // A server that was started again does not know this browser any more, and says what to do.
+    const answer = await fetch(api + "about").catch(() => null);
+    store.obstacle = answer && !answer.ok ? await answer.text() : null;
     draw();
     setTimeout(listen, pause);
     pause = Math.min(2 * pause, 5000);

@@ -20,42 +20,54 @@ struct PageServer: Sendable {
     func run() async throws {
         let token = try PageToken.kept(in: request.tokenFile)
         let hub = LiveHub(request.client, request.admin)
-        let port = try Self.port(request.port)
-        let handler = PageHandler(gate: RequestGate(port: port, token: token), hub: hub, request: request)
-        let server = HTTPServer(
-            config: .init(
-                address: try sockaddr_in.inet(ip4: "127.0.0.1", port: port), timeout: 30,
-                sharedRequestReplaySize: RequestGate.bodyBytes,
-                logger: .disabled), handler: handler)
+        let gate = RequestGate(port: try Self.port(request.port), token: token, session: PageToken.new())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await hub.run() }
-            group.addTask {
-                do {
-                    try await server.run()
-                } catch is CancellationError {
-                } catch let error as SocketError {
-                    throw PageError("cannot serve the page on port \(port): \(error.localizedDescription)")
-                }
-            }
-            group.addTask {
-                try await server.waitUntilListening(timeout: 5)
-                request.isReady("http://127.0.0.1:\(port)/#t=\(token)")
-                // The others go on.
-                while !Task.isCancelled { try await Task.sleep(for: .seconds(3_600)) }
-            }
+            group.addTask { try await serve(PageHandler(gate: gate, hub: hub, request: request), gate) }
             defer { group.cancelAll() }
             try await group.next()
         }
     }
 
-    /// The gate has to know it before anybody listens.
+    /// FlyingFox ends with the first connection for which there is no descriptor. Whoever has taken them all loses them, and all goes on.
+    private func serve(_ handler: PageHandler, _ gate: RequestGate) async throws {
+        var isFirst = true
+        while !Task.isCancelled {
+            let server = HTTPServer(
+                config: .init(
+                    address: try sockaddr_in.inet(ip4: "127.0.0.1", port: gate.port), timeout: 30,
+                    sharedRequestReplaySize: RequestGate.bodyBytes, logger: .disabled), handler: handler)
+            do {
+                try await withThrowingTaskGroup(of: Void.self) { [isFirst, request] group in
+                    group.addTask { try await server.run() }
+                    if isFirst {
+                        group.addTask {
+                            try await server.waitUntilListening(timeout: 5)
+                            request.isReady("http://127.0.0.1:\(gate.port)/#t=\(gate.token)")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            } catch let error as SocketError {
+                request.logger.warning("the page's server begins anew: \(error.localizedDescription)")
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            isFirst = false
+        }
+    }
+
+    /// The one that is wanted, or a free one, at which nobody listens.
     private static func port(_ wanted: UInt16) throws -> UInt16 {
-        guard wanted == 0 else { return wanted }
-        let socket = try Socket(domain: AF_INET)
-        defer { try? socket.close() }  // It was for its number alone.
-        try socket.bind(to: try sockaddr_in.inet(ip4: "127.0.0.1", port: 0))
-        guard case .ip4(_, let port) = try socket.sockname() else { throw PageError("no port is free") }
-        return port
+        do {
+            let socket = try Socket(domain: AF_INET)
+            defer { try? socket.close() }  // It was to find out alone.
+            try socket.setValue(true, for: .localAddressReuse)
+            try socket.bind(to: try sockaddr_in.inet(ip4: "127.0.0.1", port: wanted))
+            guard case .ip4(_, let port) = try socket.sockname() else { throw PageError("no port is free") }
+            return port
+        } catch let error as SocketError {
+            throw PageError("cannot serve the page on port \(wanted): \(error.localizedDescription)")
+        }
     }
 }
 
@@ -68,13 +80,15 @@ private struct PageHandler: HTTPHandler {
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
         let isUpgrade = request.headers[.upgrade] != nil
         let asked = RequestGate.Request(
-            method: request.method.rawValue, path: request.target.rawValue, host: request.headers[.host],
+            method: request.method.rawValue, path: request.path, rawPath: request.target.path(), host: request.headers[.host],
             origin: request.headers[HTTPHeader("Origin")], cookie: request.headers[.cookie], isUpgrade: isUpgrade,
             isOurs: request.headers[HTTPHeader(RequestGate.header)] != nil,
             length: request.headers[.contentLength].flatMap { Int($0) })
         var response: HTTPResponse
         switch gate.answer(to: asked) {
-        case .refuse(let status, let reason): response = Self.text(reason, status: HTTPStatusCode(status, phrase: "Refused"))
+        case .refuse(let status, let reason):
+            response = Self.text(reason, status: HTTPStatusCode(status, phrase: "Refused"))
+            response.headers[.connection] = "close"
         case .pass:
             if request.method == .POST {
                 response = await post(request.path, try await request.bodyData)
@@ -142,7 +156,7 @@ private struct PageHandler: HTTPHandler {
             }
             do {
                 let input = try JSONTranscoder.parseArgument(text)
-                return Self.json(LiveHub.value(of: await request.client.send(input.encoded)))
+                return Self.json(await hub.send(input))
             } catch {
                 return Self.json(["problem": .string("\(error)")])
             }
