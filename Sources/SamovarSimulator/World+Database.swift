@@ -159,7 +159,9 @@ extension World {
         network.ended(store, isNoticed: hasPower)
         report.restarts += 1
         if hasPower { unlock(store, after: databaseRandom.time(1...50) * milliseconds) }
-        let pause = hasPower ? databaseRandom.time(1...500) * milliseconds : databaseRandom.time(5...20) * seconds
+        // A machine without power is a fault, too, and ends with the others.
+        let latest = max(0, faultsEnd - now) + 3 * seconds
+        let pause = hasPower ? databaseRandom.time(1...500) * milliseconds : min(databaseRandom.time(5...20) * seconds, latest)
         plan(.start(store, incarnation: store.incarnation), at: now + pause)
         restoreDatabase()
     }
