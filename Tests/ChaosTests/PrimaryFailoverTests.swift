@@ -41,7 +41,7 @@ struct PrimaryFailoverTests {
         // Who had the journal last may have begun to write before somebody came who knew better.
         let namesBoth = ends.allSatisfy { end in
             guard let loss = end.firstRange(of: "has lost its") else { return false }
-            let turns = end[loss.upperBound...].matches(of: /[0-9]+/).compactMap { Int($0.output) }
+            let turns = end[loss.upperBound...].matches(of: /\b(?:turn|at) ([0-9]+)/).compactMap { Int($0.1) }
             return turns.count == 2 && turns.min().map { $0 <= head } == true && turns.max().map { $0 > head } == true
         }
         #expect(namesBoth, "\(ends)\n\(cluster.errors)")

@@ -19,7 +19,7 @@ import Testing
     }
 
     static let presets = [
-        Preset(name: "front", kind: .router, options: .front, frameBytes: 2 << 20),
+        Preset(name: "front", kind: .router, options: .front, frameBytes: 2 << 20, sends: 4_352),
         Preset(name: "work", kind: .router, options: .work, frameBytes: 5 << 20),
         Preset(name: "admin", kind: .router, options: .admin, frameBytes: 1 << 20),
         Preset(name: "view", kind: .extendedPublisher, options: .view, frameBytes: 512, linger: 500, sends: 8, receives: 16),
