@@ -148,7 +148,7 @@ struct Pair<Message: RoundTripMessage, Effect: NumberedEffect>: ~Copyable {
             switch action {
             case .send(let envelope): toStore.append(envelope.parts)
             case .start(let task, _): jobs.append(task)
-            case .note, .connect, .disconnect, .cancel, .acknowledged, .keyRefused, .refused, .stop: break
+            case .note, .connect, .checkKey, .disconnect, .cancel, .acknowledged, .keyRefused, .refused, .stop: break
             }
         }
         return jobs
