@@ -267,7 +267,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack", argumentParser],
+            dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser],
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(

@@ -1,3 +1,4 @@
+import ProcessSupport
 import MessagePack
 import Testing
 
@@ -67,7 +68,7 @@ import Testing
 
     @Test(arguments: SearchTests.seeds)
     func `No text traps, and what is read can be evaluated`(_ seed: UInt64) throws {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededRandom(seed: seed)
         let pieces = [
             "state", "view", ".n", ".list", "[0]", "[\"odd key\"]", "[", "]", "(", ")", "!", "-", "+", "*", "/", "%", "==", "!=",
             "<", "<=", ">",

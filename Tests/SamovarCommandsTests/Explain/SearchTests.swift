@@ -1,3 +1,4 @@
+import ProcessSupport
 import MessagePack
 import SamovarCore
 import SamovarProtocol
@@ -13,7 +14,7 @@ import Testing
 
     @Test(arguments: seeds)
     func `The last change is the one that a look at every state finds`(_ seed: UInt64) throws {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededRandom(seed: seed)
         for round in 0..<100 {
             let past = try ListedPast(&random)
             let known = past.span.known
@@ -42,7 +43,7 @@ import Testing
 
     @Test(arguments: seeds)
     func `All changes are those between states that differ`(_ seed: UInt64) throws {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededRandom(seed: seed)
         for round in 0..<50 {
             let past = try ListedPast(&random)
             let known = past.span.known
@@ -58,7 +59,7 @@ import Testing
 
     @Test(arguments: seeds)
     func `A bisection finds the first turn of all after which it is true`(_ seed: UInt64) throws {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededRandom(seed: seed)
         for round in 0..<100 {
             let past = try ListedPast(&random)
             let known = past.span.known
@@ -93,7 +94,7 @@ import Testing
 
     @Test(arguments: seeds)
     func `The first turn that breaks an invariant is found, if its record is kept`(_ seed: UInt64) throws {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededRandom(seed: seed)
         for round in 0..<100 {
             let past = try ListedPast(&random)
             let broken = past.span.known.first { past.states[$0 - 1]["n"] == .int(3) }
@@ -124,7 +125,7 @@ import Testing
     }
 
     @Test func `Causes go up to what came from outside, and always to earlier turns`() throws {
-        var random = SeededNumbers(seed: 7)
+        var random = SeededRandom(seed: 7)
         for _ in 0..<100 {
             let past = try ListedPast(&random)
             for record in past.records {

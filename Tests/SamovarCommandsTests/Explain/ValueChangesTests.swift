@@ -1,3 +1,4 @@
+import ProcessSupport
 import MessagePack
 import Testing
 
@@ -41,7 +42,7 @@ import Testing
 
     @Test(arguments: SearchTests.seeds)
     func `An alignment leads from one sequence to the other, with as many equal elements as can be`(_ seed: UInt64) {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             let one = few(&random)
             let other = few(&random)
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    private func few(_ random: inout SeededNumbers) -> [Int] {
+    private func few(_ random: inout SeededRandom) -> [Int] {
         var numbers: [Int] = []
         for _ in 0..<Int.random(in: 0...7, using: &random) { numbers.append(Int.random(in: 0...3, using: &random)) }
         return numbers
