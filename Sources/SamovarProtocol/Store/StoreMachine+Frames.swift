@@ -216,6 +216,7 @@ extension StoreMachine {
         out.open(route)
         // Whoever fills the disk can be sent away.
         if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
+        // With arguments that it does not know, it is refused below, as all others are.
         if request.verb == "metrics", (try? request.requireKnownArguments()) != nil { return askForMetrics(request, from: route) }
         if let (outage, since) = turns.outage, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.

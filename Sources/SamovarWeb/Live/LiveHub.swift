@@ -33,7 +33,7 @@ final class LiveHub: Sendable {
         var tabs: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
 
-    /// A browser needs no more than a hundredth of that.
+    /// How many may be open: more are no person's.
     static let tabs = 64
 
     private let contents = Mutex(Contents())
