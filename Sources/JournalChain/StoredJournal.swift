@@ -36,6 +36,9 @@ package protocol StoredJournal: AnyObject, Journal, Sendable {
     /// The place behind the last batch that ends with this turn or before; nil for where the batches begin that are kept.
     func chain(behind turn: Int?) throws(JournalError) -> BatchChain
 
+    /// Takes note of what others have written since the journal was opened; nothing happens where nobody else can.
+    func refresh() throws(JournalError)
+
     /// Hands over, in order, every batch up to the first that is damaged.
     ///
     /// - Parameter turn: begins at the batch after the last one that ends with this turn or before; nil begins at the beginning.
@@ -48,6 +51,10 @@ package protocol StoredJournal: AnyObject, Journal, Sendable {
     func save(_ snapshot: Snapshot) throws(JournalError)
     func record(_ value: [UInt8], as name: String) throws(JournalError)
     func close() throws(JournalError)
+}
+
+extension StoredJournal {
+    package func refresh() throws(JournalError) {}
 }
 
 /// A copy of a journal that is under way: no journal before ``finish()``, and nothing is left of it after ``discard()``.

@@ -51,19 +51,6 @@ import Testing
         #expect(try later.json["turn"] as? Int == turns[3])
     }
 
-    @Test func `While a store runs it is asked for a copy, of which nothing is left`() async throws {
-        let store = try await CounterStore(workers: 0)
-        let turn = try await store.increment(2)
-        let folder = store.scratch.folder("copies")
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for arguments in [["why", "state.sync"], ["diff", "1"], ["bisect", "state.sync == 2"]] {
-            let child = try store.start(arguments, variables: ["TMPDIR": folder])
-            #expect(try await child.wait() == .exited(0), "\(child.errors)")
-            #expect(child.output.contains("\(turn)") || child.output == "state.sync: 0 → 2\n", "\(child.output)")
-        }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
-    }
-
     @Test func `An invariant is found by its name, and a name that is nearly one is asked about`() async throws {
         let store = try await CounterStore(Executable.tally, workers: 0)
         #expect(try await store.run("send", #"{"add":{"name":"tea"}}"#).end == .exited(0))

@@ -45,13 +45,11 @@ import Testing
         #expect(try #require(json["last"] as? Int) > turns[2])
     }
 
-    @Test func `While a store runs the commands say who has the folder`() async throws {
+    @Test func `While a store runs, what would replace its journal says who has the folder`() async throws {
         let store = try await CounterStore(workers: 0)
-        for command in [["verify"], ["list"], ["salvage"]] {
-            let child = try store.start(["journal"] + command)
-            #expect(try await child.wait() == .exited(75))
-            #expect(child.errors.contains("\(store.data) is in use by process"), "\(child.errors)")
-        }
+        let child = try store.start(["journal", "salvage"])
+        #expect(try await child.wait() == .exited(75))
+        #expect(child.errors.contains("\(store.data) is in use by process"), "\(child.errors)")
     }
 
     // MARK: Damage and salvage

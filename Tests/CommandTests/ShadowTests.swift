@@ -127,11 +127,11 @@ import Testing
     // MARK: What the store hands out
 
     /// The answer of the store to one question.
-    private func follow(after place: FollowRequest.Place?) async throws -> FollowReply {
+    private func follow(after place: HistoryRequest.Place?) async throws -> HistoryReply {
         let sockets = try Endpoint("ipc://\(scratch.folder("sockets"))", dataFolder: scratch.folder("data"))
         let value = try await AdminClient(at: StoreAccess(folderOf: sockets)).ask(
-            "follow", FollowRequest(after: place).value, patience: .seconds(20))
-        return try #require(FollowReply(value))
+            "history", HistoryRequest(after: place).value, patience: .seconds(20))
+        return try #require(HistoryReply(value))
     }
 
     private func servingThere(_ words: [String] = []) async throws -> Child {
@@ -149,7 +149,7 @@ import Testing
         let store = try await servingThere()
         let name = String(repeating: "x", count: 30_000)
         try await sendThere((1...100).map { #"{"add":{"names":["\#($0)\#(name)"]}}"# }.joined(separator: "\n"))
-        var place = FollowRequest.Place(timeline: try await follow(after: nil).timeline, turn: 0)
+        var place = HistoryRequest.Place(timeline: try await follow(after: nil).timeline, turn: 0)
         var answers: [Int] = []
         while true {
             let reply = try await follow(after: place)
@@ -180,7 +180,7 @@ import Testing
                     store.errors.contains("trimmed the journal up to turn")
                 }
                 let timeline = try await follow(after: nil).timeline
-                #expect(try await follow(after: FollowRequest.Place(timeline: timeline, turn: 1)).content == .anew(.trimmed))
+                #expect(try await follow(after: HistoryRequest.Place(timeline: timeline, turn: 1)).content == .anew(.trimmed))
                 guard case .beginning(let beginning, _, _) = try await follow(after: nil).content else {
                     Issue.record("no beginning")
                     return

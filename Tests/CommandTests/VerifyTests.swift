@@ -199,9 +199,5 @@ import Testing
         let none = try await Self.run(Executable.counter, [command], scratch.folder("none"), in: scratch)
         #expect(none.end == .exited(78))
         #expect(none.errors == "error: There is no data folder \(scratch.folder("none")).\n")
-        let store = try await CounterStore(workers: 0, in: scratch)
-        let busy = try await Self.run(Executable.counter, [command], store.data, in: scratch)
-        #expect(busy.end == .exited(75))
-        #expect(busy.errors.contains("is in use by process"), "\(busy.errors)")
     }
 }

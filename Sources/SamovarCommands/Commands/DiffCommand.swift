@@ -12,7 +12,7 @@ struct DiffCommand<App: SamovarApp>: AsyncParsableCommand {
                 Example: \(executableName) diff 100 120
                          \(executableName) diff 100 --view
                 One line for each part: `state.counts["red"]: 1 → 2`. Elements of sequences are compared with those that they were: what was \
-                inserted at the front is one line. A running store is asked for a copy of its journal, as by `check`.
+                inserted at the front is one line. Works beside a running store, too.
                 """)
     }
 

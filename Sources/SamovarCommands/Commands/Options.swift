@@ -58,6 +58,11 @@ extension ProcessSettings {
         return folder
     }
 
+    /// Where the journal is, for a command that reads it beside its store.
+    func servedJournal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
+        try journal(for: types).asking(StoreAccess(folderOf: try endpoint(for: types)))
+    }
+
     /// Where the journal is.
     func journal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
         try self.journal(for: types, in: try dataFolder(for: types))

@@ -7,7 +7,7 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "replay",
-            abstract: "Prints the state or the view as of a turn, from the journal of a store that is not running.",
+            abstract: "Prints the state or the view as of a turn, from the journal, also beside its store.",
             discussion: "Example: \(executableName) replay --state --turn 100")
     }
 
@@ -22,7 +22,7 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
-        let journal = try settings.journal(for: AppTypes<App>.self)
+        let journal = try settings.servedJournal(for: AppTypes<App>.self)
         let logger = settings.logger("replay")
         let replayed = try await Replay<App.Program>.run(of: journal, through: turn, logger: logger) {
             App.engine(secret: $0, limits: .default)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
@@ -67,5 +68,21 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         guard check.problems.isEmpty else {
             throw CommandFailure(.badData, check.problems.map(escapeForTerminal).joined(separator: "\n"))
         }
+    }
+}
+
+/// Asks a running store for a copy of its journal and deletes it behind `body`, whose errors name the journal and not the copy.
+private func withCopy<Result>(
+    of journal: JournalLocation, at access: StoreAccess, _ body: (JournalLocation) async throws -> Result
+) async throws -> Result {
+    let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-copy-\(UUID().uuidString)")
+    // What could not be removed is in the folder for temporary files.
+    defer { try? FileManager.default.removeItem(at: copy) }
+    _ = try await AdminClient(at: access).export(to: copy.path)
+    do {
+        return try await body(JournalLocation(dataFolder: copy.path))
+    } catch let error as StoreError {
+        guard let failure = CommandFailure(error) else { throw error }
+        throw CommandFailure(failure.code, failure.description.replacing(copy.path, with: "\(journal)"))
     }
 }

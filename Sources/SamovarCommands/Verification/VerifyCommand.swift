@@ -9,7 +9,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
-            abstract: "Replays the journal in two processes with different hash seeds and compares, while no store runs.",
+            abstract: "Replays the journal in two processes with different hash seeds and compares, also beside its store.",
             discussion: """
                 Example: \(executableName) verify --data .samovar/\(executableName)
                 Compared are the commands with the recorded ones, the states of both processes with each other, and each snapshot
@@ -25,7 +25,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
-        let journal = try settings.journal(for: AppTypes<App>.self)
+        let journal = try settings.servedJournal(for: AppTypes<App>.self)
         if let pass { return try await runPass(pass, journal) }
         let subject = try await VerificationPass<App.Program>.subject(of: journal)
         let executable = try Executable.own

@@ -68,11 +68,11 @@ public struct JournalExamination: Sendable {
         first == 1 || snapshots.contains { $0.problem == nil && $0.turn >= first - 1 && $0.turn <= turn }
     }
 
-    /// Reads a whole journal, and changes nothing. On a data folder no store may run.
+    /// Reads a whole journal, and changes nothing.
     ///
     /// - Throws: `StoreError` if there is nothing to read, or the disk fails. Damage is no error but a finding.
     public static func run(_ location: JournalLocation) async throws -> JournalExamination {
-        try await onJournalThread { try JournalExamination(of: try location.open(examining: true)) }
+        try await onJournalThread { try JournalExamination(of: try location.openBesideStore(examining: true)) }
     }
 
     /// - Parameter body: gets every sound batch.

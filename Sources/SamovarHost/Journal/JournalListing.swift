@@ -1,7 +1,7 @@
 import Journal
 public import SamovarProtocol
 
-/// Reading the records of a journal without its program. Works offline, as `Replay` does.
+/// Reading the records of a journal without its program, also beside its store.
 public enum JournalListing {
     /// One row of the journal: the unit in which turns become durable.
     public struct BatchEntry: Sendable {
@@ -42,7 +42,7 @@ public enum JournalListing {
         struct Enough: Error {}
         try await onJournalThread {
             do {
-                let journal = try location.open()
+                let journal = try location.openBesideStore()
                 try journal.read(from: max(turns.lowerBound, journal.first)) { batch in
                     guard batch.first <= turns.upperBound else { throw Enough() }
                     try body(batch)

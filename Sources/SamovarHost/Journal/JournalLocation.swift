@@ -9,6 +9,8 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
     /// Of the store.
     public let dataFolder: String
     let place: (any FencedJournalPlace)?
+    /// Who is asked for the journal in the folder while it is in use; nil for nobody.
+    private var store: StoreAccess?
 
     /// The journal in this folder.
     public init(dataFolder: String) {
@@ -41,6 +43,13 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
         }
     }
 
+    /// The same place, whose journal is read by asking the store while one has the folder.
+    public func asking(_ store: StoreAccess) -> JournalLocation {
+        var location = self
+        location.store = store
+        return location
+    }
+
     /// For a person.
     public var description: String { place.map { "\($0)" } ?? dataFolder }
 
@@ -54,6 +63,22 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
         }
         let access = examining ? SQLiteJournal.Access.examination : .readOnly
         return try SQLiteJournal(at: dataFolder, access: access, wait: wait, waiting: sayOnStandardError)
+    }
+
+    /// Opens the journal to read it, also that of a running store.
+    ///
+    /// - Parameters:
+    ///   - examining: opens also what is damaged.
+    ///   - wait: for the lock of the folder, if it is no store that has it.
+    func openBesideStore(examining: Bool = false, wait: Duration = .seconds(5)) throws(JournalError) -> any StoredJournal {
+        guard let store, place == nil else { return try open(examining: examining, wait: wait) }
+        do throws(JournalError) {
+            return try open(examining: examining, wait: .zero)
+        } catch {
+            guard error.code == .busy else { throw error }
+            if let served = try ServedJournal(of: store, in: dataFolder, patience: .seconds(2)) { return served }
+            return try open(examining: examining, wait: wait)
+        }
     }
 
     /// Opens the journal of a store whose data folder is locked.

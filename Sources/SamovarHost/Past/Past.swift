@@ -6,8 +6,8 @@ public import SamovarProtocol
 
 /// The past of a journal: the state as of any turn that is still known, and the turns from there on.
 ///
-/// Works offline: it takes the data folder's lock, so no store may be running on it; a journal at a place is read beside its store. It changes
-/// nothing, and holds one state and one batch of records, however long the journal is. Used by one thread.
+/// It is read beside the store, too, and then ends with the turn that was the newest on disk when it was opened. Reading changes nothing, and
+/// holds one state and one batch of records, however long the journal is. Used by one thread.
 public final class Past: PastReader {
     /// Of the journal.
     public let timeline: Timeline

@@ -30,3 +30,10 @@ func onJournalThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> 
         }
     }
 }
+
+/// For a thread whose work is in no hurry. On Linux a thread has a priority of its own; elsewhere this one is as good as the others.
+func lowerThreadPriority() {
+    #if os(Linux)
+    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    #endif
+}

@@ -44,7 +44,7 @@ final class ShadowLoop: Sendable {
                     if let why = try replay.begin(beginning, secret, timeline, engine) {
                         actions += shadow.cannotBegin(why, now: clock.now())
                     } else {
-                        actions += shadow.began(FollowRequest.Place(timeline: timeline, turn: replay.head))
+                        actions += shadow.began(HistoryRequest.Place(timeline: timeline, turn: replay.head))
                     }
                 case .replay(let batches):
                     if let turn = try replay.take(batches, proceed: { isWanted }) {
@@ -68,10 +68,10 @@ final class ShadowLoop: Sendable {
         logger.info("stopped", metadata: ["turn": "\(replay.head)"])
     }
 
-    private func ask(_ request: FollowRequest, _ shadow: inout ShadowMachine) throws -> [ShadowAction] {
+    private func ask(_ request: HistoryRequest, _ shadow: inout ShadowMachine) throws -> [ShadowAction] {
         do {
-            let value = try AdminClient.ask(store, "follow", request.value, Self.patience) { isWanted }
-            guard let reply = FollowReply(value) else {
+            let value = try AdminClient.ask(store, HistoryRequest.verb, request.value, Self.patience) { isWanted }
+            guard let reply = HistoryReply(value) else {
                 return shadow.failed("the store's answer cannot be read", now: clock.now())
             }
             return shadow.answered(reply, now: clock.now())
@@ -106,7 +106,7 @@ private struct ShadowReplay: ~Copyable {
 
     /// - Returns: why there is no state; nil if there is one.
     mutating func begin(
-        _ beginning: FollowBeginning, _ secret: Secret, _ timeline: Timeline, _ engine: (Secret, GroupLimits) -> any ProgramEngine
+        _ beginning: HistoryBeginning, _ secret: Secret, _ timeline: Timeline, _ engine: (Secret, GroupLimits) -> any ProgramEngine
     ) throws -> String? {
         func fresh(_ terms: ReplayTerms) -> StoreMachine {
             let settings = StoreSettings()
@@ -137,7 +137,7 @@ private struct ShadowReplay: ~Copyable {
     }
 
     /// - Returns: the turn at which the replay is not what the journal says, if nothing else is wrong.
-    mutating func take(_ batches: [FollowedBatch], proceed: () -> Bool) throws -> Int? {
+    mutating func take(_ batches: [HistoryBatch], proceed: () -> Bool) throws -> Int? {
         do {
             for batch in batches where proceed() {
                 try machine?.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
@@ -160,7 +160,7 @@ private struct ShadowReplay: ~Copyable {
     }
 
     /// - Returns: whether what differs was accepted.
-    mutating func search(_ batches: [FollowedBatch]) throws -> Bool {
+    mutating func search(_ batches: [HistoryBatch]) throws -> Bool {
         guard let divergence else { return false }
         var accepted = terms.accepted
         try read(batches) { traces, record in
@@ -172,7 +172,7 @@ private struct ShadowReplay: ~Copyable {
         return terms.accepts(divergence)
     }
 
-    private mutating func read(_ batches: [FollowedBatch], _ body: (inout TurnTraces, Record) -> Void) throws {
+    private mutating func read(_ batches: [HistoryBatch], _ body: (inout TurnTraces, Record) -> Void) throws {
         do {
             for batch in batches {
                 try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { body(&traces, $0) }

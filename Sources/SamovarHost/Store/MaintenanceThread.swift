@@ -6,8 +6,8 @@ import JournalChain
 import SamovarProtocol
 import Synchronization
 
-/// What a store does beside its service, on a thread of its own and at a low priority: snapshots, trimming, backups, reading for those
-/// who follow, and reading once what the start from a snapshot has not read.
+/// What a store does beside its service, on a thread of its own and at a low priority: snapshots, trimming, backups, and reading once what
+/// the start from a snapshot has not read.
 ///
 /// One after the other, so a backup never reads what is being trimmed. It reads the journal through the one connection, a
 /// bounded page at a time, and commits go on in between.
@@ -16,8 +16,6 @@ final class MaintenanceThread: Sendable {
         case maintain(JournalMaintenance.Work)
         /// Copy the journal up to this turn into a new folder, with a snapshot of that turn.
         case export(through: Int, folder: String, withSnapshot: Bool)
-        /// Read the batches behind this turn, or where a follower can begin.
-        case follow(after: Int?, through: Int)
         case end
     }
 
@@ -26,7 +24,6 @@ final class MaintenanceThread: Sendable {
         case copied(through: Int)
         case exported
         case notExported(String)
-        case followed(FollowAnswer)
         /// The turns that a start from a snapshot does not read are what was written.
         case sound(through: Int)
         /// They are not, or cannot be read.
@@ -75,7 +72,7 @@ final class MaintenanceThread: Sendable {
     }
 
     private func work() {
-        lowerPriority()
+        lowerThreadPriority()
         var journal = opened.journal
         var maintenance = JournalMaintenance(retain: retain, program: program) { [self] in
             isStopping
@@ -96,7 +93,6 @@ final class MaintenanceThread: Sendable {
             case .export(let turn, let folder, let withSnapshot):
                 guard !isStopping else { continue }
                 export(through: turn, to: folder, withSnapshot: withSnapshot)
-            case .follow(let turn, let last): report(.followed(follow(after: turn, through: last)))
             case .end:
                 ended.signal()
                 return
@@ -165,47 +161,5 @@ final class MaintenanceThread: Sendable {
         } catch {
             report(.notExported("\(error)"))
         }
-    }
-
-    // MARK: Followers
-
-    /// What one answer holds, unless a single batch is larger.
-    private static let answerSize = 1 << 20
-
-    private func follow(after turn: Int?, through last: Int) -> FollowAnswer {
-        let journal = opened.journal
-        do {
-            guard let turn else {
-                return .beginning(
-                    FollowBeginning(journal: journal.identity, first: journal.first, snapshots: try journal.snapshots()))
-            }
-            guard turn + 1 >= journal.first else { return .trimmed }
-            return .batches(try batches(after: turn, through: last))
-        } catch let error as JournalError where error.code == .missing {
-            return .trimmed
-        } catch {
-            return .failed("the journal cannot be read: \(error)")
-        }
-    }
-
-    private func batches(after turn: Int, through last: Int) throws -> [FollowedBatch] {
-        struct Enough: Error {}
-        var batches: [FollowedBatch] = []
-        var size = 0
-        do {
-            try opened.journal.read(from: turn + 1) { batch in
-                size += batch.bytes.count
-                guard batch.last <= last, batches.isEmpty || size <= Self.answerSize else { throw Enough() }
-                batches.append(FollowedBatch(first: batch.first, last: batch.last, bytes: batch.bytes))
-            }
-        } catch is Enough {}
-        return batches
-    }
-
-    /// On Linux a thread has a priority of its own; elsewhere this one is as good as the others.
-    private func lowerPriority() {
-        #if os(Linux)
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-        #endif
     }
 }

@@ -31,10 +31,10 @@ struct OpenedJournal: Sendable {
         static let moved = "moved"
     }
 
-    /// Opens a journal to read it; see ``JournalLocation/open(examining:wait:)``.
+    /// Opens a journal to read it; see ``JournalLocation/openBesideStore(examining:wait:)``.
     init(reading location: JournalLocation, wait: Duration = .seconds(5)) throws(StoreError) {
         try self.init(location, folder: nil) { () throws(StoreError) in
-            try StoreError.replacing { () throws(JournalError) in try location.open(wait: wait) }
+            try StoreError.replacing { () throws(JournalError) in try location.openBesideStore(wait: wait) }
         }
     }
 

@@ -4,8 +4,7 @@ public import Logging
 public import SamovarCore
 public import SamovarProtocol
 
-/// What a journal says a program's state was, as of a turn. Works offline: it takes the data folder's lock, so no store may
-/// be running on it; a journal at a place is read while its store runs. It changes nothing.
+/// What a journal says a program's state was, as of a turn. It changes nothing, and a store may be running on the journal.
 public struct Replay<P: Program>: Sendable {
     /// Of the journal.
     public let timeline: Timeline

@@ -15,11 +15,19 @@ final class StoreLoop: Sendable {
         case journal(JournalWriter.Event)
         case journalEnded
         case maintenance(MaintenanceThread.Event)
+        case history(HistoryAnswer)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
         case readKeys
         case processMeasured
         case lease(LeaseThread.Event)
+    }
+
+    /// What a store does beside the loop.
+    private struct Threads {
+        let journal: JournalThread
+        let maintenance: MaintenanceThread
+        let history: HistoryThread
     }
 
     let configuration: StoreConfiguration
@@ -119,6 +127,8 @@ final class StoreLoop: Sendable {
         } report: { [mailbox] in
             mailbox.post(.maintenance($0))
         }
+        let history = HistoryThread(opened.journal) { [mailbox] in mailbox.post(.history($0)) }
+        let threads = Threads(journal: journal, maintenance: maintenance, history: history)
         logger.info(
             "serving",
             metadata: [
@@ -127,11 +137,11 @@ final class StoreLoop: Sendable {
             ])
         var descriptors = DescriptorGuard(limit)
         StartMemory.giveBack()
-        let end = Result { try serve(&machine, journal, maintenance, &begun.lease, &sockets, &descriptors, &poller, wakeup, clock) }
+        let end = Result { try serve(&machine, threads, &begun.lease, &sockets, &descriptors, &poller, wakeup, clock) }
         let ended = clock.now()
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
-        let isQuiet = maintenance.end()
+        let isQuiet = history.end() && maintenance.end()
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
@@ -157,9 +167,8 @@ final class StoreLoop: Sendable {
     // MARK: Service
 
     private func serve(
-        _ machine: inout StoreMachine, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ lease: inout LeaseKeeper?,
-        _ sockets: inout StoreSockets, _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot,
-        _ clock: HostClock
+        _ machine: inout StoreMachine, _ threads: Threads, _ lease: inout LeaseKeeper?, _ sockets: inout StoreSockets,
+        _ descriptors: inout DescriptorGuard, _ poller: inout Poller, _ wakeup: Poller.Slot, _ clock: HostClock
     ) throws {
         var mayHaveMore = false
         var round: Timestamp?
@@ -187,7 +196,7 @@ final class StoreLoop: Sendable {
                 try takeNews(&machine, &lease, &sockets, now)
                 // The journal shall not rest, and what waited for it shall not wait for a whole round.
                 for action in machine.takeActions() {
-                    guard try perform(action, journal, maintenance, &lease, &sockets, &machine.viewTopics, now) else { return }
+                    guard try perform(action, threads, &lease, &sockets, &machine.viewTopics, now) else { return }
                 }
             }
             mayHaveMore = try sockets.receive(poller) { route, identity, frames, isTruncated in
@@ -213,7 +222,7 @@ final class StoreLoop: Sendable {
             }
             machine.flush(now: now)
             for action in machine.takeActions() {
-                guard try perform(action, journal, maintenance, &lease, &sockets, &machine.viewTopics, now) else { return }
+                guard try perform(action, threads, &lease, &sockets, &machine.viewTopics, now) else { return }
             }
             if try sockets.count(&machine.viewTopics) {
                 logger.warning(
@@ -252,6 +261,7 @@ final class StoreLoop: Sendable {
             case .journalEnded: break
             case .lease(let event): try take(event, &lease, &machine, now)
             case .maintenance(let event): try take(event, &machine)
+            case .history(let answer): machine.historyRead(answer)
             }
         }
     }
@@ -269,7 +279,6 @@ final class StoreLoop: Sendable {
         case .notExported(let reason):
             logger.error("no backup: \(reason)")
             machine.exportEnded(reason)
-        case .followed(let answer): machine.followed(answer)
         case .sound(let turn): logger.debug("the journal is sound up to turn \(turn)")
         case .damaged(let reason):
             logger.error(
@@ -283,8 +292,8 @@ final class StoreLoop: Sendable {
 
     /// False at the end.
     private func perform(
-        _ action: StoreAction, _ journal: JournalThread, _ maintenance: MaintenanceThread, _ lease: inout LeaseKeeper?,
-        _ sockets: inout StoreSockets, _ topics: inout ViewTopics, _ now: Timestamp
+        _ action: StoreAction, _ threads: Threads, _ lease: inout LeaseKeeper?, _ sockets: inout StoreSockets,
+        _ topics: inout ViewTopics, _ now: Timestamp
     ) throws -> Bool {
         switch action {
         case .send(let envelope, let route):
@@ -294,12 +303,12 @@ final class StoreLoop: Sendable {
         case .publish(let envelope, let instance):
             CrashPoint.pass(.storeBeforeView, if: envelope.kind == .view)
             try sockets.publish(envelope, of: instance)
-        case .append(let first, let last, let bytes): journal.append(Batch(first: first, last: last, bytes: bytes))
-        case .save(let turn, let bytes): maintenance.post(.maintain(.save(Snapshot(turn: turn, bytes: bytes))))
-        case .snapshot(let turn): maintenance.post(.maintain(.snapshot(through: turn)))
+        case .append(let first, let last, let bytes): threads.journal.append(Batch(first: first, last: last, bytes: bytes))
+        case .save(let turn, let bytes): threads.maintenance.post(.maintain(.save(Snapshot(turn: turn, bytes: bytes))))
+        case .snapshot(let turn): threads.maintenance.post(.maintain(.snapshot(through: turn)))
         case .export(let turn, let folder, let withSnapshot):
-            maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
-        case .follow(let turn, let last): maintenance.post(.follow(after: turn, through: last))
+            threads.maintenance.post(.export(through: turn, folder: folder, withSnapshot: withSnapshot))
+        case .readHistory(let turn, let last): threads.history.read(after: turn, through: last)
         case .backlog(let queues): configuration.backlogObserver?.deliver(queues)
         case .reopenViews: try sockets.closeRemoteViews(&topics)
         case .readKeys: readKeys()

@@ -71,8 +71,8 @@ public struct VerificationSubject: Equatable, Sendable {
     public var last: Int
 }
 
-/// One process's part of `verify`: a replay from turn 1 without the help of any snapshot. It takes the data folder's lock, so no
-/// store may be running on it, and it changes nothing.
+/// One process's part of `verify`: a replay from turn 1 without the help of any snapshot. It changes nothing, and
+/// a store may be running on the journal.
 public enum VerificationPass<P: Program> {
     /// - Throws: `StoreError`.
     public static func subject(of location: JournalLocation) async throws -> VerificationSubject {

@@ -3,13 +3,13 @@ public import SamovarCore
 /// What a process that follows a running store shall do.
 public enum ShadowAction: Equatable, Sendable {
     /// Ask the store; `answered` or `failed` follows.
-    case ask(FollowRequest)
+    case ask(HistoryRequest)
     /// Make a state of this timeline, from the newest snapshot that can be used, or from none; `began` or `cannotBegin` follows.
-    case begin(FollowBeginning, schema: Schema, secret: Secret, timeline: Timeline)
+    case begin(HistoryBeginning, schema: Schema, secret: Secret, timeline: Timeline)
     /// Replay these; `replayed` or `differs` follows.
-    case replay([FollowedBatch])
+    case replay([HistoryBatch])
     /// Look whether the difference is accepted in these; `searched` follows.
-    case search([FollowedBatch])
+    case search([HistoryBatch])
     case note(Note)
     case end(ShadowEnd)
 }
@@ -58,7 +58,7 @@ public struct ShadowMachine: ~Copyable {
     private var build: String?
     private let ownBuild: String
     /// The newest turn that is here; nil before there is a state.
-    public private(set) var place: FollowRequest.Place?
+    public private(set) var place: HistoryRequest.Place?
     /// The newest digest that was compared.
     private var compared = 0
     /// The newest turn on disk that the store has told of.
@@ -91,7 +91,7 @@ public struct ShadowMachine: ~Copyable {
         return ask()
     }
 
-    public mutating func answered(_ reply: FollowReply, now: Timestamp) -> [ShadowAction] {
+    public mutating func answered(_ reply: HistoryReply, now: Timestamp) -> [ShadowAction] {
         guard state == .asking else { return [] }
         let news = heard()
         head = reply.head
@@ -107,6 +107,7 @@ public struct ShadowMachine: ~Copyable {
             guard place != nil else { return failed("it answers what was not asked", now: now) }
             return news + take(batches, now: now)
         case .anew(let reason): return news + beginAnew(reason)
+        case .damaged(let why): return failed("the store's journal cannot be read: \(why)", now: now)
         }
     }
 
@@ -119,7 +120,7 @@ public struct ShadowMachine: ~Copyable {
     }
 
     /// There is a state of this turn.
-    public mutating func began(_ place: FollowRequest.Place) -> [ShadowAction] {
+    public mutating func began(_ place: HistoryRequest.Place) -> [ShadowAction] {
         guard state == .working else { return [] }
         (self.place, compared, hasArrived) = (place, 0, false)
         let from = place.turn > 0 ? "from the snapshot of turn \(place.turn)" : "from its beginning"
@@ -164,9 +165,9 @@ public struct ShadowMachine: ~Copyable {
 
     private mutating func ask() -> [ShadowAction] {
         state = .asking
-        guard var after = place else { return [.ask(FollowRequest())] }
+        guard var after = place else { return [.ask(HistoryRequest(compared: 0))] }
         if let difference { after.turn = difference.searched }
-        return [.ask(FollowRequest(after: after, compared: compared))]
+        return [.ask(HistoryRequest(after: after, compared: compared))]
     }
 
     private mutating func rest(_ now: Timestamp) -> [ShadowAction] {
@@ -179,13 +180,13 @@ public struct ShadowMachine: ~Copyable {
         return [.end(.difference)]
     }
 
-    private mutating func take(_ batches: [FollowedBatch], now: Timestamp) -> [ShadowAction] {
+    private mutating func take(_ batches: [HistoryBatch], now: Timestamp) -> [ShadowAction] {
         guard !batches.isEmpty else { return difference == nil ? progress(now: now) + rest(now) : end() }
         state = .working
         return [difference == nil ? .replay(batches) : .search(batches)]
     }
 
-    private mutating func beginAnew(_ reason: FollowReply.Reason) -> [ShadowAction] {
+    private mutating func beginAnew(_ reason: HistoryReply.Reason) -> [ShadowAction] {
         if difference != nil, reason != .timeline { return end() }
         let why =
             switch reason {

@@ -1,15 +1,14 @@
 import SamovarCore
 
-/// Who follows a journal that only its store can read: such a process asks for the batches on disk, again and again.
+/// Who reads the journal of a store that nobody else can read, and who of them follows it.
 ///
-/// The idea: the questions are the sign of life. While they come, the store writes digests; nobody signs on or off, so that a follower that
-/// dies leaves nothing behind.
+/// The idea: the questions are the sign of life. While one comes that tells what the asker has compared, the store writes digests; nobody signs
+/// on or off, so that a follower that dies leaves nothing behind.
 ///
-/// | state | asked, the same | asked, another | `answered` | time |
+/// | state | asked, for the first time | asked again | `answered` | time |
 /// |---|---|---|---|---|
-/// | nothing is with the host | with the host, if there is something to read; else answered | the same | – | – |
-/// | with the host | the newest asker gets the answer | refused | nothing is with the host | – |
-/// | somebody follows | for so long again | the same | – | nobody follows, `followedFor` after the last question |
+/// | some questions are with the host | with the host, if there is something to read; refused beyond `limit` | answered where it was asked last | the oldest is answered | – |
+/// | somebody follows | likewise, and for so long again if it compares | the same | – | nobody follows, `followedFor` after the last question that compares |
 struct Followers {
     struct Newest: Equatable {
         /// The newest turn that the follower has.
@@ -21,7 +20,7 @@ struct Followers {
 
     /// What is done with a question.
     enum Step: Equatable {
-        case answer(FollowReply.Content)
+        case answer(HistoryReply.Content)
         /// The host reads.
         case read(after: Int?)
         /// It reads that already.
@@ -29,38 +28,45 @@ struct Followers {
     }
 
     private struct Pending {
+        let id: Int
         let after: Int?
-        var id: Int
         var route: Route
     }
 
-    private var pending: Pending?
+    /// How many questions may be with the host: each answer takes memory.
+    static let limit = 8
+
+    /// In the order in which the host answers.
+    private var pending: [Pending] = []
     /// Nil if nobody follows.
     private(set) var newest: Newest?
 
     mutating func asked(
-        _ question: FollowRequest, _ id: Int, from route: Route, of timeline: Timeline, durable: Int, now: Timestamp
+        _ question: HistoryRequest, _ id: Int, from route: Route, of timeline: Timeline, durable: Int, now: Timestamp
     ) throws(AdminRefusal) -> Step {
         if let place = question.after {
             guard place.timeline == timeline else { return .answer(.anew(.timeline)) }
             guard place.turn <= durable else { return .answer(.anew(.ahead)) }
         }
-        newest = Newest(turn: question.after?.turn ?? 0, compared: question.compared, heard: now)
-        if question.after?.turn == durable { return .answer(.batches([])) }
         let after = question.after?.turn
-        guard let known = pending else {
-            pending = Pending(after: after, id: id, route: route)
-            return .read(after: after)
+        if let compared = question.compared { newest = Newest(turn: after ?? 0, compared: compared, heard: now) }
+        if after == durable { return .answer(.batches([])) }
+        if let index = pending.firstIndex(where: { $0.id == id && $0.after == after }) {
+            pending[index].route = route
+            return .wait
         }
-        guard known.after == after else { throw AdminRefusal(text: "another follower is being answered: ask again") }
-        pending = Pending(after: after, id: id, route: route)
-        return .wait
+        guard pending.count < Self.limit else {
+            throw AdminRefusal(text: "\(Self.limit) questions about the journal wait for their answer: ask again")
+        }
+        pending.append(Pending(id: id, after: after, route: route))
+        return .read(after: after)
     }
 
     /// Who waits for what the host has read.
     mutating func answered() -> (id: Int, route: Route)? {
-        defer { pending = nil }
-        return pending.map { ($0.id, $0.route) }
+        guard !pending.isEmpty else { return nil }
+        let first = pending.removeFirst()
+        return (first.id, first.route)
     }
 
     mutating func expire(after time: Duration, now: Timestamp) {
@@ -72,22 +78,23 @@ extension StoreMachine {
     /// Whether somebody may follow the journal.
     var isFollowed: Bool { out.identity.isFenced || followers.newest != nil }
 
-    mutating func follow(_ request: AdminRequest, from route: Route, by identity: Identity, now: Timestamp) {
+    mutating func tellHistory(_ request: AdminRequest, from route: Route, by identity: Identity, now: Timestamp) {
         do throws(AdminRefusal) {
             try request.requireKnownArguments()
             guard identity == .local, !route.isRemote else {
                 throw AdminRefusal(
-                    text: "follow tells the secret of the timeline, and is for the user of the store alone, on its machine")
+                    text: "history tells the secret of the timeline, and is for the user of the store alone, on its machine")
             }
             guard !out.identity.isFenced else {
-                throw AdminRefusal(text: "several stores reach this journal: follow it by a standby")
+                throw AdminRefusal(
+                    text: "several stores reach this journal, and so does who wants to read it: name it with --journal")
             }
-            let question = try FollowRequest(request.arguments)
+            let question = try HistoryRequest(request.arguments)
             let step = try followers.asked(
                 question, request.id, from: route, of: out.identity.timeline, durable: durable, now: now)
             switch step {
             case .answer(let content): tell(content, request.id, route)
-            case .read(let after): out.emit(.follow(after: after, through: durable), floor: .none)
+            case .read(let after): out.emit(.readHistory(after: after, through: durable), floor: .none)
             case .wait: break
             }
         } catch {
@@ -95,20 +102,20 @@ extension StoreMachine {
         }
     }
 
-    /// The host has looked for what a follower asks for.
-    public mutating func followed(_ answer: FollowAnswer) {
+    /// The host has read what was asked for.
+    public mutating func historyRead(_ answer: HistoryAnswer) {
         guard isRunning, let (id, route) = followers.answered() else { return }
         switch answer {
         case .beginning(let beginning): tell(.beginning(beginning, schema: schema, secret: out.identity.secret), id, route)
         case .batches(let batches): tell(.batches(batches), id, route)
         case .trimmed: tell(.anew(.trimmed), id, route)
-        case .failed(let why): out.send(.reply(AdminReply(id: id, refusal: why)), to: route, floor: .none)
+        case .damaged(let why): tell(.damaged(why), id, route)
         }
     }
 
     /// It tells of nothing but turns on disk, and so need not wait behind what tells of later ones.
-    private mutating func tell(_ content: FollowReply.Content, _ id: Int, _ route: Route) {
-        let reply = FollowReply(timeline: out.identity.timeline, build: out.identity.build, head: durable, content)
+    private mutating func tell(_ content: HistoryReply.Content, _ id: Int, _ route: Route) {
+        let reply = HistoryReply(timeline: out.identity.timeline, build: out.identity.build, head: durable, content)
         out.send(.reply(AdminReply(id: id, value: reply.value)), to: route, floor: .none)
     }
 }

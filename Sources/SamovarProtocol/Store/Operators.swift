@@ -77,7 +77,7 @@ struct Operators {
         default:
             throw AdminRefusal(
                 text:
-                    "unknown request \(request.verb); there are status, metrics, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
+                    "unknown request \(request.verb); there are status, metrics, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, history, drain"
             )
         }
     }
@@ -166,7 +166,7 @@ extension AdminRequest {
     private static let knownArguments = [
         "status": [], "metrics": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [],
         "reloadKeys": [],
-        "export": ["folder", "id"], FollowRequest.verb: FollowRequest.arguments,
+        "export": ["folder", "id"], HistoryRequest.verb: HistoryRequest.arguments,
         "requeue": effectArguments,
         "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,
         "rule": ["queue", "rate", "milliseconds", "burst", "shares", "others"],

@@ -43,9 +43,9 @@ public enum StoreAction: Equatable, Sendable {
     ///
     /// The copy gets a snapshot of its last turn, unless the program does not survive that: so it is what an orderly stop leaves.
     case export(through: Int, folder: String, withSnapshot: Bool)
-    /// Read the batches behind this turn, none beyond `through`, for a follower: at most 1 MiB, but at least one; or, for nil, where one can begin.
-    /// `followed(_:)` follows.
-    case follow(after: Int?, through: Int)
+    /// Read the batches behind this turn, none beyond `through`: at most 512 KiB, but at least one; or, for nil, where a reader can begin.
+    /// `historyRead(_:)` follows, for one action after the other.
+    case readHistory(after: Int?, through: Int)
     /// End the connections of those who hear views over the network, and take new ones: some may not any more, and one alone cannot be ended.
     case reopenViews
     /// Read the table of keys again; `keysRead(_:now:)` follows.

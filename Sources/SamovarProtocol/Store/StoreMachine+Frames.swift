@@ -218,13 +218,13 @@ extension StoreMachine {
         if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
         // With arguments that it does not know, it is refused below, as all others are.
         if request.verb == "metrics", (try? request.requireKnownArguments()) != nil { return askForMetrics(request, from: route) }
+        if request.verb == HistoryRequest.verb { return tellHistory(request, from: route, by: identity, now: now) }
         if let (outage, since) = turns.outage, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.
             let reply = Operators.reply(
                 to: request, in: outage, status: status(in: outage, since: since, now: now), since: since, now: now)
             return out.send(.reply(reply), to: route, floor: .none)
         }
-        if request.verb == FollowRequest.verb { return follow(request, from: route, by: identity, now: now) }
         let reply = try reply(to: request, by: access.sender(identity), now: now)
         if head > durable { askers[route] = (identity, head) }
         out.send(.reply(reply), to: route, floor: .turn(head))

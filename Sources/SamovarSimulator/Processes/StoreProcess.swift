@@ -331,7 +331,7 @@ final class StoreProcess: Process {
         case .snapshot(let turn): post(.snapshot(through: turn))
         case .export:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a backup")
-        case .follow:
+        case .readHistory:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a follower")
         case .measureProcess:
             try world.checker.require(false, .i2, expected: "no operator", seen: "a question for metrics")

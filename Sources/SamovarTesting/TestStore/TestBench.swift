@@ -267,7 +267,7 @@ final class TestBench<P: Program> {
                 committed = last
             case .send(let envelope, _): take(envelope.frame)
             case .stop(let reason): stop = "\(reason)"
-            case .publish, .save, .snapshot, .export, .follow, .backlog, .reopenViews, .readKeys, .measureProcess, .renewLease,
+            case .publish, .save, .snapshot, .export, .readHistory, .backlog, .reopenViews, .readKeys, .measureProcess, .renewLease,
                 .note:
                 break
             }

@@ -5,23 +5,23 @@ import Testing
 
 /// Following a running store, to compare.
 @Suite struct ShadowMachineTests {
-    private static let beginning = FollowBeginning(journal: UniqueID(high: 1, low: 2), first: 1, snapshots: [5])
+    private static let beginning = HistoryBeginning(journal: UniqueID(high: 1, low: 2), first: 1, snapshots: [5])
     private static let secret = Secret(high: 3, low: 4)
-    private static let batch = FollowedBatch(first: 6, last: 9, bytes: [1])
+    private static let batch = HistoryBatch(first: 6, last: 9, bytes: [1])
 
     private static func note(_ text: String, _ level: Note.Level = .info) -> ShadowAction { .note(Note(level, text)) }
 
     private static func reply(
-        _ content: FollowReply.Content, head: Int = 9, build: String = "b", timeline: Timeline = home
-    ) -> FollowReply {
-        FollowReply(timeline: timeline, build: build, head: head, content)
+        _ content: HistoryReply.Content, head: Int = 9, build: String = "b", timeline: Timeline = home
+    ) -> HistoryReply {
+        HistoryReply(timeline: timeline, build: build, head: head, content)
     }
 
-    private static var first: FollowReply { reply(.beginning(beginning, schema: shop, secret: secret)) }
+    private static var first: HistoryReply { reply(.beginning(beginning, schema: shop, secret: secret)) }
     private static let begin = ShadowAction.begin(beginning, schema: shop, secret: secret, timeline: home)
 
     private static func ask(_ turn: Int?, compared: Int = 0) -> ShadowAction {
-        .ask(FollowRequest(after: turn.map { FollowRequest.Place(timeline: home, turn: $0) }, compared: compared))
+        .ask(HistoryRequest(after: turn.map { HistoryRequest.Place(timeline: home, turn: $0) }, compared: compared))
     }
 
     /// Has asked for what follows turn 5.
@@ -29,7 +29,7 @@ import Testing
         var machine = ShadowMachine(build: "b", now: at(0))
         #expect(machine.ticked(now: at(0)) == [ask(nil)])
         #expect(machine.answered(first, now: at(0)) == [begin])
-        let actions = machine.began(FollowRequest.Place(timeline: home, turn: 5))
+        let actions = machine.began(HistoryRequest.Place(timeline: home, turn: 5))
         #expect(actions == [note("following timeline \(home) from the snapshot of turn 5"), ask(5)])
         return machine
     }
@@ -50,7 +50,7 @@ import Testing
         #expect(machine.answered(Self.reply(.batches([Self.batch]), head: 12), now: at(0)) == [.replay([Self.batch])])
         #expect(machine.deadline == nil && machine.ticked(now: at(9)) == [], "one question at a time")
         #expect(machine.replayed(through: 9, compared: 0, now: at(0)) == [Self.ask(9)])
-        let last = FollowedBatch(first: 10, last: 12, bytes: [])
+        let last = HistoryBatch(first: 10, last: 12, bytes: [])
         #expect(machine.answered(Self.reply(.batches([last]), head: 12), now: at(0)) == [.replay([last])])
         let word = Self.note("nothing differs up to turn 12 of 12; no state was compared yet")
         #expect(machine.replayed(through: 12, compared: 0, now: at(0)) == [word])
@@ -80,10 +80,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (FollowReply.Reason.timeline, "the store has another timeline"), (.trimmed, "what follows turn 9 is not kept any more"),
+        (HistoryReply.Reason.timeline, "the store has another timeline"), (.trimmed, "what follows turn 9 is not kept any more"),
         (.ahead, "the journal has no turn 9 any more"),
     ])
-    func `What leads nowhere is begun anew`(_ reason: FollowReply.Reason, _ why: String) {
+    func `What leads nowhere is begun anew`(_ reason: HistoryReply.Reason, _ why: String) {
         var machine = Self.arrived()
         _ = machine.ticked(now: at(2))
         let expected = [Self.note("\(why): beginning anew", .warning), Self.ask(nil)]
@@ -115,7 +115,7 @@ import Testing
         _ = machine.ticked(now: at(0))
         let warning = Self.note("the store is of build b, and this is a: a difference may be one of the builds", .warning)
         #expect(machine.answered(Self.first, now: at(0)) == [warning, Self.begin])
-        _ = machine.began(FollowRequest.Place(timeline: home, turn: 5))
+        _ = machine.began(HistoryRequest.Place(timeline: home, turn: 5))
         #expect(machine.answered(Self.reply(.batches([Self.batch]), build: "c"), now: at(1)) == [.end(.otherBuild("c"))])
         #expect(machine.deadline == nil && machine.ticked(now: at(9)) == [])
     }
@@ -128,7 +128,7 @@ import Testing
         #expect(machine.differs(at: 8) == [Self.ask(7)])
         #expect(machine.answered(Self.reply(.batches([Self.batch]), head: 12), now: at(0)) == [.search([Self.batch])])
         #expect(machine.searched(through: 9, isAccepted: false) == [Self.ask(9)])
-        let last = FollowedBatch(first: 10, last: 12, bytes: [])
+        let last = HistoryBatch(first: 10, last: 12, bytes: [])
         #expect(machine.answered(Self.reply(.batches([last]), head: 12), now: at(0)) == [.search([last])])
         #expect(machine.searched(through: 12, isAccepted: false) == [.end(.difference)])
     }

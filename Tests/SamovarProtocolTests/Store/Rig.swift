@@ -186,7 +186,7 @@ final class Rig {
             case .save(let turn, let bytes): snapshots.append((turn, bytes))
             case .snapshot(let turn): snapshotRequests.append(turn)
             case .export(let turn, let folder, _): exports.append((turn, folder))
-            case .follow(let after, let through): follows.append((after, through))
+            case .readHistory(let after, let through): follows.append((after, through))
             case .backlog(let queues): backlogs.append(queues)
             case .reopenViews: viewsReopened += 1
             case .readKeys: keysRead += 1

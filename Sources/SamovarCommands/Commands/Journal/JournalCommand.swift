@@ -10,8 +10,7 @@ struct JournalCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 Example: \(executableName) journal list --from 100 --to 120
                          \(executableName) journal verify
                          \(executableName) journal export /backup/monday
-                All but export need a store that is not running. To look at a running one, export it and name the copy with --data. A journal in a \
-                database is read while its store runs.
+                list, verify and export work beside a running store, too.
                 """,
             subcommands: [
                 JournalInitCommand<Types>.self, JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self,

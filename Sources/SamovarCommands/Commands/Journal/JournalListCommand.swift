@@ -26,7 +26,7 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let journal = try options.settings().journal(for: Types.self)
+        let journal = try options.settings().servedJournal(for: Types.self)
         let turns = from...(to ?? .max)
         let format = format
         if batches {

@@ -18,7 +18,7 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "One line of JSON.") var json = false
 
     func run() async throws {
-        let journal = try options.settings().journal(for: Types.self)
+        let journal = try options.settings().servedJournal(for: Types.self)
         let found = try await JournalExamination.run(journal)
         printData(json ? JSONTranscoder.text(of: Self.value(of: found)) : Self.text(of: found))
         for warning in found.warnings { printError("warning: \(warning)") }

@@ -1,9 +1,9 @@
 public import MessagePack
 public import SamovarCore
 
-/// What a follower asks: the batches behind a turn, or where to begin.
-public struct FollowRequest: Equatable, Sendable {
-    /// The newest turn that the follower has, and of which timeline; nil for one that has none.
+/// What somebody asks who reads the journal of a running store: the batches behind a turn, or where to begin.
+public struct HistoryRequest: Equatable, Sendable {
+    /// The newest turn that the asker has, and of which timeline; nil for one that has none.
     public struct Place: Equatable, Sendable {
         public var timeline: Timeline
         public var turn: Int
@@ -14,36 +14,44 @@ public struct FollowRequest: Equatable, Sendable {
     }
 
     public var after: Place?
-    /// The newest digest with which it has compared its state; 0 for none.
-    public var compared: Int
+    /// Of one who follows, and compares: the newest digest with which it has compared its state, 0 for none. Nil of one who only reads.
+    public var compared: Int?
 
-    public init(after: Place? = nil, compared: Int = 0) {
+    public init(after: Place? = nil, compared: Int? = nil) {
         (self.after, self.compared) = (after, compared)
     }
 
-    static let verb = "follow"
+    package static let verb = "history"
     static let arguments = ["timeline", "after", "compared"]
 
     /// As arguments of a request.
     public var value: MessagePackValue {
-        guard let after else { return .nil }
-        return ["timeline": .string("\(after.timeline)"), "after": .number(after.turn), "compared": .number(compared)]
+        var pairs: [MessagePackPair] = []
+        if let after {
+            pairs += [MessagePackPair("timeline", .string("\(after.timeline)")), MessagePackPair("after", .number(after.turn))]
+        }
+        if let compared { pairs.append(MessagePackPair("compared", .number(compared))) }
+        return pairs.isEmpty ? .nil : .map(pairs)
     }
 
     init(_ value: MessagePackValue) throws(AdminRefusal) {
-        guard value["timeline"] != nil || value["after"] != nil || value["compared"] != nil else {
-            self.init()
+        let misfit = AdminRefusal(
+            text: "history takes a timeline and after, a turn of it, or neither, and compared, a turn, or not")
+        let compared = value.natural("compared")
+        guard compared != nil || value["compared"] == nil else { throw misfit }
+        guard value["timeline"] != nil || value["after"] != nil else {
+            self.init(compared: compared)
             return
         }
-        guard case .string(let text)? = value["timeline"], let timeline = Timeline(text), let turn = value.natural("after"),
-            let compared = value.natural("compared") ?? (value["compared"] == nil ? 0 : nil)
-        else { throw AdminRefusal(text: "follow takes nothing, or a timeline, after, a turn of it, and compared, another") }
+        guard case .string(let text)? = value["timeline"], let timeline = Timeline(text), let turn = value.natural("after") else {
+            throw misfit
+        }
         self.init(after: Place(timeline: timeline, turn: turn), compared: compared)
     }
 }
 
 /// A batch of the journal, as it is on disk.
-public struct FollowedBatch: Equatable, Sendable {
+public struct HistoryBatch: Equatable, Sendable {
     public var first: Int
     public var last: Int
     public var bytes: [UInt8]
@@ -53,41 +61,46 @@ public struct FollowedBatch: Equatable, Sendable {
     }
 }
 
-/// Where a follower can begin: with one of the snapshots, or with turn 1 if the journal has it.
-public struct FollowBeginning: Equatable, Sendable {
+/// Where a reader can begin: with one of the snapshots, or with turn 1 if the journal has it.
+public struct HistoryBeginning: Equatable, Sendable {
     /// The identity of the journal, which its snapshots name.
     public var journal: UniqueID
     /// The first turn that is kept.
     public var first: Int
     /// Their turns, newest first.
     public var snapshots: [Int]
+    /// Which turn of which timeline this one goes on from, for a person.
+    public var ancestor: String?
 
-    public init(journal: UniqueID, first: Int, snapshots: [Int]) {
-        (self.journal, self.first, self.snapshots) = (journal, first, snapshots)
+    public init(journal: UniqueID, first: Int, snapshots: [Int], ancestor: String? = nil) {
+        (self.journal, self.first, self.snapshots, self.ancestor) = (journal, first, snapshots, ancestor)
     }
 }
 
-/// What the host of a store has found on disk for a follower.
-public enum FollowAnswer: Equatable, Sendable {
-    case beginning(FollowBeginning)
+/// What the host of a store has found on disk.
+public enum HistoryAnswer: Equatable, Sendable {
+    case beginning(HistoryBeginning)
     /// At least one, if there is one.
-    case batches([FollowedBatch])
+    case batches([HistoryBatch])
     /// What follows that turn is not kept any more.
     case trimmed
-    case failed(String)
+    /// What follows is not what was written, or cannot be read.
+    case damaged(String)
 }
 
-/// What a store says to a follower.
-public struct FollowReply: Equatable, Sendable {
+/// What a store says of its journal.
+public struct HistoryReply: Equatable, Sendable {
     public enum Content: Equatable, Sendable {
         /// Begin here, with the program and the secret of the timeline.
-        case beginning(FollowBeginning, schema: Schema, secret: Secret)
-        case batches([FollowedBatch])
-        /// What the follower has leads nowhere: begin anew.
+        case beginning(HistoryBeginning, schema: Schema, secret: Secret)
+        case batches([HistoryBatch])
+        /// What the asker has leads nowhere: begin anew.
         case anew(Reason)
+        /// What follows is not what was written, or cannot be read, and why.
+        case damaged(String)
     }
 
-    /// Why a follower has to begin anew.
+    /// Why a reader has to begin anew.
     public enum Reason: String, Sendable {
         /// The store has another timeline by now.
         case timeline
@@ -124,10 +137,12 @@ public struct FollowReply: Equatable, Sendable {
                 MessagePackPair("first", .number(beginning.first)),
                 MessagePackPair("snapshots", .array(beginning.snapshots.map { .number($0) })),
             ]
+            if let ancestor = beginning.ancestor { pairs.append(MessagePackPair("ancestor", .string(ancestor))) }
         case .batches(let batches):
             let list = batches.map { MessagePackValue.array([.number($0.first), .number($0.last), .binary($0.bytes)]) }
             pairs.append(MessagePackPair("batches", .array(list)))
         case .anew(let reason): pairs.append(MessagePackPair("anew", .string(reason.rawValue)))
+        case .damaged(let why): pairs.append(MessagePackPair("damaged", .string(why)))
         }
         return .map(pairs)
     }
@@ -141,18 +156,20 @@ public struct FollowReply: Equatable, Sendable {
     }
 }
 
-extension FollowReply.Content {
+extension HistoryReply.Content {
     fileprivate init?(_ value: MessagePackValue) {
         if case .string(let text)? = value["anew"] {
-            guard let reason = FollowReply.Reason(rawValue: text) else { return nil }
+            guard let reason = HistoryReply.Reason(rawValue: text) else { return nil }
             self = .anew(reason)
+        } else if case .string(let why)? = value["damaged"] {
+            self = .damaged(why)
         } else if case .array(let list)? = value["batches"] {
-            var batches: [FollowedBatch] = []
+            var batches: [HistoryBatch] = []
             for case .array(let parts) in list {
                 guard parts.count == 3, let first = parts[0].natural, let last = parts[1].natural, first > 0, last >= first,
                     case .binary(let bytes) = parts[2]
                 else { return nil }
-                batches.append(FollowedBatch(first: first, last: last, bytes: bytes))
+                batches.append(HistoryBatch(first: first, last: last, bytes: bytes))
             }
             guard batches.count == list.count else { return nil }
             self = .batches(batches)
@@ -163,8 +180,10 @@ extension FollowReply.Content {
             else { return nil }
             let snapshots = turns.compactMap(\.natural)
             guard snapshots.count == turns.count else { return nil }
+            var ancestor: String?
+            if case .string(let text)? = value["ancestor"] { ancestor = text }
             self = .beginning(
-                FollowBeginning(journal: journal, first: first, snapshots: snapshots),
+                HistoryBeginning(journal: journal, first: first, snapshots: snapshots, ancestor: ancestor),
                 schema: Schema(name: program, version: version), secret: Secret(high: key.high, low: key.low))
         }
     }

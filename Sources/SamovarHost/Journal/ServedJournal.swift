@@ -1,0 +1,183 @@
+import Journal
+import JournalChain
+import SamovarCore
+import SamovarProtocol
+import SQLiteJournal
+import Synchronization
+
+/// The journal of a running store that has its data folder for itself: read by asking the store, a page at a time, up to the turn that was the
+/// newest on disk when it was opened or ``refresh()`` was called last.
+///
+/// The store has compared each batch with its digest when it reads it; here their numbers are checked. Snapshots are files of their own in the
+/// folder. Nothing can be written.
+final class ServedJournal: StoredJournal {
+    private struct State {
+        var beginning: HistoryBeginning
+        var last: Int
+    }
+
+    /// A store that is restarted meanwhile is waited for.
+    private static let patience = Duration.seconds(10)
+
+    let identity: UniqueID
+    private let store: StoreAccess
+    private let dataFolder: String
+    private let timeline: Timeline
+    private let secret: Secret
+    private let schema: Schema
+    private let state: Mutex<State>
+
+    /// - Parameter patience: how long to wait for a store that does not answer.
+    /// - Returns: nil if none has answered: who has the folder is no store, or one that does not serve yet.
+    /// - Throws: `JournalError` if the store tells nothing of its journal.
+    convenience init?(of store: StoreAccess, in dataFolder: String, patience: Duration) throws(JournalError) {
+        do throws(AskError) {
+            try self.init(store, dataFolder, try Self.ask(store, HistoryRequest(), patience))
+        } catch {
+            guard case .noStore = error else { throw error.journalError }
+            return nil
+        }
+    }
+
+    private init(_ store: StoreAccess, _ dataFolder: String, _ reply: HistoryReply) throws(AskError) {
+        guard case .beginning(let beginning, let schema, let secret) = reply.content else { throw .misfit }
+        (self.store, self.dataFolder, self.schema, self.secret) = (store, dataFolder, schema, secret)
+        (identity, timeline) = (beginning.journal, reply.timeline)
+        state = Mutex(State(beginning: beginning, last: reply.head))
+    }
+
+    // MARK: Asking
+
+    private enum AskError: Error {
+        case noStore(String)
+        case failed(JournalError)
+
+        static var misfit: Self { .failed(JournalError(.unavailable, "The store's answer cannot be read.")) }
+
+        var journalError: JournalError {
+            switch self {
+            case .noStore(let why): JournalError(.unavailable, "The store whose journal was read is away.", underlying: why)
+            case .failed(let error): error
+            }
+        }
+    }
+
+    private static func ask(_ store: StoreAccess, _ request: HistoryRequest, _ patience: Duration) throws(AskError) -> HistoryReply
+    {
+        do {
+            guard let reply = HistoryReply(try AdminClient.ask(store, HistoryRequest.verb, request.value, patience)) else {
+                throw AskError.misfit
+            }
+            return reply
+        } catch let error as AskError {
+            throw error
+        } catch let error as AdminError {
+            guard case .noStore = error else {
+                throw .failed(JournalError(.unavailable, "The store tells nothing of its journal.", underlying: "\(error)"))
+            }
+            throw .noStore("\(error)")
+        } catch {
+            throw .failed(JournalError(.unavailable, "The store cannot be asked for its journal.", underlying: "\(error)"))
+        }
+    }
+
+    private func page(after turn: Int) throws(JournalError) -> [HistoryBatch] {
+        let request = HistoryRequest(after: HistoryRequest.Place(timeline: timeline, turn: turn))
+        let reply: HistoryReply
+        do throws(AskError) { reply = try Self.ask(store, request, Self.patience) } catch { throw error.journalError }
+        switch reply.content {
+        case .batches(let batches): return batches
+        case .anew(.trimmed):
+            throw JournalError(.missing, "What follows turn \(turn) was trimmed meanwhile (`--retain`).")
+        case .anew: throw JournalError(.missing, "The store has begun another timeline meanwhile.")
+        case .damaged(let why): throw JournalError(.damaged, why)
+        case .beginning: throw AskError.misfit.journalError
+        }
+    }
+
+    /// Moves ``last`` to what is the newest turn on disk by now.
+    func refresh() throws(JournalError) {
+        do throws(AskError) {
+            let reply = try Self.ask(store, HistoryRequest(), Self.patience)
+            guard case .beginning(let beginning, _, _) = reply.content else { throw AskError.misfit }
+            guard reply.timeline == timeline else {
+                throw .failed(JournalError(.missing, "The store has begun another timeline meanwhile."))
+            }
+            state.withLock { $0 = State(beginning: beginning, last: reply.head) }
+        } catch {
+            throw error.journalError
+        }
+    }
+
+    // MARK: Reading
+
+    var first: Int { state.withLock { $0.beginning.first } }
+
+    var last: Int { state.withLock { $0.last } }
+
+    func read(from turn: Int, _ body: (Batch) throws -> Void) throws {
+        try requireKept(turn)
+        let end = last
+        var place = turn - 1
+        while place < end {
+            let batches = try page(after: place)
+            guard let newest = batches.last else { throw Self.hole(after: place) }
+            for stored in batches where stored.first <= end {
+                guard stored.first <= place + 1, stored.last > place else { throw Self.hole(after: place) }
+                place = stored.last
+                try body(Batch(first: stored.first, last: stored.last, bytes: stored.bytes))
+            }
+            if newest.first > end { return }
+        }
+    }
+
+    private static func hole(after turn: Int) -> JournalError {
+        JournalError(.damaged, "The batches after turn \(turn) are missing in what the store answers.")
+    }
+
+    func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? {
+        do {
+            try read(from: (turn ?? first - 1) + 1, body)
+            return nil
+        } catch let error as JournalError where error.code == .damaged {
+            return error
+        }
+    }
+
+    func snapshots() -> [Int] { state.withLock { $0.beginning.snapshots } }
+
+    func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
+        try DataFolder.snapshot(at: turn, of: identity, in: dataFolder)
+    }
+
+    func facts() -> [(name: String, value: [UInt8])] {
+        typealias Fact = OpenedJournal.Fact
+        let key = UniqueID(high: secret.high, low: secret.low)
+        let known = [(Fact.timeline, timeline.bytes), (Fact.secret, key.bytes), (Fact.program, Array(schema.description.utf8))]
+        let ancestor = state.withLock { $0.beginning.ancestor }
+        return known + (ancestor.map { [(Fact.ancestor, Array($0.utf8))] } ?? [])
+    }
+
+    func fact(_ name: String) -> [UInt8]? { facts().first { $0.name == name }?.value }
+
+    var warnings: [String] { [] }
+    var findings: [JournalError] { [] }
+    var witnessed: Int { last }
+    /// The store knows where its journal ends.
+    var isWitnessed: Bool { true }
+    var hasSoundFacts: Bool { true }
+
+    func close() {}
+
+    // MARK: Nothing of this
+
+    private static var readOnly: JournalError { JournalError(.misuse, "The journal of a running store is only read.") }
+
+    func beginWriting(beyond starts: Int) throws(JournalError) -> Int { throw Self.readOnly }
+    func mark(in page: UnsafeMutableRawPointer?) {}
+    func chain(behind turn: Int?) throws(JournalError) -> BatchChain { throw Self.readOnly }
+    func append(_ batch: Batch) throws(JournalError) { throw Self.readOnly }
+    func save(_ snapshot: Snapshot) throws(JournalError) { throw Self.readOnly }
+    func record(_ value: [UInt8], as name: String) throws(JournalError) { throw Self.readOnly }
+    func trim(through turn: Int) throws(JournalError) -> Bool { throw Self.readOnly }
+}
