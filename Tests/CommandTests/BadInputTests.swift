@@ -74,6 +74,8 @@ import Testing
         (["replay", "--turn=-1"], "--turn -1 is no turn: they are numbered from 1"),
         (["journal", "list", "--from", "-1"], "--from -1 is no turn: they are numbered from 1"),
         (["journal", "list", "--to", "-2"], "--to -2 is before --from 1"),
+        (["journal", "list", "--last", "0"], "--last 0 is no number of turns: at least 1"),
+        (["journal", "list", "--last", "5", "--from", "3"], "--last goes without --from and --to"),
         (["journal", "salvage", "--upto", "-1"], "--upto -1 is no turn: they are numbered from 1"),
         (["view", "--at-least", "-1"], "--at-least -1 is no turn: they are numbered from 1"),
         (["store", "--accept-divergence", "-1"], "--accept-divergence -1 is no turn: they are numbered from 1"),

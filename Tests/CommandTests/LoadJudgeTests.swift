@@ -16,7 +16,7 @@ import Testing
         try await store.increment(5)
         try await store.stop()
         let receipts = Mutex<[Receipt]>([])
-        try await JournalListing.records(in: JournalLocation(dataFolder: store.data), 1...Int.max) { record in
+        try await JournalListing.records(in: JournalLocation(dataFolder: store.data), .turns(1...Int.max)) { record in
             // The end of a session is a record of its client, too.
             guard case .client(let session, let sequence) = record.origin, case .applied = record.event else { return }
             receipts.withLock { $0.append((session, sequence, record.turn)) }

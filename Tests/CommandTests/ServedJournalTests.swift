@@ -19,14 +19,17 @@ import Testing
         let turn = try await store.increment(Self.inputs)
         let newest = try await store.status("turn")
         let commands = [
-            ["journal", "list", "--to", "\(turn)"], ["journal", "list", "--batches", "--to", "\(turn)"],
+            ["journal", "list", "--to", "\(turn)"], ["journal", "list", "--from", "\(turn - 2)", "--to", "\(turn)"],
+            ["journal", "list", "--batches", "--to", "\(turn)"],
             ["replay", "--state", "--turn", "\(turn - 7)"], ["why", "state.sync", "--turn", "\(turn)"],
             ["diff", "1", "\(turn)"], ["bisect", "state.sync == 20000"],
         ]
         var running: [String] = []
         for command in commands { running.append(try await Self.read(store, command)) }
         #expect(running[0].split(separator: "\n").count == turn)
-        #expect(running[2].contains("\(Self.inputs - 7)") && running[4].contains("→ \(Self.inputs)"), "\(running[2...])")
+        #expect(running[3].contains("\(Self.inputs - 7)") && running[5].contains("→ \(Self.inputs)"), "\(running[3...])")
+        let last = try await Self.read(store, ["journal", "list", "--last", "\(newest - turn + 3)"])
+        #expect(last.hasPrefix(running[1]) && last.split(separator: "\n").count == newest - turn + 3, "\(last)")
         let verified = try await Self.read(store, ["verify"])
         #expect(verified.hasPrefix("ok: \(newest) turns "), "\(verified)")
         let sound = try await store.run("journal", "verify", "--json").json

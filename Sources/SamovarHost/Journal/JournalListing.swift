@@ -13,14 +13,31 @@ public enum JournalListing {
         public let bytes: Int
     }
 
+    /// Which turns are listed.
+    public enum Selection: Sendable {
+        case turns(ClosedRange<Int>)
+        /// So many up to the last one.
+        case newest(Int)
+
+        func turns(of journal: any Journal) -> ClosedRange<Int>? {
+            let wanted =
+                switch self {
+                case .turns(let turns): turns
+                case .newest(let count): max(1, journal.last - count + 1)...max(1, journal.last)
+                }
+            let first = max(wanted.lowerBound, journal.first)
+            return first <= wanted.upperBound ? first...wanted.upperBound : nil
+        }
+    }
+
     /// Hands over the records of some turns, in order, on a thread of its own.
     ///
     /// - Parameter body: what it throws ends the listing and is passed on.
     /// - Throws: `StoreError` if the journal cannot be read.
     public static func records(
-        in location: JournalLocation, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Record) throws -> Void
+        in location: JournalLocation, _ selection: Selection, _ body: @escaping @Sendable (Record) throws -> Void
     ) async throws {
-        try await read(location, turns) { batch in
+        try await read(location, selection) { batch, turns in
             try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
                 if turns.contains(record.turn) { try body(record) }
             }
@@ -29,23 +46,25 @@ public enum JournalListing {
 
     /// Likewise the batches that hold some turns.
     public static func batches(
-        in location: JournalLocation, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (BatchEntry) throws -> Void
+        in location: JournalLocation, _ selection: Selection, _ body: @escaping @Sendable (BatchEntry) throws -> Void
     ) async throws {
-        try await read(location, turns) { batch in
+        try await read(location, selection) { batch, _ in
             try body(BatchEntry(first: batch.first, last: batch.last, bytes: batch.bytes.count))
         }
     }
 
     private static func read(
-        _ location: JournalLocation, _ turns: ClosedRange<Int>, _ body: @escaping @Sendable (Batch) throws -> Void
+        _ location: JournalLocation, _ selection: Selection,
+        _ body: @escaping @Sendable (Batch, ClosedRange<Int>) throws -> Void
     ) async throws {
         struct Enough: Error {}
         try await onJournalThread {
             do {
                 let journal = try location.openBesideStore()
-                try journal.read(from: max(turns.lowerBound, journal.first)) { batch in
+                guard let turns = selection.turns(of: journal) else { return }
+                try journal.read(from: turns.lowerBound) { batch in
                     guard batch.first <= turns.upperBound else { throw Enough() }
-                    try body(batch)
+                    try body(batch, turns)
                 }
             } catch is Enough {
             } catch let error as ReplayError {

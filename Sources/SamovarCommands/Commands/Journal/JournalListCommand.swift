@@ -9,25 +9,29 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
         CommandConfiguration(
             commandName: "list", abstract: "Prints the turns of a journal: time, kind, origin, content.",
             discussion: """
-                Example: \(executableName) journal list --from 100 --to 120
+                Example: \(executableName) journal list --last 20
+                         \(executableName) journal list --from 100 --to 120
                          \(executableName) journal list --batches
                 """)
     }
 
     @OptionGroup var options: StoreOptions
-    @Option(name: .long, parsing: .unconditional, help: "The first turn to print.") var from = 1
+    @Option(name: .long, parsing: .unconditional, help: "The first turn to print. Default: the first there is.") var from: Int?
     @Option(name: .long, parsing: .unconditional, help: "The last turn to print. Default: the last there is.") var to: Int?
+    @Option(name: .long, parsing: .unconditional, help: "Print the newest turns, so many.") var last: Int?
     @Flag(name: .long, help: "Print the batches in which turns became durable instead of the turns.") var batches = false
     @Option(name: .long, help: "text, or json for one object per line.") var format = OutputFormat.text
 
     func validate() throws {
-        if from < 1 { throw ValidationError("--from \(from) is no turn: they are numbered from 1") }
-        if let to, to < from { throw ValidationError("--to \(to) is before --from \(from)") }
+        if let from, from < 1 { throw ValidationError("--from \(from) is no turn: they are numbered from 1") }
+        if let to, to < from ?? 1 { throw ValidationError("--to \(to) is before --from \(from ?? 1)") }
+        if let last, last < 1 { throw ValidationError("--last \(last) is no number of turns: at least 1") }
+        if last != nil, from != nil || to != nil { throw ValidationError("--last goes without --from and --to") }
     }
 
     func run() async throws {
         let journal = try options.settings().servedJournal(for: Types.self)
-        let turns = from...(to ?? .max)
+        let turns = last.map { JournalListing.Selection.newest($0) } ?? .turns((from ?? 1)...(to ?? .max))
         let format = format
         if batches {
             try await JournalListing.batches(in: journal, turns) { printData(Self.line(of: $0, format)) }
