@@ -5,14 +5,16 @@ import SamovarHost
 struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "effects", abstract: "Lists open and dead effects; requeues or drops them.",
+            commandName: "effects", abstract: "Lists open and dead effects, shows one with its attempts; requeues or drops them.",
             discussion: """
                 Example: \(executableName) effects --dead
                          \(executableName) effects --queue http --limit 20
+                         \(executableName) effects 17/0
                          \(executableName) effects --requeue 17/0 23/1
                          \(executableName) effects --drop --all
                 A requeued effect has all its attempts before it again. A dropped one is closed for good, and the program hears nothing
-                of it. Both are records of the journal.
+                of it. Both are records of the journal. Which worker had an effect, and when, is memory of the store: the newest 65536
+                attempts since its start.
                 """)
     }
 
@@ -28,7 +30,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "Open dead effects again.") var requeue = false
     @Flag(name: .long, help: "Close effects for good, dead or open.") var drop = false
     @Flag(name: .long, help: "With --requeue or --drop: every effect that is dead.") var all = false
-    @Argument(help: "The effects to requeue or to drop, by their names turn/ordinal.") var effects: [String] = []
+    @Argument(help: "The effects to show, to requeue or to drop, by their names turn/ordinal.") var effects: [String] = []
 
     func validate() throws {
         if requeue, drop { throw ValidationError("--requeue and --drop exclude each other") }
@@ -37,8 +39,10 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
             if dead || payload || queue != nil || label != nil || limit != nil || olderThan != nil {
                 throw ValidationError("--dead, --queue, --label, --older-than, --limit and --payload are for the list")
             }
-        } else if all || !effects.isEmpty {
+        } else if all {
             throw ValidationError("what shall be done with them? say --requeue or --drop")
+        } else if !effects.isEmpty, dead || payload || queue != nil || label != nil || limit != nil || olderThan != nil {
+            throw ValidationError("--dead, --queue, --label, --older-than, --limit and --payload are for the list")
         }
     }
 
@@ -46,9 +50,18 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let settings = try options.settings()
         let admin = AdminClient(at: try settings.access(for: Types.self))
         if requeue || drop { return try await change(admin) }
+        if !effects.isEmpty { return try await show(admin) }
         var answer = try await admin.ask("effects", filter)
         if dead { (answer["open"], answer["openCount"]) = (nil, nil) }
         printData(json ? JSONTranscoder.text(of: answer) : text(of: answer))
+    }
+
+    private func show(_ admin: AdminClient) async throws {
+        for (number, effect) in effects.enumerated() {
+            let answer = try await admin.ask("attempts", ["effect": .string(effect)])
+            if !json, number > 0 { printData("") }
+            printData(json ? JSONTranscoder.text(of: answer) : AttemptsText.lines(of: answer))
+        }
     }
 
     /// Nil asks for all, which stores of every build understand.

@@ -19,6 +19,8 @@ struct AssignmentTable {
         fileprivate var options: RunOptions?
         /// The number of its queue in `QueueMeters`, if a worker has it.
         fileprivate(set) var meter = 0
+        /// The number of the attempt in `FlightRecorder`, if a worker has it.
+        fileprivate(set) var attempt = 0
         /// The rows that the same worker was given before and after this one.
         fileprivate var before: Int?
         fileprivate var after: Int?
@@ -30,13 +32,14 @@ struct AssignmentTable {
 
         fileprivate mutating func give(
             _ options: RunOptions?, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int,
-            since: Timestamp, after before: Int?
+            attempt: Int, since: Timestamp, after before: Int?
         ) {
             self.workerState = workerState
             self.lease = lease
             self.token = token
             self.options = options
             self.meter = meter
+            self.attempt = attempt
             self.since = since
             self.before = before
         }
@@ -76,12 +79,12 @@ struct AssignmentTable {
     /// Gives a waiting effect, whose row has this number, to a worker.
     mutating func give(
         _ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int = 0,
-        since: Timestamp
+        attempt: Int = 0, since: Timestamp
     ) {
         let before = workerState.newest
         rows[number].give(
-            effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, meter: meter, since: since,
-            after: before)
+            effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, meter: meter,
+            attempt: attempt, since: since, after: before)
         if let before { rows[before].after = number }
         workerState.newest = number
     }
@@ -94,6 +97,8 @@ struct AssignmentTable {
         let since: Timestamp
         /// The number of its queue.
         let meter: Int
+        /// The number of the attempt.
+        let attempt: Int
     }
 
     /// Takes an effect's row from it, and the job off its worker's count; nil if it is nowhere.
@@ -105,9 +110,9 @@ struct AssignmentTable {
         if let before { rows[before].after = after }
         if let after { rows[after].before = before } else { workerState?.newest = before }
         workerState?.release(of: rows[number].queue)
-        let (lease, since, meter) = (rows[number].lease, rows[number].since, rows[number].meter)
+        let (lease, since, meter, attempt) = (rows[number].lease, rows[number].since, rows[number].meter, rows[number].attempt)
         rows[number] = Row(nil, since: since)
-        return Former(workerState: workerState, lease: lease, since: since, meter: meter)
+        return Former(workerState: workerState, lease: lease, since: since, meter: meter, attempt: attempt)
     }
 
     /// What a worker has, in the order in which it was given it.

@@ -16,7 +16,7 @@ struct Dispatcher {
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
     private var reserved: WorkerID?
     /// What running jobs told of themselves last.
-    private var told: [EffectID: JobProgress] = [:]
+    var told: [EffectID: JobProgress] = [:]
     /// Effects that wait for some time before another attempt.
     private var delayed = TimedQueue<EffectID>()
     private var timeouts = Timeouts()
@@ -41,6 +41,8 @@ struct Dispatcher {
     private var formerLeases = NewestLeases()
     /// Told by `metrics`; nothing depends on it.
     var meters = QueueMeters()
+    /// Told by `attempts`; nothing depends on it.
+    var recorder = FlightRecorder()
 
     init(_ settings: StoreSettings, start: Int) {
         self.start = start
@@ -125,10 +127,10 @@ struct Dispatcher {
         }
         if !told.isEmpty { told[id] = nil }
         if former.lease == lease {
-            meters.ended(former.meter, .answered, since: former.since)
+            ended(former, .answered)
             return nil
         }
-        if let outcome { meters.ended(former.meter, outcome, since: former.since) }
+        if let outcome { ended(former, outcome) }
         return Assignment(lease: former.lease, workerState: workerState)
     }
 
@@ -187,7 +189,7 @@ struct Dispatcher {
     mutating func join(_ offer: WorkerOffer, route: Route, now: Timestamp) {
         let id = offer.id
         if workers[id] == nil { rotation.add(id) }
-        let workerState = workers[id] ?? WorkerState(id, route: route, heard: now)
+        let workerState = workers[id] ?? recorded(WorkerState(id, route: route, heard: now))
         workers[id] = workerState
         workerState.route = route
         workerState.slots = offer.slots
@@ -209,31 +211,19 @@ struct Dispatcher {
     /// The jobs of a worker in the order in which it was given them, and so starts them.
     func jobs(of worker: WorkerID) -> [EffectID] { workers[worker].map { places.effects(of: $0) } ?? [] }
 
-    /// Notes what a job tells of itself, if this worker runs it.
-    mutating func note(_ report: ProgressReport, of worker: WorkerID) {
-        guard let job = assignment(of: report.effect), job.workerState.id == worker, job.lease == report.lease else { return }
-        told[report.effect] = report.progress
-    }
-
-    /// What a running job told of itself last.
-    func progress(of id: EffectID) -> JobProgress? { told[id] }
-
-    /// The same of all jobs of a worker, the oldest first.
-    func progress(of worker: WorkerID) -> [(effect: EffectID, progress: JobProgress)] {
-        told.isEmpty ? [] : jobs(of: worker).sorted().compactMap { id in told[id].map { (id, $0) } }
-    }
-
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp) -> Bool {
         let held = assignment(of: effect.id)
         if let held, held.lease > lease { return false }
         guard let workerState = workers[worker] else { return false }
         let isSame = held?.lease == lease
-        let since = isSame ? places.number(of: effect.id).map { places[$0].since } ?? now : now
+        let former = isSame ? places.number(of: effect.id).map { (since: places[$0].since, attempt: places[$0].attempt) } : nil
+        let since = former?.since ?? now
         forget(effect.id, as: isSame ? nil : .cancelled)
         guard let place = places.insert(effect.id, since: since) else { return false }
         let meter = meters.number(of: effect.queue)
-        places.give(effect, at: place, to: workerState, lease: lease, token: token, meter: meter, since: since)
+        let attempt = former?.attempt ?? record(effect, to: workerState, isClaimed: true, now: now)
+        places.give(effect, at: place, to: workerState, lease: lease, token: token, meter: meter, attempt: attempt, since: since)
         workerState.take(of: effect.queue)
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
@@ -258,7 +248,7 @@ struct Dispatcher {
         for job in jobs {
             if let former = places.remove(job) {
                 if departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
-                meters.ended(former.meter, answered.contains(job) ? .answered : outcome, since: former.since)
+                ended(former, answered.contains(job) ? .answered : outcome)
             }
             told[job] = nil
         }
@@ -430,7 +420,8 @@ struct Dispatcher {
         let token = proof.token(of: effect.id, under: lease)
         departures.hold(lease, untilDurable: floor)
         meters.handedOut(meter, since: places[place].since)
-        places.give(effect, at: place, to: worker, lease: lease, token: token, meter: meter, since: meters.now)
+        let attempt = record(effect, to: worker, now: meters.now)
+        places.give(effect, at: place, to: worker, lease: lease, token: token, meter: meter, attempt: attempt, since: meters.now)
         worker.take(of: effect.queue)
         worker.sent += 1
         if let timeout = effect.timeout {

@@ -51,28 +51,30 @@ extension Operators {
         let dead = ledger.dead.values.filter { filter.takes($0.effect, now: now) }.sorted { $0.effect.id < $1.effect.id }
         return [
             "openCount": .number(open.count), "deadCount": .number(dead.count),
-            "open": .array(
-                shown(open, filter, \.payload).map { effect in
-                    let holder = dispatcher.assignment(of: effect.id)
-                    let isLater = holder == nil && effect.notBefore > now
-                    return describe(
-                        effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1),
-                        [
-                            MessagePackPair("status", holder == nil ? "waiting" : "running"),
-                            MessagePackPair("waitsFor", holder == nil ? waits(effect, ledger, isLater: isLater) : .nil),
-                            MessagePackPair("nextAttempt", isLater ? .instant(effect.notBefore) : .nil),
-                            MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
-                            MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
-                            MessagePackPair("streamed", .number(effect.place?.index ?? 0)),
-                        ])
-                }),
-            "dead": .array(
-                shown(dead, filter, \.effect.payload).map { dead in
-                    describe(
-                        dead.effect, attempts: dead.failure.attempts,
-                        [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
-                }),
+            "open": .array(shown(open, filter, \.payload).map { describe(open: $0, ledger, dispatcher, now: now) }),
+            "dead": .array(shown(dead, filter, \.effect.payload).map(describe(dead:))),
         ]
+    }
+
+    func describe(open effect: OpenEffect, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp) -> MessagePackValue {
+        let holder = dispatcher.assignment(of: effect.id)
+        let isLater = holder == nil && effect.notBefore > now
+        return describe(
+            effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1),
+            [
+                MessagePackPair("status", holder == nil ? "waiting" : "running"),
+                MessagePackPair("waitsFor", holder == nil ? waits(effect, ledger, isLater: isLater) : .nil),
+                MessagePackPair("nextAttempt", isLater ? .instant(effect.notBefore) : .nil),
+                MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
+                MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
+                MessagePackPair("streamed", .number(effect.place?.index ?? 0)),
+            ])
+    }
+
+    func describe(dead: EffectLedger.Dead) -> MessagePackValue {
+        describe(
+            dead.effect, attempts: dead.failure.attempts,
+            [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
     }
 
     private func waits(_ effect: OpenEffect, _ ledger: EffectLedger, isLater: Bool) -> MessagePackValue {

@@ -39,17 +39,19 @@ struct Operators {
             refusal: "\(outage.text), for \(seconds) s now: only status is answered \(outage.end)")
     }
 
-    /// - Parameter isServing: the store is not about to stop.
+    /// - Parameters:
+    ///   - isServing: the store is not about to stop.
+    ///   - started: when this process began to serve.
     mutating func answer(
-        _ request: AdminRequest, by sender: Sender?, isServing: Bool, now: Timestamp, _ scheduler: inout EffectScheduler,
-        _ turns: inout Turns, _ out: inout Outlet
+        _ request: AdminRequest, by sender: Sender?, isServing: Bool, started: Timestamp, now: Timestamp,
+        _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(AdminFailure) -> MessagePackValue {
         switch request.verb {
         case "requeue", "drop", "pause", "resume", "rule":
             return try change(request, by: sender, now: now, &scheduler, &turns, &out)
         default:
             do throws(AdminRefusal) {
-                return try tell(request, isServing: isServing, now: now, scheduler, &turns, &out)
+                return try tell(request, isServing: isServing, started: started, now: now, scheduler, &turns, &out)
             } catch {
                 throw .refused(error)
             }
@@ -58,13 +60,16 @@ struct Operators {
 
     /// What changes nothing but a backup that is under way.
     private mutating func tell(
-        _ request: AdminRequest, isServing: Bool, now: Timestamp, _ scheduler: EffectScheduler, _ turns: inout Turns,
-        _ out: inout Outlet
+        _ request: AdminRequest, isServing: Bool, started: Timestamp, now: Timestamp, _ scheduler: EffectScheduler,
+        _ turns: inout Turns, _ out: inout Outlet
     ) throws(AdminRefusal) -> MessagePackValue {
         switch request.verb {
         case "inspect": return try inspect(&turns, &out)
         case "effects":
             return describe(try EffectFilter(request.arguments), turns.state.ledger, scheduler.dispatcher, now: now)
+        case "attempts":
+            let id = try effect(named: request.arguments["effect"])
+            return try describeAttempts(of: id, turns, scheduler.dispatcher, started: started, now: now)
         case "export":
             var folder: String?
             let through = out.durable
@@ -77,7 +82,7 @@ struct Operators {
         default:
             throw AdminRefusal(
                 text:
-                    "unknown request \(request.verb); there are status, metrics, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, history, drain"
+                    "unknown request \(request.verb); there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, history, drain"
             )
         }
     }
@@ -164,7 +169,8 @@ extension AdminRequest {
     private static let placeArguments = ["queue", "label"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "metrics": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "drain": [],
+        "status": [], "metrics": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "attempts": ["effect"],
+        "drain": [],
         "reloadKeys": [],
         "export": ["folder", "id"], HistoryRequest.verb: HistoryRequest.arguments,
         "requeue": effectArguments,

@@ -256,7 +256,7 @@ extension StoreMachine {
             return ["draining": true]
         default:
             return try operators.answer(
-                request, by: sender, isServing: phase == .serving, now: now, &scheduler, &turns, &out)
+                request, by: sender, isServing: phase == .serving, started: clock.started, now: now, &scheduler, &turns, &out)
         }
     }
 }

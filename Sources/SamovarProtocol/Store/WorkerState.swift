@@ -19,6 +19,8 @@ extension Dispatcher {
             var credit = 0
             /// Tasks that it was sent since its HELLO.
             var sent = 0
+            /// Its number in `FlightRecorder`.
+            var number: UInt32 = 0
             /// How many jobs it has.
             var running = 0
             /// The place of the newest of them.

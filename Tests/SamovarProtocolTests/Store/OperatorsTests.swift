@@ -21,8 +21,8 @@ import Testing
     ) throws -> MessagePackValue {
         do throws(AdminFailure) {
             return try operators.answer(
-                AdminRequest(id: 1, verb: verb, arguments: arguments), by: nil, isServing: true, now: at(5), &bench.scheduler,
-                &bench.turns, &bench.out)
+                AdminRequest(id: 1, verb: verb, arguments: arguments), by: nil, isServing: true, started: at(0), now: at(5),
+                &bench.scheduler, &bench.turns, &bench.out)
         } catch {
             guard case .refused(let refusal) = error else { throw error }
             return .string(refusal.text)
@@ -106,7 +106,7 @@ import Testing
         let answer = try ask("explode", &bench)
         #expect(
             answer
-                == "unknown request explode; there are status, metrics, inspect, effects, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
+                == "unknown request explode; there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
         )
     }
 
