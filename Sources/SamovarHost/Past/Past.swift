@@ -13,6 +13,8 @@ public final class Past: PastReader {
     public let timeline: Timeline
     /// Of which turns the state is known.
     public let span: PastSpan
+    /// Of which the random numbers of turns are computed.
+    package var secret: Secret { opened.secret }
     private let opened: OpenedJournal
     private let makeEngine: (Secret) -> any ProgramEngine
     private let logger: Logger

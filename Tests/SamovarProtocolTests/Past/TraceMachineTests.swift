@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4, 5, .random(in: 0...UInt64.max)] as [UInt64])
+    @Test(arguments: CapsuleReplayTests.seeds)
     func `Whatever happens, each effect has ended in one span or is open, and a parent is in the trace of its child`(_ seed: UInt64)
         throws
     {
