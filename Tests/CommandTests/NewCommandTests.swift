@@ -114,24 +114,9 @@ import Testing
     private func compile(_ mode: [String], _ module: String, _ sources: [String], in scratch: Scratch) async throws {
         let options =
             mode + ["-swift-version", "6", "-parse-as-library", "-warnings-as-errors", "-module-name", module]
-            + ["-I", scratch.path, "-I", Executable.path("Modules")] + moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+            + ["-I", scratch.path, "-I", Executable.path("Modules")]
+            + TestBuild.moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
         let compiler = try Child("swiftc", options + sources, in: scratch)
         #expect(try await compiler.wait(within: .seconds(120)) == .exited(0), "\(compiler.errors)\(compiler.output)")
-    }
-
-    /// The C modules below ours, which a client's compiler must find, too.
-    private var moduleMaps: [String] {
-        let build = URL(fileURLWithPath: Executable.path("")).resolvingSymlinksInPath()
-        // DIR/.build/TRIPLE/debug
-        let checkouts = build.deletingLastPathComponent().deletingLastPathComponent().appending(path: "checkouts")
-        let folders = packages(in: checkouts).map { $0.appending(path: "Sources") } + [root.appending(path: "Sources")]
-        return folders.flatMap(packages).flatMap { target in
-            ["module.modulemap", "include/module.modulemap"].map { target.appending(path: $0).path }
-        }.filter { FileManager.default.fileExists(atPath: $0) }
-    }
-
-    private func packages(in folder: URL) -> [URL] {
-        // A package without this folder has no C modules there.
-        (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
     }
 }

@@ -32,7 +32,7 @@ struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let bisection = Bisection(goal: try goal(), from: from, to: to)
+        let bisection = Bisection(goal: try Bisection.Goal(named: predicate, for: App.Program.self), from: from, to: to)
         switch try await StorePast<App>.read(try options.settings(), "bisect", { try bisection.run(on: $0) }) {
         case .found(let finding): show(finding)
         case .never(let turns, let unknown):
@@ -43,17 +43,6 @@ struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             for words in unknown { printError("  \(words)") }
             throw ExitCode(1)
-        }
-    }
-
-    private func goal() throws(CommandFailure) -> Bisection.Goal {
-        let names = App.Program.invariants.map(\.name)
-        if let index = names.firstIndex(of: predicate) { return .broken(invariant: index) }
-        do throws(ExpressionError) {
-            return .expression(try Predicate(parsing: predicate))
-        } catch {
-            let hint = nearest(to: predicate, among: names).map { "; did you mean the invariant “\($0)”?" } ?? ""
-            throw CommandFailure(.usage, "the predicate cannot be read: \(error)\(hint)")
         }
     }
 

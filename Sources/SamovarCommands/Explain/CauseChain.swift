@@ -47,16 +47,22 @@ struct CauseChain: Equatable {
     }
 }
 
+extension MessagePackValue {
+    /// Of an enum, as it is encoded; nil for what looks like none.
+    var caseName: String? {
+        switch self {
+        case .map(let pairs) where pairs.count == 1: shortened(pairs[0].key.plainText, to: 60)
+        case .string(let name): shortened(name, to: 60)
+        default: nil
+        }
+    }
+}
+
 extension Record {
     /// What happened, in one word: the case of the message, or the kind of the record.
     var messageName: String {
         switch event {
-        case .applied, .streamed:
-            switch detail {
-            case .map(let pairs) where pairs.count == 1: shortened(pairs[0].key.plainText, to: 60)
-            case .string(let name): shortened(name, to: 60)
-            default: kind
-            }
+        case .applied, .streamed: detail.caseName ?? kind
         default: kind
         }
     }

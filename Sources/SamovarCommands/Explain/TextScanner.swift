@@ -96,18 +96,20 @@ extension ValuePath {
         self.root = root
         while true {
             guard steps.count < Self.maximumSteps else { throw scanner.error("the path has more than \(Self.maximumSteps) steps") }
-            if scanner.take(".") {
-                let name = scanner.takeWord()
-                guard !name.isEmpty else {
-                    throw scanner.error("expected a name after `.`, found \(scanner.found); quote others: state[\"odd key\"]")
-                }
-                steps.append(.key(name))
-            } else if scanner.take("[") {
-                steps.append(try Self.bracketed(&scanner))
-            } else {
-                return
-            }
+            guard let step = try Self.step(&scanner) else { return }
+            steps.append(step)
         }
+    }
+
+    /// The next step; nil if something else comes next.
+    static func step(_ scanner: inout TextScanner) throws(ExpressionError) -> Step? {
+        if scanner.take("[") { return try bracketed(&scanner) }
+        guard scanner.take(".") else { return nil }
+        let name = scanner.takeWord()
+        guard !name.isEmpty else {
+            throw scanner.error("expected a name after `.`, found \(scanner.found); quote others: state[\"odd key\"]")
+        }
+        return .key(name)
     }
 
     private static func bracketed(_ scanner: inout TextScanner) throws(ExpressionError) -> Step {

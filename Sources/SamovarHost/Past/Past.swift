@@ -13,6 +13,8 @@ public final class Past: PastReader {
     public let timeline: Timeline
     /// Of which turns the state is known.
     public let span: PastSpan
+    /// Of which the random numbers of turns are computed.
+    package var secret: Secret { opened.secret }
     private let opened: OpenedJournal
     private let makeEngine: (Secret) -> any ProgramEngine
     private let logger: Logger
@@ -110,6 +112,43 @@ public final class Past: PastReader {
             throw opened.failure(error)
         }
         return found
+    }
+
+    // MARK: Spans
+
+    /// Tells of each span that ends in one of these turns, in their order. It holds a state of its own, and the effects that are open.
+    ///
+    /// - Returns: how many effects are open behind the last of them: their spans have no end.
+    /// - Throws: `StoreError`; what `tell` throws.
+    public func trace(_ turns: ClosedRange<Int>, _ tell: (TraceSpan) throws -> Void) throws -> Int {
+        try require(turns.upperBound)
+        try require(turns.lowerBound)
+        // A trimmed journal begins behind a snapshot, whose own turn is not kept.
+        let before = max(turns.lowerBound - 1, span.known.lowerBound > 1 ? span.known.lowerBound : 0)
+        var (told, newest, open) = (before, before, 0)
+        try going {
+            told = newest
+            var tracer = try opened.journal.recover(through: before) {
+                TraceMachine(makeEngine(opened.secret), terms: accepted.terms)
+            } restore: { (tracer: inout TraceMachine, snapshot) in
+                try opened.refusing(snapshot) { try tracer.restore(snapshot: snapshot.bytes) }
+            } replay: { (tracer: inout TraceMachine, batch) in
+                try tracer.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: before)
+            } note: {
+                logger.warning("\($0)")
+            }
+            defer { open = tracer.openCount }
+            try opened.journal.read(from: before + 1) { batch in
+                try tracer.replay(
+                    first: batch.first, last: batch.last, bytes: batch.bytes, through: turns.upperBound
+                ) { span, turn in
+                    newest = turn
+                    if turn > told { try tell(span) }
+                }
+                if batch.last >= turns.upperBound { throw Enough() }
+            }
+        }
+        return open
     }
 
     // MARK: Moving

@@ -51,7 +51,7 @@ extension Record {
 }
 
 extension MessagePackValue {
-    init(shown bytes: [UInt8]) {
+    package init(shown bytes: [UInt8]) {
         var reader = MessagePackReader(bytes)
         // What cannot be shown is shown as bytes: it must not hide the rest of a list.
         self = (try? reader.readValue()) ?? .binary(bytes)

@@ -33,6 +33,13 @@ struct StoreState {
 
     /// Applies a record of the journal.
     mutating func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
+        try take(record, log: &log)
+        // Nobody runs anything yet.
+        ledger.forgetChanges()
+    }
+
+    /// The same; the changes of the ledger are left to whoever follows them.
+    mutating func take(_ record: Record, log: inout TurnLog) throws(ReplayError) {
         if record.turn == 1, case .started(_, _, let schema, _) = record.event, schema.name != engine.schema.name {
             throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
         }
@@ -48,8 +55,6 @@ struct StoreState {
             carryOut(&log)
             absorb(record)
         }
-        // Nobody runs anything yet.
-        ledger.forgetChanges()
     }
 
     /// Enters what turns have ordered since the last time.

@@ -1,0 +1,61 @@
+import ArgumentParser
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "trace", abstract: "Prints chains of turns as traces in OTLP/JSON, for OpenTelemetry.",
+            discussion: """
+                Example: \(executableName) trace > traces.jsonl
+                         \(executableName) trace --from 100000 --redact '*.password' --redact failure
+                A chain of turns is a trace. Its spans are the turns, and the effects from their order to their end. Each line is a \
+                request of at most \(TraceLines.maximumSpans) spans, as the OpenTelemetry collector reads them from files. The same turns give \
+                the same bytes. Messages and effects are shown, but for what is redacted: message.PATH, effect.PATH, refusal.PATH, failure, \
+                or *.NAME for all parts with a name; `.*` and `[*]` are any part. A running store is asked for a copy of its journal, as by \
+                `check`.
+                """)
+    }
+
+    @OptionGroup var options: StoreOptions
+    @Option(name: .long, parsing: .unconditional, help: "The first turn. Default: the first that is known.") var from: Int?
+    @Option(name: .long, parsing: .unconditional, help: "The last turn. Default: the newest.") var to: Int?
+    @Option(name: .long, help: "What not to show: message.signUp.password, *.password. May be given again.") var redact: [String] =
+        []
+
+    func validate() throws {
+        if let from, from < 1 { throw ValidationError("--from \(from) is no turn: they are numbered from 1") }
+        if let to, to < from ?? 1 { throw ValidationError("--to \(to) is before --from \(from ?? 1)") }
+    }
+
+    func run() async throws {
+        let (redactions, from, to) = (try redactions(), from, to)
+        try await StorePast<App>.read(try options.settings(), "trace") { past in
+            let known = past.span.known
+            let (first, last) = (from ?? known.lowerBound, to ?? known.upperBound)
+            guard first <= last else {
+                throw CommandFailure(.configuration, "turn \(first) is not there yet: the newest is \(last)")
+            }
+            var lines = TraceLines(of: App.Program.schema.name, timeline: past.timeline, redactions: redactions)
+            let open = try past.trace(first...last) { span in
+                if let line = lines.add(span) { printData(line) }
+            }
+            if let line = lines.end() { printData(line) }
+            if open > 0 { printError("\(open) effect\(open == 1 ? " is" : "s are") still open, and no span yet") }
+            for redaction in lines.missed { printError("nothing was redacted at \(escapeForTerminal(redaction.description))") }
+        }
+    }
+
+    private func redactions() throws(CommandFailure) -> [Redaction] {
+        var redactions: [Redaction] = []
+        for text in redact {
+            do throws(ExpressionError) {
+                redactions.append(try Redaction(parsing: text))
+            } catch {
+                throw CommandFailure(.usage, "--redact \(escapeForTerminal(text)) cannot be read: \(error)")
+            }
+        }
+        return redactions
+    }
+}
