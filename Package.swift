@@ -148,11 +148,11 @@ let package = Package(
             name: "SamovarWeb",
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarHost", "SamovarCommands", flyingFox,
-                flyingSocks, logging,
+                flyingSocks, logging, subprocess,
             ],
             resources: [
                 .embedInCode("Page/index.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
-                .embedInCode("Page/icon.svg"),
+                .embedInCode("Page/past.js"), .embedInCode("Page/icon.svg"),
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -117,7 +117,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 """,
             subcommands: [
                 UpCommand<App>.self, StoreCommand<App>.self, WorkerCommand<App>.self, MonitorCommand<AppTypes<App>>.self,
-                WebCommand<AppTypes<App>>.self,
+                WebCommand<AppTypes<App>>.self, ExploreCommand<App>.self,
                 SendCommand<AppTypes<App>>.self, ViewCommand<AppTypes<App>>.self, InspectCommand<AppTypes<App>>.self,
                 StatusCommand<AppTypes<App>>.self, MetricsCommand<AppTypes<App>>.self,
                 EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,

@@ -16,7 +16,7 @@ enum StandardStream: Int32 {
 }
 
 /// Nil, or the reason of the system.
-func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
+package func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
         let count = rest.withUnsafeBytes { bytes in retrying { write(file, bytes.baseAddress, bytes.count) } }

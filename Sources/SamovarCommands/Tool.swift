@@ -12,6 +12,8 @@ package protocol ProgramTypes: Sendable {
     /// The kinds of journals beside the one in a data folder.
     static var journals: [JournalKind] { get }
     static var page: PageKind? { get }
+    /// Whether this executable can compute states: it has the program.
+    static var canExplore: Bool { get }
     /// What `load` sends if it is told nothing else, in MessagePack.
     static func sampleInputs() throws -> [[UInt8]]
     /// What `load` sends to a store of its own before that, in MessagePack.
@@ -21,11 +23,16 @@ package protocol ProgramTypes: Sendable {
     static func screen(of view: [UInt8]) throws -> String
 }
 
+extension ProgramTypes {
+    package static var canExplore: Bool { false }
+}
+
 enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var schema: Schema? { App.Program.schema }
     static var defaultDataFolder: String? { ".samovar/\(executableName)" }
     static var journals: [JournalKind] { App.journals }
     static var page: PageKind? { App.page }
+    static var canExplore: Bool { true }
     static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
     static func setupInputs() throws -> [[UInt8]] { try App.setupInputs.map { try MessagePackEncoder().encode($0) } }
 

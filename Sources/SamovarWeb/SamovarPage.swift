@@ -5,7 +5,13 @@ import SamovarCore
 
 extension PageKind {
     /// The page of this module: the live view with its controls, and how the store is doing.
-    public static var web: PageKind { PageKind { try await PageServer($0).run() } }
+    public static var web: PageKind {
+        PageKind {
+            try await PageServer($0).run()
+        } explore: {
+            try await ExplorerLoop($0).run()
+        }
+    }
 }
 
 /// The page for stores whose program is not known.

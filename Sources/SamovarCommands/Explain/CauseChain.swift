@@ -1,23 +1,23 @@
-import MessagePack
+package import MessagePack
 import SamovarCore
-import SamovarProtocol
+package import SamovarProtocol
 
 /// Why there was a turn: what it followed from, up to what came from outside.
-struct CauseChain: Equatable {
-    struct Cause: Equatable {
+package struct CauseChain: Equatable {
+    package struct Cause: Equatable {
         /// The turn that the words lead to; nil where the chain comes from outside.
-        var turn: Int?
+        package var turn: Int?
         /// Such as “follow-up of 12 (started)”.
-        var text: String
+        package var text: String
     }
 
     /// Causes that are looked for.
     static let maximumCauses = 1_000
 
-    private(set) var causes: [Cause] = []
+    package private(set) var causes: [Cause] = []
 
     /// - Parameter record: of a turn; nil if it is not kept.
-    init(of first: Record, record: (Int) throws -> Record?) rethrows {
+    package init(of first: Record, record: (Int) throws -> Record?) rethrows {
         var next: Record? = first
         while let current = next {
             guard causes.count < Self.maximumCauses else {
@@ -37,7 +37,7 @@ struct CauseChain: Equatable {
     /// One after the other: `← follow-up of 12 (started) ← client 7f… #3`.
     var line: String { causes.map { "← \($0.text)" }.joined(separator: " ") }
 
-    var value: MessagePackValue {
+    package var value: MessagePackValue {
         .array(
             causes.map { cause in
                 var value: MessagePackValue = ["text": .string(cause.text)]
@@ -60,7 +60,7 @@ extension MessagePackValue {
 
 extension Record {
     /// What happened, in one word: the case of the message, or the kind of the record.
-    var messageName: String {
+    package var messageName: String {
         switch event {
         case .applied, .streamed: detail.caseName ?? kind
         default: kind

@@ -1,12 +1,12 @@
 import MessagePack
 
 /// What is wrong with a path or an expression, and where.
-struct ExpressionError: Error, Equatable, CustomStringConvertible {
+package struct ExpressionError: Error, Equatable, CustomStringConvertible {
     /// From 1, in characters.
-    let column: Int
-    let text: String
+    package let column: Int
+    package let text: String
 
-    var description: String { "column \(column): \(text)" }
+    package var description: String { "column \(column): \(text)" }
 }
 
 /// Reads a path or an expression, character by character. Whatever the text is, each reading moves on or ends.
@@ -77,7 +77,7 @@ struct TextScanner {
 
 extension ValuePath {
     /// - Throws: `ExpressionError`, pointing at what is wrong.
-    init(parsing text: String) throws(ExpressionError) {
+    package init(parsing text: String) throws(ExpressionError) {
         var scanner = try TextScanner(text)
         scanner.skipSpaces()
         self = try ValuePath(from: &scanner)

@@ -1,13 +1,13 @@
-import MessagePack
+package import MessagePack
 
 /// What differs between two values: the smallest parts that do, in the order of the later value.
-struct ValueChanges: Equatable {
+package struct ValueChanges: Equatable {
     /// One part. An element of a sequence that was removed has its place in the former value, any other that in the later one.
-    struct Change: Equatable {
-        let path: ValuePath
+    package struct Change: Equatable {
+        package let path: ValuePath
         /// Nil where there is nothing.
-        let before: MessagePackValue?
-        let after: MessagePackValue?
+        package let before: MessagePackValue?
+        package let after: MessagePackValue?
     }
 
     /// Parts that are shown.
@@ -15,11 +15,11 @@ struct ValueChanges: Equatable {
     /// Bytes of a value that are shown.
     static let maximumBytes = 64 << 10
 
-    private(set) var changes: [Change] = []
+    package private(set) var changes: [Change] = []
     /// Whether there are more.
-    private(set) var isCut = false
+    package private(set) var isCut = false
 
-    init(from before: MessagePackValue?, to after: MessagePackValue?, at path: ValuePath) {
+    package init(from before: MessagePackValue?, to after: MessagePackValue?, at path: ValuePath) {
         collect(before, after, path)
     }
 
@@ -64,7 +64,7 @@ extension ValueChanges {
         return isCut ? lines + ["… and more: only the first \(Self.maximumParts) parts are shown"] : lines
     }
 
-    var value: MessagePackValue {
+    package var value: MessagePackValue {
         .array(
             changes.map { change in
                 var value: MessagePackValue = ["path": .string("\(change.path)")]

@@ -1,12 +1,12 @@
-import MessagePack
+package import MessagePack
 
 /// Where a part of a state or a view is: `state.orders[3].name`, `state.counts["odd key"]`.
-struct ValuePath: Hashable, CustomStringConvertible {
-    enum Root: String, CaseIterable {
+package struct ValuePath: Hashable, CustomStringConvertible {
+    package enum Root: String, CaseIterable {
         case state, view
     }
 
-    enum Step: Hashable {
+    package enum Step: Hashable {
         /// Of a map; a key that is no string is named by its text.
         case key(String)
         /// Of a sequence, from 0.
@@ -16,12 +16,16 @@ struct ValuePath: Hashable, CustomStringConvertible {
     /// More steps than values are deep.
     static let maximumSteps = MessagePackLimits.largestDepth
 
-    var root: Root
-    var steps: [Step] = []
+    package var root: Root
+    package var steps: [Step] = []
 
-    var description: String { steps.reduce(root.rawValue) { $0 + Self.text(of: $1) } }
+    package init(root: Root, steps: [Step] = []) {
+        (self.root, self.steps) = (root, steps)
+    }
 
-    func appending(_ step: Step) -> ValuePath { ValuePath(root: root, steps: steps + [step]) }
+    package var description: String { steps.reduce(root.rawValue) { $0 + Self.text(of: $1) } }
+
+    package func appending(_ step: Step) -> ValuePath { ValuePath(root: root, steps: steps + [step]) }
 
     private static func text(of step: Step) -> String {
         switch step {
@@ -40,7 +44,7 @@ struct ValuePath: Hashable, CustomStringConvertible {
 
 extension ValuePath.Step {
     /// The step to a pair of a map.
-    init(to key: MessagePackValue) { self = .key(key.plainText) }
+    package init(to key: MessagePackValue) { self = .key(key.plainText) }
 
     /// Whether it leads to the pair with this key.
     fileprivate func leads(to key: MessagePackValue) -> Bool {
@@ -59,7 +63,7 @@ extension ValuePath {
     /// What is beside the path is passed over, not read.
     ///
     /// - Throws: `MessagePackError` for bytes that are no value.
-    func find(in bytes: [UInt8]) throws(MessagePackError) -> ArraySlice<UInt8>? {
+    package func find(in bytes: [UInt8]) throws(MessagePackError) -> ArraySlice<UInt8>? {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
         for step in steps { guard try Self.enter(step, &reader) else { return nil } }
         let start = reader.position
@@ -98,7 +102,7 @@ extension ValuePath {
     }
 
     /// Why there is no such part, for a person: which step leads nowhere, and what there is instead. Nil if there is one.
-    func missing(in bytes: [UInt8]) throws(MessagePackError) -> String? {
+    package func missing(in bytes: [UInt8]) throws(MessagePackError) -> String? {
         for count in steps.indices {
             let part = ValuePath(root: root, steps: Array(steps.prefix(count + 1)))
             guard try part.find(in: bytes) == nil else { continue }

@@ -10,10 +10,16 @@ package import SamovarHost
 /// ```
 public struct PageKind: Sendable {
     package let serve: @Sendable (PageRequest) async throws -> Void
+    package let explore: @Sendable (ExploreRequest) async throws -> Void
 
-    /// - Parameter serve: serves the page until its task is cancelled.
-    package init(serve: @escaping @Sendable (PageRequest) async throws -> Void) {
-        self.serve = serve
+    /// - Parameters:
+    ///   - serve: serves the page until its task is cancelled.
+    ///   - explore: what the process does that computes the past for it.
+    package init(
+        serve: @escaping @Sendable (PageRequest) async throws -> Void,
+        explore: @escaping @Sendable (ExploreRequest) async throws -> Void
+    ) {
+        (self.serve, self.explore) = (serve, explore)
     }
 }
 
@@ -28,17 +34,32 @@ package struct PageRequest: Sendable {
     package let title: String
     /// Where the token is kept; nil for one that ends with this process.
     package let tokenFile: String?
+    /// The arguments with which the own executable computes the past of the store; nil if it cannot.
+    package let explorer: [String]?
     package let logger: Logger
     /// Called once, with the address that a person opens.
     package let isReady: @Sendable (String) -> Void
 
     package init(
-        client: StoreClient, admin: AdminClient, port: UInt16, title: String, tokenFile: String?, logger: Logger,
+        client: StoreClient, admin: AdminClient, port: UInt16, title: String, tokenFile: String?, explorer: [String]?,
+        logger: Logger,
         isReady: @escaping @Sendable (String) -> Void
     ) {
         (self.client, self.admin, self.port, self.title, self.tokenFile) = (client, admin, port, title, tokenFile)
-        (self.logger, self.isReady) = (logger, isReady)
+        (self.explorer, self.logger, self.isReady) = (explorer, logger, isReady)
     }
+}
+
+/// Which past the process of a page computes.
+package struct ExploreRequest: Sendable {
+    package typealias Body = @Sendable (Past) throws -> Void
+
+    /// Its owner's alone, and removed with it.
+    package let folder: String
+    /// Turns at which the program has ended this process before, or never ended, and how.
+    package let blocked: [Int: String]
+    /// Opens the past for as long as the body runs, on a thread of its own.
+    package let read: @Sendable (@escaping Body) async throws -> Void
 }
 
 /// Why there is no page.

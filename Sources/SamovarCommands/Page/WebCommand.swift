@@ -40,13 +40,27 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.data
         let request = PageRequest(
             client: client, admin: AdminClient(at: store), port: port, title: Types.schema?.name ?? "Samovar",
-            tokenFile: folder.map { "\($0)/web.token" }, logger: logger, isReady: { printData("the page is at \($0)") })
+            tokenFile: folder.map { "\($0)/web.token" }, explorer: explorer(settings, folder), logger: logger,
+            isReady: { printData("the page is at \($0)") })
         let service = PageService(page: page, request: request)
         do {
             try await runProcess(service, lifeline: lifeline ? Lifeline { service.end() } : nil, logger: logger)
         } catch let error as PageError {
             throw CommandFailure(.unavailable, "\(error)")
         }
+    }
+}
+
+extension WebCommand {
+    /// The past is in the journal, so that has to be here, or at a place that is reached from here.
+    private func explorer(_ settings: ProcessSettings, _ folder: String?) -> [String]? {
+        guard Types.canExplore, folder != nil || settings.journal != nil else { return nil }
+        var arguments = ["explore", "--log-level", "\(settings.logLevel ?? "info")"]
+        if let folder { arguments += ["--data", folder] }
+        if let journal = settings.journal { arguments += ["--journal", journal] }
+        if let endpoint = settings.endpoint { arguments += ["--endpoint", endpoint] }
+        if let config = options.store.config { arguments += ["--config", config] }
+        return arguments
     }
 }
 

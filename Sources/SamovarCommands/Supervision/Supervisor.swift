@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SamovarCore
 import SamovarHost
-import Subprocess
+package import Subprocess
 import Synchronization
 
 #if canImport(System)
@@ -258,7 +258,7 @@ private func killGroup(_ process: Int32) -> Bool {
 
 extension Executable {
     /// This one, to run it as a child.
-    static var own: Executable { get throws(CommandFailure) { .path(FilePath(try ownExecutable())) } }
+    package static var own: Executable { get throws { .path(FilePath(try ownExecutable())) } }
 }
 
 extension TerminationStatus {

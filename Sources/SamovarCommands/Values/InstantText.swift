@@ -1,6 +1,6 @@
 import Foundation
 import MessagePack
-import SamovarCore
+package import SamovarCore
 
 /// The RFC 3339 text of a MessagePack timestamp; nil for another extension, or an instant beyond the years 0 to 9999.
 func instantText(_ type: Int8, _ bytes: [UInt8]) -> String? {
@@ -33,7 +33,7 @@ func instantText(seconds: Int64, nanoseconds: UInt32, inColumn: Bool = false) ->
 }
 
 /// With microseconds, so that one stands below the other; as a number beyond the years 0 to 9999.
-func instantText(of time: Timestamp) -> String {
+package func instantText(of time: Timestamp) -> String {
     let (seconds, rest) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
     let floor = rest < 0 ? (seconds - 1, rest + 1_000_000) : (seconds, rest)
     return instantText(seconds: floor.0, nanoseconds: UInt32(floor.1 * 1_000), inColumn: true) ?? "\(time.microseconds) µs"

@@ -1,9 +1,9 @@
 import Foundation
-import MessagePack
+package import MessagePack
 
 extension MessagePackValue {
     /// A value as unquoted text: what stands for it where only a string can be, as for the key of an object.
-    var plainText: String {
+    package var plainText: String {
         switch self {
         case .nil: "null"
         case .bool(let value): value ? "true" : "false"

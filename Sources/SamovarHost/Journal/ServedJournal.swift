@@ -17,7 +17,9 @@ final class ServedJournal: StoredJournal {
     }
 
     /// A store that is restarted meanwhile is waited for.
-    private static let patience = Duration.seconds(10)
+    private static let patience = Duration.seconds(5)
+    /// Who wants to know what is new has other ways than to wait.
+    private static let patienceForNews = Duration.seconds(2)
 
     let identity: UniqueID
     private let store: StoreAccess
@@ -98,7 +100,7 @@ final class ServedJournal: StoredJournal {
     /// Moves ``last`` to what is the newest turn on disk by now.
     func refresh() throws(JournalError) {
         do throws(AskError) {
-            let reply = try Self.ask(store, HistoryRequest(), Self.patience)
+            let reply = try Self.ask(store, HistoryRequest(), Self.patienceForNews)
             guard case .beginning(let beginning, _, _) = reply.content else { throw AskError.misfit }
             guard reply.timeline == timeline else {
                 throw .failed(JournalError(.missing, "The store has begun another timeline meanwhile."))

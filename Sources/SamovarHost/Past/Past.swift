@@ -1,8 +1,10 @@
 import Journal
 import JournalChain
 public import Logging
+public import MessagePack
 public import SamovarCore
 public import SamovarProtocol
+import SQLiteJournal
 
 /// The past of a journal: the state as of any turn that is still known, and the turns from there on.
 ///
@@ -12,7 +14,7 @@ public final class Past: PastReader {
     /// Of the journal.
     public let timeline: Timeline
     /// Of which turns the state is known.
-    public let span: PastSpan
+    public private(set) var span: PastSpan
     /// Of which the random numbers of turns are computed.
     package var secret: Secret { opened.secret }
     private let opened: OpenedJournal
@@ -20,6 +22,8 @@ public final class Past: PastReader {
     private let logger: Logger
     private var accepted = AcceptedDivergences()
     private var machine: PastMachine?
+    /// See ``PastMachine/mark``; set before the first state is asked for.
+    public var mark: (Int?) -> Void = { _ in }
     /// The turn that was asked for or told of last, to go on from after an accepted divergence.
     private var told = 0
 
@@ -57,6 +61,9 @@ public final class Past: PastReader {
         }
         self.span = span
     }
+
+    /// Whether no store can begin while this is open: it has the lock of the data folder.
+    package var isExclusive: Bool { opened.journal is SQLiteJournal }
 
     // MARK: States
 
@@ -98,18 +105,10 @@ public final class Past: PastReader {
 
     /// The record of a turn; nil if it is not kept, or not there yet.
     public func record(of turn: Int) throws -> Record? {
-        guard (max(opened.journal.first, 1)...max(opened.journal.last, 1)).contains(turn) else { return nil }
         var found: Record?
-        do {
-            try opened.journal.read(from: turn) { batch in
-                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
-                    if record.turn == turn { found = record }
-                }
-                throw Enough()
-            }
-        } catch is Enough {
-        } catch {
-            throw opened.failure(error)
+        try records(of: turn...turn) { record in
+            found = record
+            return false
         }
         return found
     }
@@ -181,7 +180,7 @@ public final class Past: PastReader {
         if let machine, span.goesOn(from: machine.turn, to: turn) { return try replay(through: turn) }
         machine = nil
         machine = try opened.journal.recover(through: turn) {
-            PastMachine(makeEngine(opened.secret), terms: accepted.terms)
+            makeMachine()
         } restore: { (machine: inout PastMachine, snapshot) in
             try opened.refusing(snapshot) { try machine.restore(snapshot: snapshot.bytes) }
         } replay: { (machine: inout PastMachine, batch) in
@@ -189,6 +188,12 @@ public final class Past: PastReader {
         } note: {
             logger.warning("\($0)")
         }
+    }
+
+    private func makeMachine() -> PastMachine {
+        let machine = PastMachine(makeEngine(opened.secret), terms: accepted.terms)
+        machine.mark = mark
+        return machine
     }
 
     private func replay(through last: Int, each: (Record) throws -> Void = { _ in }) throws {
@@ -221,3 +226,41 @@ public final class Past: PastReader {
 
 /// Ends a reading that has come far enough.
 private struct Enough: Error {}
+
+extension Past: FollowedPast {
+    public func refresh() throws {
+        let journal = opened.journal
+        span = try StoreError.replacing { () throws(JournalError) in
+            try journal.refresh()
+            return PastSpan(first: journal.first, last: journal.last, snapshots: try journal.snapshots()) ?? span
+        }
+    }
+
+    public func records(of turns: ClosedRange<Int>, _ body: (Record) throws -> Bool) throws {
+        let kept = turns.clamped(to: max(opened.journal.first, 1)...max(opened.journal.last, 1))
+        guard kept.overlaps(turns), opened.journal.last > 0 else { return }
+        do {
+            try opened.journal.read(from: kept.lowerBound) { batch in
+                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                    if kept.contains(record.turn), try !body(record) { throw Enough() }
+                }
+                if batch.last >= kept.upperBound { throw Enough() }
+            }
+        } catch is Enough {
+        } catch {
+            throw opened.failure(error)
+        }
+    }
+
+    public func checkpoint() throws -> PastCheckpoint? { try machine?.checkpoint() }
+
+    public func begin(at checkpoint: PastCheckpoint) throws {
+        // Accepted divergences would have to be found again, before it.
+        let machine = makeMachine()
+        try machine.restore(checkpoint)
+        self.machine = machine
+        told = checkpoint.turn
+    }
+
+    public var orders: [MessagePackValue] { machine?.orders ?? [] }
+}

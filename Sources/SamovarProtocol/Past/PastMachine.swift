@@ -1,3 +1,4 @@
+public import MessagePack
 import SamovarCore
 
 /// A program's state as of a turn that is over, moved forward along the records of a journal.
@@ -8,6 +9,12 @@ import SamovarCore
 /// Used by one thread.
 public final class PastMachine {
     private let engine: any ProgramEngine
+    /// The version of the program that wrote the records at ``turn``; nil before it is known.
+    private var author: Int?
+    /// Called with the turn of each record before the program's code applies it, which may trap or never end, and with nil after that.
+    public var mark: (Int?) -> Void = { _ in }
+    /// What the turn ordered with which the last replay came to its limit.
+    private var ordered: [LoggedOrder] = []
 
     /// - Parameters:
     ///   - engine: one that has seen no turn.
@@ -26,7 +33,24 @@ public final class PastMachine {
     public func restore(snapshot: [UInt8]) throws {
         let content = try StoreSnapshot.content(of: snapshot)
         try engine.restore(state: content.state, head: content.turn, writtenBy: content.author)
+        author = content.author
     }
+
+    /// Begins with a state that was computed before.
+    public func restore(_ checkpoint: PastCheckpoint) throws {
+        try engine.restore(state: checkpoint.state, head: checkpoint.turn, writtenBy: engine.schema.version)
+        author = engine.schema.version
+    }
+
+    /// The state as a later beginning; nil where a replay cannot begin: inside a group, or among records of an older version of the program.
+    public func checkpoint() throws -> PastCheckpoint? {
+        guard author == engine.schema.version else { return nil }
+        do throws(ReplayError) { try engine.requireEndOfGroup() } catch { return nil }
+        return PastCheckpoint(turn: turn, state: try engine.state())
+    }
+
+    /// What the turn ordered with which the last replay came to its limit, for people; follow-ups are records of their own.
+    public var orders: [MessagePackValue] { ordered.compactMap(\.shown) }
 
     /// Applies the records of a stored batch that are not applied yet.
     ///
@@ -39,11 +63,15 @@ public final class PastMachine {
     ) throws {
         var log = TurnLog(ofReplayAfter: turn)
         let known = turn
+        ordered = []
         try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
             guard record.turn > known, record.turn <= limit else { return }
+            mark(record.turn)
             try engine.replay(record, log: &log)
+            mark(nil)
+            if case .started(_, _, let schema, _) = record.event { author = schema.version }
             // Nobody carries them out.
-            log.takeOrders { _ in }
+            log.takeOrders { if record.turn == limit { ordered.append($0) } }
             try each(record)
         }
     }

@@ -42,7 +42,7 @@ struct RequestGate: Sendable {
     static let header = "X-Samovar"
     static let tokenPath = "/api/v1/token"
     /// Served to anybody: they tell nothing of the store.
-    static let files: Set<String> = ["/", "/page.css", "/page.js", "/icon.svg"]
+    static let files: Set<String> = ["/", "/page.css", "/page.js", "/past.js", "/icon.svg"]
     static let pathBytes = 2_048
     static let bodyBytes = 1 << 20
 

@@ -22,6 +22,7 @@ final class LiveHub: Sendable {
     private struct Contents {
         var panels = ShownPanels()
         var timeline = Timeline.zero
+        var turn = 0
         var view = "{\"type\":\"away\"}"
         /// What was told of it, and with whether the view is old.
         var status: MessagePackValue = .nil
@@ -30,6 +31,8 @@ final class LiveHub: Sendable {
         var unanswered = 0
         var versions = Seen(view: 1, status: 0)
         var isStale = true
+        /// Nil before the store has said so.
+        var isOperator: Bool?
         var tabs: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
 
@@ -89,6 +92,7 @@ final class LiveHub: Sendable {
         contents.withLock { [panel] contents in
             if contents.timeline != view.timeline { contents.panels.forget() }
             contents.timeline = view.timeline
+            contents.turn = view.turn
             contents.panels.show(panel, turn: view.turn, now: now)
             contents.view = text
             if contents.isStale {
@@ -111,16 +115,33 @@ final class LiveHub: Sendable {
 
     private func askStatus() async {
         let status: MessagePackValue
+        var isOperator: Bool?
         do {
             status = PageValues.bounded(try await admin.ask("status", patience: .seconds(1)))
+            isOperator = true
         } catch {
             status = ["problem": .string("\(error)")]
+            if case AdminError.keyRefused = error { isOperator = false }
         }
         contents.withLock { contents in
             contents.status = status
+            contents.isOperator = isOperator ?? contents.isOperator
             Self.tellStatus(&contents)
             ring(contents)
         }
+    }
+
+    /// Whether the store lets this page do what operators may; nil if it has not said so yet.
+    var isOperator: Bool? {
+        get async {
+            if contents.withLock({ $0.isOperator }) == nil { await askStatus() }
+            return contents.withLock { $0.isOperator }
+        }
+    }
+
+    /// What is known of the newest turn that is on disk; nil before anything was heard.
+    var newest: (timeline: String, turn: Int)? {
+        contents.withLock { $0.timeline == .zero ? nil : ("\($0.timeline)", $0.turn) }
     }
 
     private static func tellStatus(_ contents: inout Contents) {

@@ -1,5 +1,7 @@
 // The page of a store. Whatever comes from it is shown as text: nothing here makes markup of a string.
 
+import { past } from "/past.js";
+
 const api = "/api/v1/";
 const byId = (id) => document.getElementById(id);
 
@@ -223,6 +225,7 @@ const pages = {
     drawEffects(place(main, 1, "section", "dead"), "dead", effects.deadCount, effects.dead, ["requeue", "drop"]);
     cut(main, 2);
   },
+  ...past({ get, setText, drawValue, draw, store, say }),
 };
 
 function drawStatus(main, part) {
@@ -270,13 +273,17 @@ async function refreshEffects() {
   draw();
 }
 
-const page = () => (location.hash.slice(1) in pages ? location.hash.slice(1) : "live");
+/** Its name, and what stands behind that in the address. */
+function page() {
+  const [name, rest] = location.hash.slice(1).split("/");
+  return Object.hasOwn(pages, name) ? [name, rest] : ["live", ""];
+}
 let drawn = null;
 /** When the page that is shown was drawn first: what stands there since then has not just come to its place. */
 let drawnFirst = 0;
 
 function draw() {
-  const name = page();
+  const [name, rest] = page();
   const main = byId("main");
   const focused = document.activeElement?.closest("[data-key]")?.dataset.key;
   if (drawn !== name) {
@@ -288,7 +295,7 @@ function draw() {
     }
     if (name === "effects") refreshEffects();
   }
-  pages[name](main);
+  pages[name](main, rest);
   if (drawnFirst === Infinity && main.querySelector("[data-key]")) drawnFirst = performance.now();
   // A control that has moved keeps the focus, and one that is gone leaves it to none.
   if (focused && document.activeElement?.closest("[data-key]")?.dataset.key !== focused) {
@@ -316,7 +323,7 @@ function listen() {
       [store.turn, store.timeline, store.shown, store.isStale] = [message.turn, message.timeline, message.shown, false];
     } else if (message.type === "status") {
       [store.status, store.isStale] = [message.status, message.stale];
-      if (page() === "effects") refreshEffects();
+      if (page()[0] === "effects") refreshEffects();
     }
     draw();
   };
@@ -342,6 +349,7 @@ async function begin() {
   const about = await get("about");
   document.title = about.title;
   setText(byId("title"), about.title);
+  byId("past").hidden = !about.hasPast;
   addEventListener("hashchange", draw);
   listen();
 }

@@ -21,9 +21,14 @@ struct PageServer: Sendable {
         let token = try PageToken.kept(in: request.tokenFile)
         let hub = LiveHub(request.client, request.admin)
         let gate = RequestGate(port: try Self.port(request.port), token: token, session: PageToken.new())
+        let explorer = try request.explorer.map { arguments throws(PageError) in
+            try ExplorerProcess(arguments, logger: request.logger)
+        }
+        let past = explorer.map { PastPages(explorer: $0, hub: hub) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await hub.run() }
-            group.addTask { try await serve(PageHandler(gate: gate, hub: hub, request: request), gate) }
+            if let explorer { group.addTask { await explorer.run() } }
+            group.addTask { try await serve(PageHandler(gate: gate, hub: hub, past: past, request: request), gate) }
             defer { group.cancelAll() }
             try await group.next()
         }
@@ -75,6 +80,8 @@ struct PageServer: Sendable {
 private struct PageHandler: HTTPHandler {
     let gate: RequestGate
     let hub: LiveHub
+    /// Nil where nothing computes the past.
+    let past: PastPages?
     let request: PageRequest
 
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -109,15 +116,26 @@ private struct PageHandler: HTTPHandler {
         case "/": return Self.file(PackageResources.index_html, "text/html; charset=utf-8")
         case "/page.css": return Self.file(PackageResources.page_css, "text/css; charset=utf-8")
         case "/page.js": return Self.file(PackageResources.page_js, "text/javascript; charset=utf-8")
+        case "/past.js": return Self.file(PackageResources.past_js, "text/javascript; charset=utf-8")
         case "/icon.svg": return Self.file(PackageResources.icon_svg, "image/svg+xml")
-        case "/api/v1/about": return Self.json(["title": .string(self.request.title)])
+        case "/api/v1/about":
+            return Self.json(["title": .string(self.request.title), "hasPast": .bool(await past?.isOpen ?? false)])
         case "/api/v1/status": return await asked("status")
         case "/api/v1/effects":
             var filter: MessagePackValue = ["limit": 200]
             if let queue = request.query.first(where: { $0.name == "queue" })?.value { filter["queue"] = .string(queue) }
             return await asked("effects", filter)
-        default: return Self.text("there is nothing at this path", status: .notFound)
+        default: return await past(request)
         }
+    }
+
+    private func past(_ request: HTTPRequest) async -> HTTPResponse {
+        let query = Dictionary(request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        guard let past, let asked = PastPages.request(request.path, query) else {
+            return Self.text("there is nothing at this path", status: .notFound)
+        }
+        guard await past.isOpen else { return Self.text("the past is for operators alone", status: .forbidden) }
+        return Self.json(text: await past.answer(to: asked))
     }
 
     private func socket(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -182,9 +200,10 @@ private struct PageHandler: HTTPHandler {
         HTTPResponse(statusCode: .ok, headers: [.contentType: type], body: Data(bytes))
     }
 
-    private static func json(_ value: MessagePackValue) -> HTTPResponse {
-        HTTPResponse(
-            statusCode: .ok, headers: [.contentType: "application/json"], body: Data(JSONTranscoder.text(of: value).utf8))
+    private static func json(_ value: MessagePackValue) -> HTTPResponse { json(text: JSONTranscoder.text(of: value)) }
+
+    private static func json(text: String) -> HTTPResponse {
+        HTTPResponse(statusCode: .ok, headers: [.contentType: "application/json"], body: Data(text.utf8))
     }
 
     private static func text(_ text: String, status: HTTPStatusCode) -> HTTPResponse {

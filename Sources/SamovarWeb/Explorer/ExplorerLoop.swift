@@ -1,0 +1,126 @@
+import Foundation
+import MessagePack
+import SamovarCommands
+import SamovarCore
+import SamovarHost
+import SamovarProtocol
+
+/// The process `explore`: computes the past of a store's journal for the page, whose server starts it and ends it.
+///
+/// The idea: the program's code runs here and nowhere else of the page, so that a trap or an `update` without an end harms nobody. A line of JSON
+/// comes in on standard input (``ExplorerRequest``), one of JSON goes out on standard output, in the same order, of at most
+/// ``ExplorerAnswers/maximumBytes``; nothing else is written there, whatever the program prints. Between two requests it works on its index and on its
+/// checkpoints.
+///
+/// `@unchecked`: what changes is used by one past after the other, each on one thread.
+final class ExplorerLoop: @unchecked Sendable {
+    /// A search takes no longer, and neither does a piece of work that nobody has asked for.
+    private static let searchTime = Duration.seconds(1)
+    private static let workTime = Duration.milliseconds(50)
+    /// A folder whose store may come at any time is kept no longer at once.
+    private static let holdTime = Duration.milliseconds(500)
+
+    private let request: ExploreRequest
+    private let mark: ExplorerMark
+    private let output: Int32
+    private let inbox = LineInbox()
+    private var explorer: Explorer?
+    private var timeline: Timeline?
+    private var hasWork = false
+    /// How long it took to open the past.
+    private var openingTime = Duration.zero
+
+    /// - Throws: `PageError` if the folder cannot be used.
+    init(_ request: ExploreRequest) throws(PageError) {
+        self.request = request
+        mark = try ExplorerMark(in: request.folder)
+        // What the program prints must not come between the answers.
+        output = dup(STDOUT_FILENO)
+        guard output >= 0, dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 else {
+            throw PageError("cannot keep standard output for answers")
+        }
+    }
+
+    /// Until standard input ends.
+    func run() async throws {
+        inbox.open { [request] in
+            // The program's code may never come back. What is left of the folder is in that for temporary files.
+            try? FileManager.default.removeItem(atPath: request.folder)
+            _exit(0)
+        }
+        while !inbox.isAtEnd {
+            // Nothing is opened before somebody asks.
+            if !hasWork { _ = try await onThread("samovar-explore") { [inbox] in inbox.peek(wait: nil) } }
+            let begin = ContinuousClock.now
+            do {
+                try await request.read { past in
+                    self.openingTime = ContinuousClock.now - begin
+                    past.mark = { [mark = self.mark] in if let turn = $0 { mark.enter(turn) } else { mark.leave() } }
+                    try self.serve(past)
+                }
+            } catch {
+                hasWork = false
+                answer(["problem": .string("\(error)")])
+            }
+        }
+    }
+
+    /// Answers from this past until it is to be opened again: to see what is new, or so that a store that wants the folder gets it.
+    private func serve(_ past: Past) throws {
+        let opened = ContinuousClock.now
+        if timeline != past.timeline || explorer == nil {
+            timeline = past.timeline
+            let checkpoints = try FolderCheckpoints(in: "\(request.folder)/\(past.timeline)")
+            explorer = Explorer(checkpoints: checkpoints, blocked: request.blocked)
+        }
+        while !inbox.isAtEnd {
+            hasWork = explorer?.hasWork(in: past) ?? false
+            if let line = inbox.peek(wait: hasWork || past.isExclusive ? 0 : nil) {
+                guard try isAnswered(line, past, opened) else { return }
+            } else if hasWork {
+                let end = ContinuousClock.now + Self.workTime
+                try explorer?.work(in: past) { ContinuousClock.now >= end }
+            }
+            if past.isExclusive, !hasWork || ContinuousClock.now - opened > Self.holdTime { return }
+        }
+    }
+
+    /// False if the past has to be opened again first.
+    private func isAnswered(_ line: String, _ past: Past, _ opened: ContinuousClock.Instant) throws -> Bool {
+        let mayReopen = ContinuousClock.now - opened > max(.seconds(1), openingTime * 20)
+        do {
+            let value = try JSONTranscoder.parse(line)
+            do {
+                try past.refresh()
+            } catch {
+                // The store has gone away, or has begun another timeline.
+                guard mayReopen else { throw error }
+                return false
+            }
+            let isOther = value.text("timeline").map { $0 != "\(past.timeline)" } ?? false
+            let isOld = isOther || (value.number("durable") ?? 0) > past.span.known.upperBound
+            if isOld, mayReopen { return false }
+            if isOther { throw ExplorerError("the journal is of another timeline than what the store shows: \(past.timeline)") }
+            let end = ContinuousClock.now + Self.searchTime
+            let found = try explorer?.answer(to: try ExplorerRequest(value), in: past) { ContinuousClock.now >= end } ?? .nil
+            answer(found, past)
+        } catch {
+            mark.leave()
+            answer(["problem": .string("\(error)")], past)
+        }
+        return true
+    }
+
+    private func answer(_ value: MessagePackValue, _ past: Past? = nil) {
+        guard inbox.peek(wait: 0) != nil else { return }
+        inbox.drop()
+        var value = value
+        if let past {
+            value["timeline"] = .string("\(past.timeline)")
+            value["durable"] = .int(Int64(past.span.known.upperBound))
+        }
+        let bytes = Array((ExplorerAnswers.line(value) + "\n").utf8)
+        // Who does not read any more has ended, and standard input says so.
+        _ = writeAll(bytes, to: output)
+    }
+}

@@ -1,0 +1,86 @@
+import MessagePack
+import SamovarCommands
+
+/// One level of a state: a part and its children, as a tree shows it that opens one part after the other. What is below the children is passed over, not
+/// read.
+enum StateTree {
+    /// Children that are shown at once.
+    static let children = 500
+    /// Bytes of a value that is no list of others.
+    static let valueBytes = 64 << 10
+    /// Of such a value in the list of its parent's children.
+    private static let previewLength = 200
+
+    /// - Parameters:
+    ///   - path: of the part.
+    ///   - from: the first child that is shown.
+    /// - Throws: `MessagePackError` for bytes that are no value.
+    static func level(of path: ValuePath, in state: [UInt8], from: Int) throws -> MessagePackValue {
+        guard let part = try path.find(in: state) else {
+            return ["path": .string("\(path)"), "problem": .string(try path.missing(in: state) ?? "there is no \(path)")]
+        }
+        var reader = MessagePackReader(part, limits: MessagePackLimits(maximumBytes: .max))
+        var level: MessagePackValue = ["path": .string("\(path)")]
+        switch try reader.peekType() {
+        case .map:
+            let count = try reader.readMapHeader()
+            level["kind"] = "map"
+            level["count"] = .int(Int64(count))
+            level["children"] = .array(
+                try list(count, from, &reader) { reader, index in
+                    let key = try reader.readValue()
+                    guard index >= from else { return try reader.skip(nil) }
+                    return try child(key.plainText, path.appending(.init(to: key)), &reader)
+                })
+        case .array:
+            let count = try reader.readArrayHeader()
+            level["kind"] = "list"
+            level["count"] = .int(Int64(count))
+            level["children"] = .array(
+                try list(count, from, &reader) { reader, index in
+                    guard index >= from else { return try reader.skip(nil) }
+                    return try child("\(index)", path.appending(.index(index)), &reader)
+                })
+        default:
+            level["kind"] = "value"
+            level["value"] = PageValues.bounded(try reader.readValue())
+        }
+        return level
+    }
+
+    private static func list(
+        _ count: Int, _ from: Int, _ reader: inout MessagePackReader,
+        _ child: (inout MessagePackReader, Int) throws -> MessagePackValue?
+    ) throws -> [MessagePackValue] {
+        guard from < count else { return [] }
+        var shown: [MessagePackValue] = []
+        for index in 0..<min(count, from + children) {
+            if let value = try child(&reader, index) { shown.append(value) }
+        }
+        return shown
+    }
+
+    private static func child(_ name: String, _ path: ValuePath, _ reader: inout MessagePackReader) throws -> MessagePackValue {
+        var child: MessagePackValue = ["name": .string(TurnText.shortened(name)), "path": .string("\(path)")]
+        switch try reader.peekType() {
+        case .map, .array:
+            var ahead = reader
+            let isMap = try ahead.peekType() == .map
+            child["kind"] = isMap ? "map" : "list"
+            child["count"] = .int(Int64(isMap ? try ahead.readMapHeader() : try ahead.readArrayHeader()))
+            try reader.skip()
+        default:
+            child["kind"] = "value"
+            child["value"] = .string(TurnText.preview(of: try reader.readValue(), previewLength))
+        }
+        return child
+    }
+}
+
+extension MessagePackReader {
+    /// Passes over the next value, which is nothing that is shown.
+    fileprivate mutating func skip(_ nothing: MessagePackValue?) throws(MessagePackError) -> MessagePackValue? {
+        try skip()
+        return nothing
+    }
+}
