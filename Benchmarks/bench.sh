@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C
 
-all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search postgresql"
+all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search postgresql past"
 rounds=${ROUNDS:-3}
 work=$(mktemp -d)
 bin=${BIN:-} own=${OWN:-}
