@@ -206,5 +206,13 @@ import Testing
         }
         terminal.type("g1\r")
         try await see("past: turn 1 of ", in: terminal)
+        let other = try #require(ProcessTable.all(naming: store.data).first { $0.command == "replay" && $0.id != child.id })
+        // As one does whose `update` never returns.
+        other.send(SIGSTOP)
+        terminal.type("g2\r")
+        try await see("took longer than 10", in: terminal)
+        try await eventually("it is ended") { ProcessTable.entry(other.id) == nil }
+        terminal.type("g2\r")
+        try await see("past: turn 2 of ", in: terminal)
     }
 }
