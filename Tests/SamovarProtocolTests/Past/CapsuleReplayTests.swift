@@ -213,6 +213,20 @@ import Testing
         #expect(try Self.run(content, [0, 0]).taken == [0])
     }
 
+    @Test func `An effect that was passed over, for one that was open before, stands in nobody's way`() throws {
+        let history = try Self.history { rig in
+            rig.order(StorePolicyTests.job("x", "first"))
+            let x = try #require(rig.takeTasks(worker(1)).first)
+            rig.order(StorePolicyTests.job("y", "first"), sequence: 2)
+            rig.exchange(.result([x.answered("x")], credit: 99), from: worker(1))
+            rig.order(StorePolicyTests.job("z", "first"), sequence: 3)
+            let z = try #require(rig.takeTasks(worker(1)).first)
+            rig.exchange(.result([z.answered("z")], credit: 99), from: worker(1))
+        }
+        let outcome = try Self.run(history.content(from: 4, through: history.records.count))
+        #expect(outcome.taken == [0, 1, 2, 3] && outcome.state.done == ["x", "z"])
+    }
+
     // MARK: What cannot be
 
     @Test func `A chain without an end is an error`() throws {
