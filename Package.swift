@@ -355,7 +355,7 @@ let package = Package(
                 "StopwatchExample", "ButtonsExample", "TwiceExample", "QuotesExample", "CounterExample", "TallyExample",
                 "WebhooksExample", "SamovarCore", "SamovarWorker", "SamovarTesting", "ProcessSupport",
             ],
-            swiftSettings: settings),
+            exclude: ["Turns1To633.capsule"], swiftSettings: settings),
         .testTarget(
             name: "DupesExampleTests", dependencies: ["DupesExample", "SHA2", "SamovarCore", "MessagePack"], swiftSettings: settings
         ),

@@ -17,6 +17,7 @@ import SamovarProtocol
 public struct Capsule: Sendable {
     /// What became of a program.
     public struct End<P: Program> {
+        /// After the last turn.
         public let state: P.State
         /// The names of the invariants that were broken after any of the turns.
         public let broken: [String]

@@ -34,6 +34,10 @@ import Testing
         #expect(whole.output == names.map { "\(folder)/\($0)\n" }.joined())
         let sources = [folder + "/Small.swift", "\(folder)/\(names[1])"]
 
+        let again = try await store.run("capsule", "\(turn - 1)..\(turn)", "--fails", "state.counts.tea > 8", folder)
+        #expect(again.end == .exited(74), "\(again.errors)")
+        #expect(again.errors.contains("\(names[0]) exists already; nothing was written"), "\(again.errors)")
+
         let bench = TestBuild(in: store.scratch)
         let program = try bench.source("Examples/Tally/Tally.swift")
         let before = try await bench.run(sources, of: program, module: "TallyExample", named: "before")

@@ -138,4 +138,81 @@ import Testing
         #expect(view["panel"] as? Int == 1)
         #expect(view["title"] as? String == "Tally")
     }
+
+    // MARK: The past
+
+    /// The turn that is live while the past is looked at; 0 if nothing is told of it.
+    private static func live(in terminal: PseudoTerminal) throws -> Int {
+        let told = terminal.text.firstMatch(of: /past: turn [0-9]+ of ([0-9]+),/)
+        return told.flatMap { Int($0.1) } ?? 0
+    }
+
+    @Test func `A person steps back, sees what was and that it is past, goes to a turn, and comes back to what went on meanwhile`()
+        async throws
+    {
+        let store = try await Store()
+        #expect(try await store.run("send", #"{"add":{"name":"apples"}}"#).end == .exited(0))
+        let counted = try await store.run("send", #"{"count":{"name":"apples","by":7}}"#)
+        let turn = try #require(try counted.json["turn"] as? Int)
+        let terminal = try store.monitor()
+        try await see("7 of 10", in: terminal)
+        terminal.type("g\(turn)\r\u{1b}[D")
+        try await see("past: turn \(turn - 1) of ", in: terminal)
+        #expect(terminal.text.contains("0 of 10") && terminal.text.contains("apples"), "\(terminal.text)")
+        let more = try await store.run("send", #"{"count":{"name":"apples","by":1}}"#)
+        let later = try #require(try more.json["turn"] as? Int)
+        try await eventually("the live turn is told") { try Self.live(in: terminal) >= later }
+        #expect(terminal.text.contains("past: turn \(turn - 1) of "), "\(terminal.text)")
+        terminal.type("g1\r")
+        try await see("past: turn 1 of ", in: terminal)
+        #expect(!terminal.text.contains("apples"), "\(terminal.text)")
+        // Behind the end of what the child has read.
+        #expect(try await store.run("send", #"{"count":{"name":"apples","by":1}}"#).end == .exited(0))
+        try await eventually("the live turn is told") { try Self.live(in: terminal) > later }
+        terminal.type("g\(later)\r")
+        try await see("past: turn \(later) of ", in: terminal)
+        #expect(terminal.text.contains("8 of 10"), "\(terminal.text)")
+        terminal.type("\u{1b}[F")
+        try await see("9 of 10", in: terminal)
+        #expect(!terminal.text.contains("past:"), "\(terminal.text)")
+        terminal.type("q")
+        #expect(try await eventually("the monitor ends") { terminal.end() } == .exited(0))
+        try await eventually("nothing is left of it") { ProcessTable.all(naming: store.data).allSatisfy { $0.command != "replay" } }
+    }
+
+    @Test func `The tool that knows no program says that it has no past`() async throws {
+        let store = try await Store()
+        let terminal = try store.monitor(Executable.samovar)
+        try await see("0 of 10", in: terminal)
+        terminal.type("\u{1b}[D")
+        try await see("this tool has no program to replay", in: terminal)
+    }
+
+    @Test func `A view without a panel has a past as well, and a child that is killed is followed by another one`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let turn = try await store.increment(3)
+        let terminal = try PseudoTerminal(store.executable, ["monitor", "--data", store.data], in: store.scratch)
+        try await see("sync", in: terminal)
+        terminal.type("g\(turn)\r\u{1b}[D")
+        try await see("past: turn \(turn - 1) of ", in: terminal)
+        let child = try #require(ProcessTable.all(naming: store.data).first { $0.command == "replay" })
+        child.send(SIGKILL)
+        try await eventually("the child is gone") { ProcessTable.entry(child.id) == nil }
+        terminal.type("\u{1b}[D")
+        // It was not asked when it died: the question finds that out, or a new child answers it.
+        try await eventually("the screen tells of the turn before") {
+            terminal.text.contains("past: turn \(turn - 2) of ") || terminal.text.contains("the past cannot be read")
+                || terminal.text.contains("the program has ended")
+        }
+        terminal.type("g1\r")
+        try await see("past: turn 1 of ", in: terminal)
+        let other = try #require(ProcessTable.all(naming: store.data).first { $0.command == "replay" && $0.id != child.id })
+        // As one does whose `update` never returns.
+        other.send(SIGSTOP)
+        terminal.type("g2\r")
+        try await see("took longer than 10", in: terminal)
+        try await eventually("it is ended") { ProcessTable.entry(other.id) == nil }
+        terminal.type("g2\r")
+        try await see("past: turn 2 of ", in: terminal)
+    }
 }

@@ -31,6 +31,7 @@ private struct Person {
             case .send(let number, let input):
                 numbers.append(number)
                 sent.append(input)
+            case .lookUp: break
             case .leave: hasLeft = true
             }
         }

@@ -105,12 +105,19 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
             capsule, what, file: isSource ? nil : "\(name).capsule", program: String(reflecting: App.Program.self))
         let folder = URL(fileURLWithPath: isSource ? (output as NSString).deletingLastPathComponent : output, isDirectory: true)
         let source = isSource ? URL(fileURLWithPath: output) : folder.appending(path: "\(name)Tests.swift")
+        let file = folder.appending(path: "\(name).capsule")
+        let files = isSource ? [source] : [file, source]
+        for file in files where FileManager.default.fileExists(atPath: file.path) {
+            throw CommandFailure(
+                .inputOutput, "\(file.path) exists already; nothing was written. Take another name or move it away")
+        }
         do {
-            if !isSource { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-            let file = folder.appending(path: "\(name).capsule")
-            if !isSource { try Data(bytes).write(to: file, options: .atomic) }
+            if !isSource {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                try Data(bytes).write(to: file, options: .atomic)
+            }
             try Data(test.source.utf8).write(to: source, options: .atomic)
-            for path in isSource ? [source.path] : [file.path, source.path] { printData(path) }
+            for file in files { printData(file.path) }
         } catch {
             throw CommandFailure(.inputOutput, "cannot write \(source.path): \(error.localizedDescription)")
         }

@@ -20,6 +20,12 @@ struct StoreOptions: ParsableArguments {
     @Option(name: .customLong("log-level"), help: "trace, debug, info, notice, warning, error or critical.")
     var logLevel: String?
 
+    /// The same, for another process of this executable.
+    var arguments: [String] {
+        let flags = [("data", data), ("journal", journal), ("endpoint", endpoint), ("config", config), ("log-level", logLevel)]
+        return flags.flatMap { name, value in value.map { ["--\(name)", $0] } ?? [] }
+    }
+
     /// - Parameter more: flags of the command itself that are settings, by their keys.
     func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
         var flags = more

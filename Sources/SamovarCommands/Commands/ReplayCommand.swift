@@ -15,6 +15,8 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
     @Flag(name: .long, help: "Print the whole state instead of the view.") var state = false
     @Option(name: .long, help: "text or json.") var format = OutputFormat.json
     @Option(name: .long, parsing: .unconditional, help: "As of this turn. Default: the last.") var turn: Int?
+    /// For `monitor`: what the view was, for each turn that standard input names.
+    @Flag(name: .long, help: .hidden) var serve = false
 
     func validate() throws {
         if let turn, turn < 1 { throw ValidationError("--turn \(turn) is no turn: they are numbered from 1") }
@@ -22,6 +24,7 @@ struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings()
+        if serve { return try await PastServing<App>.run(settings) }
         let journal = try settings.servedJournal(for: AppTypes<App>.self)
         let logger = settings.logger("replay")
         let replayed = try await Replay<App.Program>.run(of: journal, through: turn, logger: logger) {

@@ -19,11 +19,14 @@ func viewJSON(_ view: StoreClient.View) throws -> String {
 struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "monitor", abstract: "Watches the view and prints each one; draws a panel, whose buttons can be pressed.",
+            commandName: "monitor",
+            abstract: "Watches the view and prints each one; in a terminal, buttons can be pressed, and the past looked at.",
             discussion: """
                 Example: \(executableName) monitor --format json
                 JSON is one line per view: {"turn":…,"instance":…,"view":…}. A store that is away is waited for.
-                In a terminal a panel is drawn: Tab and arrows move, Enter presses, digits press a button, q leaves.
+                In a terminal a panel is drawn: Tab and arrows move, Enter presses, digits press a button, q leaves. The left arrow, while \
+                nothing has the focus, leads to the past of the view: left and right step by a turn, page up and down by 100, g goes to a \
+                turn that is typed, and End or Escape back to what is live. The past is replayed from the journal, as by `replay`.
                 """)
     }
 
@@ -45,18 +48,16 @@ struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
             for await event in client.views() {
                 switch event {
                 case .view(let view):
-                    if format == .text, RawTerminal.isThere, hasPanel(view) { return try await PanelScreen(client: client).run() }
+                    if format == .text, RawTerminal.isThere {
+                        let past = Types.schema == nil ? nil : PastViews(arguments: options.store.arguments)
+                        return try await PanelScreen(client: client, past: past, text: { try Types.screen(of: $0) }).run()
+                    }
                     try show(view, on: screen)
                 case .stale: if format == .text { printError("no sign of the store; the last view may be old") }
                 case .live, .resyncing, .idle: break
                 }
             }
         }
-    }
-
-    /// A view that cannot be read has none; showing it says why.
-    private func hasPanel(_ view: StoreClient.View) -> Bool {
-        (try? MessagePackValue(encoded: view.bytes)).flatMap { PanelReader.panel(in: $0) } != nil
     }
 
     private func show(_ view: StoreClient.View, on screen: LiveScreen? = nil) throws {

@@ -10,6 +10,8 @@ final class PanelInbox: Sendable {
         /// Nil if nothing was heard of it.
         var isStale: Bool?
         var answers: [(number: Int, answer: PanelMachine.Answer)] = []
+        /// To the one question that there can be.
+        var past: PastViews.Answer?
         var hasEnded = false
     }
 
@@ -28,6 +30,10 @@ final class PanelInbox: Sendable {
 
     func answered(_ number: Int, _ answer: PanelMachine.Answer) {
         change { $0.answers.append((number, answer)) }
+    }
+
+    func told(_ past: PastViews.Answer) {
+        change { $0.past = past }
     }
 
     func end() {

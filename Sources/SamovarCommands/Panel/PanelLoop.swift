@@ -10,10 +10,30 @@ struct PanelLoop: ~Copyable {
     let signals: TerminalSignals
     let inbox: PanelInbox
     let send: @Sendable (Int, MessagePackValue) -> Void
-    // https://no-color.org
-    var machine = PanelMachine(
-        size: Self.size, theme: Theme(hasColours: ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty))
+    /// Asks what the view was as of a turn.
+    let lookUp: @Sendable (Int) -> Void
+    /// A view without a panel, as text.
+    let text: @Sendable ([UInt8]) throws -> String
+    var machine: PanelMachine
+    private var timeline: Timeline?
     private let started = ContinuousClock.now
+
+    /// - Parameter lacksPast: why nobody can tell what the view was; nil if somebody can.
+    init(
+        _ terminal: consuming RawTerminal, _ signals: consuming TerminalSignals, _ inbox: PanelInbox, lacksPast: String?,
+        text: @escaping @Sendable ([UInt8]) throws -> String, send: @escaping @Sendable (Int, MessagePackValue) -> Void,
+        lookUp: @escaping @Sendable (Int) -> Void
+    ) {
+        self.terminal = terminal
+        self.signals = signals
+        self.inbox = inbox
+        self.text = text
+        self.send = send
+        self.lookUp = lookUp
+        // https://no-color.org
+        let hasColours = ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        machine = PanelMachine(size: Self.size, theme: Theme(hasColours: hasColours), lacksPast: lacksPast)
+    }
 
     /// How long a lone ESC may wait for the rest of a key, in milliseconds.
     private static let escapePause: Int32 = 50
@@ -44,6 +64,7 @@ struct PanelLoop: ~Copyable {
             switch action {
             case .write(let bytes): if !terminal.write(bytes) { return false }
             case .send(let number, let input): send(number, input)
+            case .lookUp(let turn): lookUp(turn)
             case .leave: return false
             }
         }
@@ -53,10 +74,25 @@ struct PanelLoop: ~Copyable {
     private mutating func hearNews() -> Bool {
         let changes = inbox.take()
         var actions: [PanelMachine.Action] = []
-        if let view = changes.view { actions += machine.shown(Self.panel(of: view), turn: view.turn, now: now) }
+        if let view = changes.view {
+            timeline = view.timeline
+            actions += machine.shown(panel(of: view.bytes, turn: view.turn), turn: view.turn, now: now)
+        }
+        if let past = changes.past { actions += hear(past) }
         if let isStale = changes.isStale { actions += isStale ? machine.stale() : machine.live() }
         for (number, answer) in changes.answers { actions += machine.answered(number, answer) }
         return perform(actions) && !changes.hasEnded
+    }
+
+    private mutating func hear(_ past: PastViews.Answer) -> [PanelMachine.Action] {
+        switch past {
+        case .failed(let why): return machine.pastFailed(why)
+        case .view(let other, let turn, let time, let bytes):
+            guard other == timeline.map({ "\($0)" }) else {
+                return machine.pastFailed("the journal is of another timeline than the view: name its folder with --data")
+            }
+            return machine.past(panel(of: bytes, turn: turn), turn: turn, time: time)
+        }
     }
 
     private mutating func hearSignals() throws -> Bool {
@@ -83,12 +119,13 @@ struct PanelLoop: ~Copyable {
     }
 
     /// The panel of a view. A view that has none, or cannot be read, is shown as text: the next one may be a panel again.
-    private static func panel(of view: StoreClient.View) -> AnyPanel {
+    private func panel(of view: [UInt8], turn: Int) -> AnyPanel {
         do {
-            let value = try MessagePackValue(encoded: view.bytes)
-            return PanelReader.panel(in: value) ?? AnyPanel("", ViewText.lines(of: value).map { .text($0) })
+            if let panel = PanelReader.panel(in: try MessagePackValue(encoded: view)) { return panel }
+            let lines = try text(view).split(separator: "\n", omittingEmptySubsequences: false)
+            return AnyPanel("", lines.map { .text(String($0)) })
         } catch {
-            return AnyPanel("", [.text("the view of turn \(view.turn) cannot be read: \(error)", .bad)])
+            return AnyPanel("", [.text("the view of turn \(turn) cannot be read: \(error)", .bad)])
         }
     }
 }

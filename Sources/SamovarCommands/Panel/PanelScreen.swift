@@ -3,14 +3,22 @@ import SamovarHost
 import SamovarProtocol
 import SamovarTerminal
 
-/// Shows the panels of a store in the terminal, and sends what a person presses.
+/// Shows the views of a store in the terminal, sends what a person presses, and tells what the view was.
 struct PanelScreen: Sendable {
     let client: StoreClient
+    /// Nil for a store whose program is not known.
+    let past: PastViews?
+    /// A view without a panel, as text.
+    let text: @Sendable ([UInt8]) throws -> String
+
+    private static let lacksPast = "this tool has no program to replay: `monitor` of the program's own executable shows the past"
 
     /// Returns when the person leaves. The client is closed then.
     func run() async throws {
         let inbox = PanelInbox()
         // The machine sends no more than it may have unanswered.
+        // It asks for one turn at a time.
+        let (turns, turn) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (orders, order) = AsyncStream<Order>.makeStream(bufferingPolicy: .bufferingOldest(PanelLimits().unanswered))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -18,8 +26,10 @@ struct PanelScreen: Sendable {
                 inbox.end()
             }
             group.addTask { await send(orders, inbox) }
+            if let past { group.addTask { await past.serve(turns) { inbox.told($0) } } }
             defer {
                 order.finish()
+                turn.finish()
                 // What waits for a receipt ends with the client.
                 client.close()
                 group.cancelAll()
@@ -29,7 +39,8 @@ struct PanelScreen: Sendable {
                     // First, so that no signal comes between the terminal's change and the way back.
                     let signals = try TerminalSignals()
                     var loop = PanelLoop(
-                        terminal: try RawTerminal(), signals: signals, inbox: inbox, send: { order.yield(($0, $1)) })
+                        try RawTerminal(), signals, inbox, lacksPast: past == nil ? Self.lacksPast : nil, text: text,
+                        send: { order.yield(($0, $1)) }, lookUp: { turn.yield($0) })
                     try loop.run()
                 }
             } onCancel: {

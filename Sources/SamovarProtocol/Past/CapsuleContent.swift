@@ -75,10 +75,19 @@ extension Record {
     fileprivate var isOfCapsule: Bool {
         switch event {
         case .started: turn == 1
-        case .applied, .streamed, .done, .dead, .requeued, .dropped, .controlled: true
-        case .refused, .attemptFailed, .quarantined, .workerJoined, .workerLeft, .sessionExpired, .drained, .divergenceAccepted,
-            .stateDigest:
-            false
+        case .applied, .streamed, .done, .dead, .requeued, .dropped, .controlled, .divergenceAccepted: true
+        // An item that was given up leaves its effect dead.
+        case .quarantined: effect != nil
+        case .refused, .attemptFailed, .workerJoined, .workerLeft, .sessionExpired, .drained, .stateDigest: false
+        }
+    }
+
+    /// That which it answers, or is about.
+    var effect: EffectID? {
+        switch (event, origin) {
+        case (.done(let effect), _), (.dead(let effect, _), _), (.requeued(let effect), _), (.dropped(let effect), _): effect
+        case (_, .effect(let effect, _, _)), (_, .failure(let effect)): effect
+        case (_, .store), (_, .client), (_, .operator), (_, .followUp), (_, .subscription): nil
         }
     }
 }

@@ -8,7 +8,9 @@ public import SamovarCore
 /// gone falls away: the answer of an effect that is not open, and the firing of a subscription that is not wanted. Messages of clients and operators
 /// are taken as they were accepted.
 ///
-/// Of the effects that were open before the first turn nothing is known but their numbers: they are open until they are answered.
+/// Of the effects that were open before the first turn nothing is known but their numbers: they are open until they are answered. Of the others, those
+/// of which no item tells are as if they had not been ordered: one that a policy has passed over, because another was open before, must not stand in
+/// the way of a later one.
 public struct CapsuleReplay<P: Program> {
     /// What the items came to.
     public struct Outcome {
@@ -27,6 +29,8 @@ public struct CapsuleReplay<P: Program> {
     private let content: CapsuleContent
     private let messages: [P.Message?]
     private let begin: P.State?
+    /// Effects of which an item tells.
+    private let told: Set<EffectID>
     private let encoder = MessagePackEncoder(canonical: true)
 
     /// - Throws: `CapsuleError` if it is a capsule of another program, or of another version of its types.
@@ -53,6 +57,7 @@ public struct CapsuleReplay<P: Program> {
             }
         }
         self.messages = messages
+        told = Set(content.items.compactMap(\.record.effect))
     }
 
     /// - Parameters:
@@ -60,7 +65,7 @@ public struct CapsuleReplay<P: Program> {
     ///   - orders: an effect that is ordered now and has another digest there is another effect, whose answer falls away.
     /// - Throws: `CapsuleError` if a chain of follow-ups has no end, or the program refuses its seed.
     public func run(_ places: [Int]? = nil, matching orders: [EffectID: UInt64]? = nil) throws(CapsuleError) -> Outcome {
-        var run = Run(state: begin, known: content.turn, next: content.last, former: orders)
+        var run = Run(state: begin, known: content.turn, next: content.last, former: orders, told: told)
         for place in places ?? Array(content.items.indices) {
             let item = content.items[place]
             guard run.isCaused(item.record, messages[place]) else { continue }
@@ -107,6 +112,7 @@ extension CapsuleReplay {
         /// The number of the newest follow-up that never was.
         var next: Int
         let former: [EffectID: UInt64]?
+        let told: Set<EffectID>
         var ledger = EffectLedger()
         /// Effects that were ordered before and are closed.
         var closed: Set<EffectID> = []
@@ -117,13 +123,9 @@ extension CapsuleReplay {
 
         /// Whether that from which a record comes is there.
         func isCaused(_ record: Record, _ message: P.Message?) -> Bool {
-            switch (record.event, record.origin) {
-            case (.done(let effect), _), (.dead(let effect, _), _), (.requeued(let effect), _), (.dropped(let effect), _):
-                isKept(effect)
-            case (_, .effect(let effect, _, _)), (_, .failure(let effect)): isKept(effect)
-            case (_, .subscription): isWanted(message)
-            case (_, .store), (_, .client), (_, .operator), (_, .followUp): true
-            }
+            if let effect = record.effect { return isKept(effect) }
+            if case .subscription = record.origin { return isWanted(message) }
+            return true
         }
 
         /// Whether an effect is open or dead, and the one that it was.
@@ -155,11 +157,14 @@ extension CapsuleReplay {
                 (.done(let effect), _):
                 close(effect)
             case (.dead(let effect, let failure), _): ledger.bury(effect, failure)
+            case (.quarantined(let text), .effect(let effect, _, _)), (.quarantined(let text), .failure(let effect)):
+                ledger.bury(effect, Failure(reason: .unhandled, text: text, attempts: 1))
             case (.requeued(let effect), _): ledger.requeue(effect, by: place, now: record.time)
             case (.dropped(let effect), _):
                 close(effect)
                 ledger.drop(effect)
             case (.controlled(let control), _): ledger.take(control, at: place, now: record.time)
+            case (.divergenceAccepted(let turn, _, _), _): ledger.park(orderedBy: turn, "it orders something else")
             default: break
             }
             ledger.forgetChanges()
@@ -204,6 +209,7 @@ extension CapsuleReplay {
                         throw CapsuleError("effect \(id) cannot be encoded: \(error)")
                     }
                     orders[id] = KeyedHash.of(payload)
+                    guard told.contains(id) else { continue }
                     ledger.order(OpenEffect(id: id, root: turn.number, options: options, payload: payload, now: turn.now))
                 case .then(let message): followUps.append((message, turn.number))
                 case .cancel(let label): ledger.cancel(label)

@@ -5,11 +5,8 @@ extension PanelMachine {
     var pageRows: Int { max(size.rows - 1, 1) }
 
     mutating func draw() -> [Action] {
-        let controls = slots.map(\.control)
-        var layout = PanelLayout(controls, limits)
-        layout.focus = focus?.index
-        for (index, control) in controls.enumerated() { layout.entries[index] = entries[control.identity] }
-        block = layout.block(of: panel, width: size.columns)
+        let layout = layout()
+        block = layout.block(of: look?.shown?.panel ?? panel, width: size.columns)
         settleScroll()
 
         var grid = Grid(size: size)
@@ -21,8 +18,21 @@ extension PanelMachine {
         return bytes.isEmpty ? [] : [.write(bytes)]
     }
 
+    private func layout() -> PanelLayout {
+        if let past = look?.shown?.panel {
+            var layout = PanelLayout(PanelControl.all(of: past), limits)
+            layout.isInteractive = false
+            return layout
+        }
+        let controls = slots.map(\.control)
+        var layout = PanelLayout(controls, limits)
+        layout.focus = focus?.index
+        for (index, control) in controls.enumerated() { layout.entries[index] = entries[control.identity] }
+        return layout
+    }
+
     private mutating func settleScroll() {
-        if followsFocus, let place = block.places.first(where: { $0.control == focus?.index }) {
+        if look == nil, followsFocus, let place = block.places.first(where: { $0.control == focus?.index }) {
             if place.row < scroll { scroll = place.row }
             if place.row >= scroll + pageRows { scroll = place.row - pageRows + 1 }
         }
@@ -30,7 +40,9 @@ extension PanelMachine {
     }
 
     private var cursor: Grid.Place? {
-        guard let place = block.places.first(where: { $0.control == focus?.index }), let cursor = place.cursor else { return nil }
+        guard look == nil, let place = block.places.first(where: { $0.control == focus?.index }), let cursor = place.cursor else {
+            return nil
+        }
         let row = place.row - scroll
         guard (0..<pageRows).contains(row), place.column + cursor < size.columns else { return nil }
         return Grid.Place(row: row, column: place.column + cursor)
@@ -38,22 +50,27 @@ extension PanelMachine {
 
     /// What happened last, and at the right what can be done, if there is room.
     private func statusLine(_ layout: PanelLayout) -> [Cell] {
-        let news = isStale ? Status("no sign of the store; what is shown may be old", .warning) : status
+        let news = pastStatus ?? (isStale ? Status("no sign of the store; what is shown may be old", .warning) : status)
         let text = String(news.text.unicodeScalars.prefix(limits.statusScalars))
         let left = [Cell](layout.glyphs(text).cut(to: size.columns), news.style)
-        let right = [Cell](layout.glyphs(help), .status)
-        guard left.count + 2 + right.count <= size.columns else { return left }
-        return left.padded(to: size.columns - right.count) + right
+        for text in [help(true), help(false)] {
+            let right = [Cell](layout.glyphs(text), .status)
+            if left.count + 2 + right.count <= size.columns { return left.padded(to: size.columns - right.count) + right }
+        }
+        return left
     }
 
-    private var help: String {
+    private func help(_ tellsOfPast: Bool) -> String {
         var parts: [String] = []
         if block.rows.count > pageRows {
             parts.append("lines \(scroll + 1)–\(min(scroll + pageRows, block.rows.count)) of \(block.rows.count)")
         }
-        if focusedControl?.isField == true {
+        if look != nil {
+            parts += ["← → g", "esc live"]
+        } else if focusedControl?.isField == true {
             parts += ["enter send", "esc back", "ctrl-c leave"]
         } else {
+            if tellsOfPast, turn != nil, focus == nil, lacksPast == nil { parts.append("← past") }
             if !slots.isEmpty { parts += ["tab next", "enter press"] }
             parts.append("q leave")
         }

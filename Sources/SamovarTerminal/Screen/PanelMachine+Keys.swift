@@ -19,6 +19,7 @@ extension PanelMachine {
         case .control("l"):
             drawn = nil
             return []
+        case _ where look != nil: return travel(key, now)
         case .tab: moveFocus(by: 1)
         case .backTab: moveFocus(by: -1)
         case .up: if !moveFocus(vertically: -1) { scroll(by: -1) }
@@ -37,6 +38,7 @@ extension PanelMachine {
     private mutating func command(_ key: Key, _ now: Timestamp) -> [Action] {
         switch key {
         case .character("q"): return [.leave]
+        case .character("g"): return travel(key, now)
         case .character(" "): return press(now)
         case .character(let character):
             guard let digit = character.wholeNumberValue, character.isASCII, digit > 0 else { return [] }
@@ -46,6 +48,7 @@ extension PanelMachine {
             guard hasSettled(slots[index].since, now) else { return hesitate() }
             setFocus(index)
             return press(now)
+        case .left where focus == nil: return travel(key, now)
         case .left: moveFocus(by: -1)
         case .right: moveFocus(by: 1)
         case .home: scroll(by: -limits.lines)
@@ -146,7 +149,7 @@ extension PanelMachine {
         return true
     }
 
-    private mutating func scroll(by lines: Int) {
+    mutating func scroll(by lines: Int) {
         scroll += lines
         followsFocus = false
     }

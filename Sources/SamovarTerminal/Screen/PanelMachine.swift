@@ -20,11 +20,15 @@ package import SamovarCore
 /// | page up, page down | scroll | scroll | scroll |
 /// | control-L | draw anew | the same | the same |
 /// | control-C, control-D | leave | leave | leave |
+///
+/// Left, without focus, and `g` lead to the past of the view, where other keys hold: see `PanelMachine+Past.swift`.
 package struct PanelMachine: Sendable {
     package enum Action: Equatable, Sendable {
         case write([UInt8])
         /// Send this input, and say how it was answered under this number.
         case send(Int, MessagePackValue)
+        /// Say what the view was as of this turn.
+        case lookUp(Int)
         case leave
     }
 
@@ -68,6 +72,13 @@ package struct PanelMachine: Sendable {
     var lastSend = 0
     var status = Status()
 
+    /// Why there is no past to look at; nil if there is.
+    let lacksPast: String?
+    /// Nil while what is live is shown.
+    var look: PastLook?
+    /// The turn that was asked for and not answered.
+    var awaited: Int?
+
     /// The first line that is shown.
     var scroll = 0
     /// Whether the focus shall be in sight; not while the person looks elsewhere.
@@ -75,8 +86,10 @@ package struct PanelMachine: Sendable {
     var drawn: Grid?
     var block = Block()
 
-    package init(size: GridSize, theme: Theme, limits: PanelLimits = PanelLimits()) {
+    /// - Parameter lacksPast: why nobody can tell what the view was; nil if somebody can.
+    package init(size: GridSize, theme: Theme, limits: PanelLimits = PanelLimits(), lacksPast: String? = nil) {
         self.limits = limits
+        self.lacksPast = lacksPast
         self.theme = theme
         self.size = size.clamped(to: limits)
         decoder = KeyDecoder(limits)

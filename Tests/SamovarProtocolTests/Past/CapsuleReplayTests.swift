@@ -78,6 +78,65 @@ import Testing
         #expect(cuts > 20)
     }
 
+    /// Labels, policies, deaths, cancellations, timers and operators, at random.
+    static func eventfulRig(_ random: inout Random) throws -> Rig {
+        let rig = try StoreWorkerTests.rig(slots: 99, credit: 999)
+        let labels = ["l1", "l2"]
+        var held: [JobTask] = []
+        func input(_ input: Shop.Input) {
+            rig.exchange(inputs([input], from: rig.nextInput), from: client(1))
+        }
+        func label() -> String { labels[Int.random(in: 0..<2, using: &random)] }
+        for step in 0..<250 {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...3:
+                var job = Shop.Job(name: "\(step)", attempts: Int.random(in: 1...2, using: &random))
+                job.id = Bool.random(using: &random) ? label() : nil
+                job.policy = ["all", "latest", "first", "serial"][Int.random(in: 0..<4, using: &random)]
+                job.limit = 2
+                job.keepsDead = Bool.random(using: &random)
+                job.diesSilently = Bool.random(using: &random)
+                input(.order([job]))
+            case 4: input(.cancel(label()))
+            case 5: input(.chain(Int.random(in: 1...3, using: &random)))
+            case 6: input(.watch(Bool.random(using: &random) ? [Shop.Watch(id: "tick", seconds: 1)] : []))
+            case 7: rig.tick(.milliseconds(Int.random(in: 1...1_500, using: &random)))
+            case 8: input(.wish([Shop.Wish(verb: Bool.random(using: &random) ? "requeue" : "drop", label: label())]))
+            default:
+                guard let task = held.randomElement(using: &random) else { break }
+                let results = [
+                    task.answered("a"), task.answered("a", "b"), task.answered(), task.failed(), task.failed("no", permanent: true),
+                ]
+                guard let result = results.randomElement(using: &random) else { break }
+                rig.exchange(.result([result], credit: 999), from: worker(1))
+                held.removeAll { $0.lease == task.lease }
+            }
+            held += rig.takeTasks(worker(1))
+        }
+        #expect(rig.stop == nil)
+        return rig
+    }
+
+    @Test(arguments: seeds)
+    func `Policies, cancellations and requeues let through what they let through`(_ seed: UInt64) throws {
+        var random = Random(seed: seed)
+        let history = try History(Self.eventfulRig(&random).committedBatches)
+        let ends = history.ends
+        var answers = 0
+        for _ in 0..<60 {
+            guard let one = ends.randomElement(using: &random), let other = ends.randomElement(using: &random), one != other else {
+                continue
+            }
+            let (before, last) = (min(one, other), max(one, other))
+            let content = history.content(from: before + 1, through: last)
+            let outcome = try Self.run(content)
+            #expect(outcome.taken == Array(content.items.indices), "seed \(seed), turns \(before + 1) to \(last)")
+            #expect(packed(outcome.state) == history.states[last - 1], "seed \(seed), turns \(before + 1) to \(last)")
+            answers += content.items.count { if case .effect = $0.record.origin { true } else { false } }
+        }
+        #expect(answers > 50, "the histories do too little to show anything")
+    }
+
     @Test func `Random numbers are those of the secret, and of the number that a turn had`() throws {
         let history = try Self.history { rig in
             rig.exchange(inputs([.add(1)]), from: client(1))
@@ -152,6 +211,20 @@ import Testing
         }
         let content = history.content(from: 4, through: 4)
         #expect(try Self.run(content, [0, 0]).taken == [0])
+    }
+
+    @Test func `An effect that was passed over, for one that was open before, stands in nobody's way`() throws {
+        let history = try Self.history { rig in
+            rig.order(StorePolicyTests.job("x", "first"))
+            let x = try #require(rig.takeTasks(worker(1)).first)
+            rig.order(StorePolicyTests.job("y", "first"), sequence: 2)
+            rig.exchange(.result([x.answered("x")], credit: 99), from: worker(1))
+            rig.order(StorePolicyTests.job("z", "first"), sequence: 3)
+            let z = try #require(rig.takeTasks(worker(1)).first)
+            rig.exchange(.result([z.answered("z")], credit: 99), from: worker(1))
+        }
+        let outcome = try Self.run(history.content(from: 4, through: history.records.count))
+        #expect(outcome.taken == [0, 1, 2, 3] && outcome.state.done == ["x", "z"])
     }
 
     // MARK: What cannot be

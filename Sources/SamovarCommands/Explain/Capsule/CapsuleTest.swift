@@ -42,8 +42,7 @@ struct CapsuleTest {
 
     var source: String {
         """
-        import Samovar
-        import SamovarTesting
+        \(imports)import SamovarTesting
         import Testing
 
         @testable import \(module)
@@ -58,6 +57,9 @@ struct CapsuleTest {
         """
     }
 
+    /// Expressions come from there.
+    private var imports: String { if case .expression = goal { "import Samovar\n" } else { "" } }
+
     private var expectation: String {
         switch goal {
         case .invariant(let name): "#expect(!end.broken.contains(\(Self.literal(name))))"
@@ -69,11 +71,15 @@ struct CapsuleTest {
     private var told: String {
         let begin = content.turn > 0 ? "With the state after turn \(content.turn):" : "From the start:"
         let items = content.items.prefix(Self.maximumTold).map { item in
-            let detail = item.record.detail == .nil ? item.record.kind : ViewText.line(of: item.record.detail)
-            return "/// - \(item.record.turn) \(detail) ← \(item.record.originText)"
+            "/// - \(item.record.turn) \(Self.words(for: item.record)) ← \(item.record.originText)"
         }
         let left = content.items.count - Self.maximumTold
         return (["/// \(begin)"] + items + (left > 0 ? ["/// - … and \(left) more"] : [])).joined(separator: "\n")
+    }
+
+    private static func words(for record: Record) -> String {
+        if case .started = record.event { return "start" }
+        return record.detail == .nil ? record.kind : ViewText.line(of: record.detail)
     }
 
     private var literal: String {

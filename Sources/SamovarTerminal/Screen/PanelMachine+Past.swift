@@ -1,0 +1,147 @@
+import SamovarCore
+
+/// The past of the view: what a person looks at while the store goes on.
+///
+/// | event | live, no field has the focus | in the past |
+/// |---|---|---|
+/// | left | to the turn before, unless a button has the focus | one turn back |
+/// | right | – | one turn on; behind the newest view, live |
+/// | page up, page down | scroll | 100 turns back, 100 on |
+/// | g, digits, enter | to that turn | the same |
+/// | home | – | to turn 1 |
+/// | end, escape | – | live |
+/// | up, down | – | scroll |
+/// | q, control-C | leave | leave |
+/// | a view | is shown | waits, and is told |
+///
+/// One turn is looked up at a time: whoever holds a key down skips turns and waits for none. Nothing can be pressed in the past, and what is live
+/// again settles before it can be.
+extension PanelMachine {
+    struct PastLook: Equatable {
+        struct Shown: Equatable {
+            let panel: AnyPanel
+            let turn: Int
+            let time: String
+        }
+
+        /// What is shown; nil while the first answer is awaited.
+        var shown: Shown?
+        /// The turn that the person wants to see.
+        var wanted: Int
+        /// The digits of a turn that is being typed.
+        var typed: String?
+    }
+
+    /// Turns of one page.
+    private static var page: Int { 100 }
+    /// Digits of a turn.
+    private static var maximumDigits: Int { 15 }
+
+    // MARK: Events
+
+    /// The view as of a turn that was looked up, and the time of that.
+    package mutating func past(_ panel: AnyPanel, turn: Int, time: String) -> [Action] {
+        guard awaited == turn else { return [] }
+        awaited = nil
+        guard look != nil else { return [] }
+        look?.shown = PastLook.Shown(panel: panel, turn: turn, time: time)
+        status = Status()
+        return lookUp() + draw()
+    }
+
+    /// A turn that was looked up cannot be shown.
+    package mutating func pastFailed(_ why: String) -> [Action] {
+        awaited = nil
+        guard look != nil else { return [] }
+        status = Status(why, .bad)
+        if let turn = look?.shown?.turn { look?.wanted = turn } else { look = nil }
+        return draw()
+    }
+
+    // MARK: Keys
+
+    /// A key in the past, or one that leads there.
+    mutating func travel(_ key: Key, _ now: Timestamp) -> [Action] {
+        if look?.typed != nil { return type(key, now) }
+        let here = look?.wanted ?? turn ?? 1
+        switch key {
+        case .left: return go(to: here - 1, now)
+        case .right: return go(to: here + 1, now)
+        case .pageUp: return go(to: here - Self.page, now)
+        case .pageDown: return go(to: here + Self.page, now)
+        case .home: return go(to: 1, now)
+        case .character("g"):
+            guard let turn, !refusesPast() else { return [] }
+            look = look ?? PastLook(wanted: turn)
+            look?.typed = ""
+        case .character("q"): return [.leave]
+        case .end, .escape: goLive(now)
+        case .up: scroll(by: -1)
+        case .down: scroll(by: 1)
+        default: break
+        }
+        return []
+    }
+
+    private mutating func type(_ key: Key, _ now: Timestamp) -> [Action] {
+        guard let typed = look?.typed else { return [] }
+        switch key {
+        case .character(let digit) where digit.isASCII && digit.isWholeNumber:
+            if typed.count < Self.maximumDigits { look?.typed = typed + String(digit) }
+        case .backspace: look?.typed = String(typed.dropLast())
+        case .enter:
+            look?.typed = nil
+            if let turn = Int(typed) { return go(to: turn, now) }
+            if look?.shown == nil { look = nil }
+        case .escape:
+            look?.typed = nil
+            if look?.shown == nil, awaited == nil { look = nil }
+        default: break
+        }
+        return []
+    }
+
+    private mutating func go(to turn: Int, _ now: Timestamp) -> [Action] {
+        guard let newest = self.turn, !refusesPast() else { return [] }
+        guard turn < newest else {
+            goLive(now)
+            return []
+        }
+        look = look ?? PastLook(wanted: turn)
+        look?.wanted = max(1, turn)
+        status = Status()
+        return lookUp()
+    }
+
+    /// Asks for what is wanted, unless it is there, or something is awaited.
+    private mutating func lookUp() -> [Action] {
+        guard let wanted = look?.wanted, awaited == nil, look?.shown?.turn != wanted else { return [] }
+        awaited = wanted
+        return [.lookUp(wanted)]
+    }
+
+    private mutating func goLive(_ now: Timestamp) {
+        guard look != nil else { return }
+        look = nil
+        slots = slots.map { Slot(control: $0.control, since: now) }
+        focus?.inherited = now
+    }
+
+    private mutating func refusesPast() -> Bool {
+        guard let lacksPast else { return false }
+        status = Status(lacksPast, .warning)
+        return true
+    }
+
+    // MARK: Drawing
+
+    /// What is said of it; nil if live is shown.
+    var pastStatus: Status? {
+        guard let look else { return nil }
+        if let typed = look.typed { return Status("go to turn: \(typed)_", .warning) }
+        if !status.text.isEmpty { return status }
+        guard let shown = look.shown else { return Status("looking up turn \(look.wanted) …", .warning) }
+        let newest = turn.map { " of \($0)" } ?? ""
+        return Status("past: turn \(shown.turn)\(newest), \(shown.time)", .warning)
+    }
+}
