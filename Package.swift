@@ -152,6 +152,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Page/index.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
+                .embedInCode("Page/overview.js"), .embedInCode("Page/effect.js"), .embedInCode("Page/charts.css"),
                 .embedInCode("Page/icon.svg"),
             ],
             swiftSettings: settings),

@@ -1,5 +1,8 @@
 // The page of a store. Whatever comes from it is shown as text: nothing here makes markup of a string.
 
+import { drawOverview, noteStatus } from "/overview.js";
+import { drawEffect, effectInAddress } from "/effect.js";
+
 const api = "/api/v1/";
 const byId = (id) => document.getElementById(id);
 
@@ -210,24 +213,34 @@ const pages = {
     cut(main, 1);
   },
   overview(main) {
-    drawStatus(main, (status) => status);
+    if (isKnown(main, store.status)) drawOverview(main, store.status, tools);
   },
   workers(main) {
     drawStatus(main, (status) => ({ workers: status.workers, queues: status.queues }));
   },
   effects(main) {
     const effects = store.effects;
-    if (!effects) return setText(place(main, 0, "p", "quiet"), "Asking …"), cut(main, 1);
-    if (effects.problem) return setText(place(main, 0, "p", "bad"), effects.problem), cut(main, 1);
+    if (!isKnown(main, effects)) return;
+    if (effectInAddress(location.hash)) return drawEffect(main, effects, tools);
     drawEffects(place(main, 0, "section", "open"), "open", effects.openCount, effects.open, []);
     drawEffects(place(main, 1, "section", "dead"), "dead", effects.deadCount, effects.dead, ["requeue", "drop"]);
     cut(main, 2);
   },
 };
 
+/** What pages in files of their own draw with. */
+const tools = { place, setText, cut, drawValue };
+
+/** Whether there is an answer of the store that can be shown; if not, says so. */
+function isKnown(main, answer) {
+  if (answer && !answer.problem) return true;
+  setText(place(main, 0, "p", answer ? "bad" : "quiet"), answer ? answer.problem : "Asking …");
+  cut(main, 1);
+  return false;
+}
+
 function drawStatus(main, part) {
-  if (!store.status) return setText(place(main, 0, "p", "quiet"), "Asking …"), cut(main, 1);
-  if (store.status.problem) return setText(place(main, 0, "p", "bad"), store.status.problem), cut(main, 1);
+  if (!isKnown(main, store.status)) return;
   drawValue(main, 0, part(store.status));
   cut(main, 1);
 }
@@ -245,7 +258,11 @@ function drawEffects(section, kind, count, effects, actions) {
     const row = place(body, number, "tr");
     columns.forEach((column, index) => {
       const value = effect[column] ?? null;
-      setText(place(row, index, "td"), isPlain(value) ? plain(value) : JSON.stringify(value));
+      const cell = place(row, index, "td");
+      if (column !== "effect") return setText(cell, isPlain(value) ? plain(value) : JSON.stringify(value));
+      const link = place(cell, 0, "a");
+      link.href = `#effects/${value}`;
+      setText(link, value);
     });
     actions.forEach((action, index) => {
       const button = place(place(row, columns.length + index, "td"), 0, "button");
@@ -261,16 +278,25 @@ function drawEffects(section, kind, count, effects, actions) {
   cut(body, (effects ?? []).length);
 }
 
+/** Asks for what the address names: all effects, or one. An answer that comes when another is shown is dropped. */
 async function refreshEffects() {
+  const hash = location.hash;
+  const effect = effectInAddress(hash);
+  let answer;
   try {
-    store.effects = await get("effects");
+    answer = await get(effect ? `attempts?${new URLSearchParams({ effect })}` : "effects");
   } catch (error) {
-    store.effects = { problem: error.message };
+    answer = { problem: error.message };
   }
+  if (location.hash !== hash) return;
+  store.effects = answer;
   draw();
 }
 
-const page = () => (location.hash.slice(1) in pages ? location.hash.slice(1) : "live");
+const page = () => {
+  const name = location.hash.slice(1).split("/")[0];
+  return name in pages ? name : "live";
+};
 let drawn = null;
 /** When the page that is shown was drawn first: what stands there since then has not just come to its place. */
 let drawnFirst = 0;
@@ -279,14 +305,17 @@ function draw() {
   const name = page();
   const main = byId("main");
   const focused = document.activeElement?.closest("[data-key]")?.dataset.key;
-  if (drawn !== name) {
+  if (drawn !== location.hash) {
     main.replaceChildren();
-    drawn = name;
+    drawn = location.hash;
     drawnFirst = Infinity;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.hash === "#" + name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     }
-    if (name === "effects") refreshEffects();
+    if (name === "effects") {
+      store.effects = null;
+      refreshEffects();
+    }
   }
   pages[name](main);
   if (drawnFirst === Infinity && main.querySelector("[data-key]")) drawnFirst = performance.now();
@@ -316,6 +345,7 @@ function listen() {
       [store.turn, store.timeline, store.shown, store.isStale] = [message.turn, message.timeline, message.shown, false];
     } else if (message.type === "status") {
       [store.status, store.isStale] = [message.status, message.stale];
+      noteStatus(store.status);
       if (page() === "effects") refreshEffects();
     }
     draw();
