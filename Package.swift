@@ -152,7 +152,8 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Page/index.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
-                .embedInCode("Page/past.js"), .embedInCode("Page/icon.svg"),
+                .embedInCode("Page/past.js"), .embedInCode("Page/overview.js"), .embedInCode("Page/effect.js"),
+                .embedInCode("Page/charts.css"), .embedInCode("Page/icon.svg"),
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -9,4 +9,11 @@ extension DataFolder {
         }
         return sizes.isEmpty ? nil : sizes.reduce(0, +)
     }
+
+    /// What is free for this user where a folder is; nil if the system does not say.
+    public static func freeBytes(at folder: String) -> Int? {
+        var system = statvfs()
+        guard statvfs(folder, &system) == 0 else { return nil }
+        return Int(clamping: UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize)).partialValue)
+    }
 }

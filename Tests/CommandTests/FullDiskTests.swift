@@ -25,7 +25,7 @@ struct FullDiskTests {
         let begun = ContinuousClock.now
         let status = try await store.run("status")
         #expect(ContinuousClock.now - begun < .seconds(5), "at once, not when there is space again")
-        #expect(status.output.contains("diskFullSince"), "\(status.output)")
+        #expect(status.output.contains("the disk is full since"), "\(status.output)")
         let durability = try await store.run("status", "--json").json["durability"] as? String
         #expect(durability == "process: the data folder is on a file system in memory, so nothing outlives the machine")
         let late = try await store.run("send", "increment", "--timeout", "2s")

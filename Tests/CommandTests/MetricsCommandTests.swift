@@ -53,6 +53,8 @@ import Testing
         #expect(try #require(read.values["samovar_journal_file_bytes{}"]) > 0)
         let open = try await store.run("metrics", "--format", "openmetrics")
         #expect(try ExpositionChecker(open.output, isOpenMetrics: true).kinds.count == read.kinds.count)
+        try await Promtool.check(plain.output, ["metrics"])
+        try await Promtool.check(try file("config/prometheus/alerts.yaml"), ["rules", "/dev/stdin"])
         try documented(read)
         try used(read)
         try await store.stop()

@@ -151,6 +151,61 @@ struct BrowserTests {
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")
     }
 
+    /// The numbers of the path of a line of a chart.
+    private func points(_ browser: Browser, chart: Int, line: Int) async throws -> Int {
+        let path = "document.querySelectorAll('main figure')[\(chart)]?.querySelectorAll('path')[\(line)]"
+        return try await browser.value("\(path)?.getAttribute('d').split(/[ML]/).length - 1") as? Int ?? 0
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `The Overview draws rates and times as they come, and says where the store keeps what it knows`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(width: 360, in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.shows("Change", in: "main")
+        try await browser.click("document.querySelector('nav a[href=\"#overview\"]')")
+        try await browser.shows("fdatasync", in: "main .storage")
+        _ = try await page.command("send", #"{"add":{"name":"tea"}}"#)
+        // Rates have a point each second, times from the first commit on.
+        try await eventually("three seconds are drawn") {
+            let turns = try await points(browser, chart: 0, line: 0)
+            let commits = try await points(browser, chart: 1, line: 0)
+            return turns >= 3 && commits >= 1
+        }
+        let height = "document.querySelectorAll('main figure')[0].querySelector('path').getBBox().height"
+        #expect(try #require(try await browser.value(height) as? Double) > 10, "the line rises with the turn")
+        #expect(try await browser.value("getComputedStyle(document.querySelector('path.line0')).stroke") as? String != "none")
+        try await browser.shows("KiB", in: "main .storage")
+        try await browser.shows("free on the disk", in: "main .storage")
+        try await eventually("the disk is told of") {
+            try await browser.text(of: "main .storage").contains(/free on the disk\s+[0-9.]+ [GTM]iB/)
+        }
+        #expect(try await browser.value("document.documentElement.scrollWidth <= 360") as? Bool == true, "it fits 360 pixels")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `An effect is opened by its link, and shows its attempts`() async throws {
+        let page = try await ServedPage(Executable.counter, tool: Executable.samovar)
+        let browser = try await Browser(in: page.scratch)
+        let sent = try Child(Executable.counter, ["send", "incrementAsync", "--data", page.data], in: page.scratch)
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        try await browser.visit(page.address)
+        try await browser.shows("turn", in: "#turn")
+        try await browser.click("document.querySelector('nav a[href=\"#effects\"]')")
+        try await browser.click("document.querySelector('main td a')")
+        try await browser.shows(": open", in: "main h2")
+        try await browser.shows("0 attempts since", in: "main .attempts")
+        let worker = try Child(Executable.counter, ["worker", "--data", page.data], in: page.scratch)
+        try await browser.shows(": closed", in: "main h2")
+        try await browser.shows("1 attempt since", in: "main .attempts")
+        try await browser.shows("answered", in: "main .attempts tbody")
+        worker.send(SIGTERM)
+        try await browser.click("document.querySelector('main a[href=\"#effects\"]')")
+        try await browser.shows("0 open", in: "main")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
     @Test(.timeLimit(.minutes(3)))
     func `Without the token there is nothing to be seen`() async throws {
         let page = try await ServedPage()

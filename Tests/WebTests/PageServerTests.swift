@@ -20,6 +20,26 @@ import Testing
         #expect(try page.ask("/?from=elsewhere").status == 200)
     }
 
+    @Test func `Metrics are what the command prints, for who has their token, which is kept for its owner`() async throws {
+        let page = try await ServedPage()
+        let file = page.data + "/metrics.token"
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(token != page.token)
+        #expect(try page.ask("/metrics").status == 401)
+        #expect(try page.ask("/metrics", ["Authorization: Bearer \(page.token)"]).status == 401)
+        #expect(try page.ask("/metrics", ["Cookie: \(page.cookie)"]).status == 401)
+        let answer = try page.ask("/metrics", ["Authorization: Bearer \(token)"])
+        #expect(
+            answer.status == 200 && answer.text.contains("Content-Type: text/plain; version=0.0.4"), "\(answer.text.prefix(400))")
+        let body = try #require(answer.text.components(separatedBy: "\r\n\r\n").last)
+        let printed = try await page.command("metrics")
+        func names(_ text: String) -> [Substring] { text.split(separator: "\n").filter { $0.hasPrefix("# TYPE") } }
+        #expect(names(body) == names(printed) && names(body).count > 30 && body.hasSuffix("\n"))
+        #expect(try page.ask("/api/v1/status", ["Authorization: Bearer \(token)"]).status == 401)
+    }
+
     @Test func `Each answer forbids what the page does not need`() async throws {
         let page = try await ServedPage()
         for (path, status) in [("/", 200), ("/page.js", 200), ("/nothing", 401)] {

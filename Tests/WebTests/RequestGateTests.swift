@@ -66,6 +66,30 @@ import Testing
         #expect(status(post("/page.js") { $0.cookie = nil }) == 401)
     }
 
+    @Test func `Metrics are for who shows their own token, and that is good for nothing else`() {
+        var gate = Self.gate
+        let token = String(repeating: "00ff11ee22dd33cc", count: 4)
+        gate.metricsToken = token
+        func status(_ authorization: String?, _ path: String = "/metrics", _ method: String = "GET", cookie: String? = nil) -> Int?
+        {
+            var request = get(path, cookie: cookie)
+            (request.authorization, request.method) = (authorization, method)
+            guard case .refuse(let status, _) = gate.answer(to: request) else { return nil }
+            return status
+        }
+        #expect(status("Bearer \(token)") == nil)
+        for other in [
+            nil, "", "Bearer", token, "bearer \(token)", "Bearer \(token)0", "Bearer \(Self.token)", "Bearer \(gate.token)",
+        ] {
+            #expect(status(other) == 401, "\(other ?? "none")")
+            #expect(status(other, cookie: Self.cookie) == 401, "the cookie of the page is not asked for")
+        }
+        for path in ["/api/v1/status", "/metrics/", "/api/v1/metrics"] { #expect(status("Bearer \(token)", path) == 401) }
+        #expect(status("Bearer \(token)", "/metrics", "POST") == 403)
+        gate.metricsToken = nil
+        #expect(status("Bearer \(token)") == 401 && status("Bearer ") == 401)
+    }
+
     @Test func `The token of the address is no cookie`() {
         #expect(status(get("/api/v1/status", cookie: "samovar-7480=\(Self.gate.token)")) == 401)
         #expect(Self.gate.isToken(String(Self.token.reversed())) && !Self.gate.isToken(Self.token))

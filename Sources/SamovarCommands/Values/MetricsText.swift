@@ -1,17 +1,17 @@
-import MessagePack
+package import MessagePack
 
 /// The answer to `metrics` in the text format of a monitoring system.
 ///
 /// Sources: “Exposition formats” of the documentation of Prometheus (version 0.0.4), and the specification of OpenMetrics 1.0. There are no
 /// `_created` lines: all counters began with the process, whose start is a metric of its own.
-enum MetricsText {
-    enum Format: String, CaseIterable {
+package enum MetricsText {
+    package enum Format: String, CaseIterable {
         case prometheus
         case openmetrics
     }
 
     /// Nil if the answer is none to `metrics`.
-    static func text(of answer: MessagePackValue, _ format: Format) -> String? {
+    package static func text(of answer: MessagePackValue, _ format: Format) -> String? {
         guard case .array(let families)? = answer["families"] else { return nil }
         var lines: [String] = []
         for family in families {

@@ -8,6 +8,7 @@ extension StoreLoop {
         let sample = ProcessMeter.own
         return ProcessFacts(
             processorSeconds: sample.processorSeconds, residentBytes: Int(sample.residentBytes),
-            journalBytes: DataFolder.journalBytes(at: configuration.journal.dataFolder))
+            journalBytes: DataFolder.journalBytes(at: configuration.journal.dataFolder),
+            freeBytes: DataFolder.freeBytes(at: configuration.journal.dataFolder))
     }
 }

@@ -108,6 +108,7 @@ final class StoreLoop: Sendable {
         guard var begun = try begin(opened, &machine, accepted, page, clock) else { return (true, .success(())) }
         defer { opened.journal.mark(in: nil) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
+        machine.journalTrimmed(through: opened.journal.first - 1)
         let isNew = machine.head == 0
         let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, number: begun.number, now: clock.now())
         if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
@@ -272,7 +273,9 @@ final class StoreLoop: Sendable {
         case .maintained(.notSaved(let reason)):
             logger.error("no snapshot: \(reason)")
             machine.snapshotSaved(bytes: nil)
-        case .maintained(.trimmed(let turn)): logger.info("trimmed the journal up to turn \(turn)")
+        case .maintained(.trimmed(let turn)):
+            logger.info("trimmed the journal up to turn \(turn)")
+            machine.journalTrimmed(through: turn)
         case .maintained(.notTrimmed(let reason)): logger.error("the journal is not trimmed: \(reason)")
         case .copied(let turn): machine.exportCopied(through: turn)
         case .exported: machine.exportEnded(nil)

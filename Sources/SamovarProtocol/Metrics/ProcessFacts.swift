@@ -5,10 +5,13 @@ public struct ProcessFacts: Equatable, Sendable {
     public var residentBytes: Int
     /// Nil if the journal is in no file of this machine.
     public var journalBytes: Int?
+    /// What is free for this user where the data folder is; nil if nobody can tell.
+    public var freeBytes: Int?
 
-    public init(processorSeconds: Double, residentBytes: Int, journalBytes: Int?) {
+    public init(processorSeconds: Double, residentBytes: Int, journalBytes: Int?, freeBytes: Int? = nil) {
         self.processorSeconds = processorSeconds
         self.residentBytes = residentBytes
         self.journalBytes = journalBytes
+        self.freeBytes = freeBytes
     }
 }

@@ -66,6 +66,9 @@ struct QueueMeters {
         return names.count - 1
     }
 
+    /// The number that a queue has for itself; nil if it has none.
+    func known(_ queue: Queue) -> Int? { numbers[queue].flatMap { $0 == Self.limit ? nil : $0 } }
+
     // MARK: Counting
 
     /// An effect was handed out that had waited since then.
@@ -107,6 +110,11 @@ struct QueueMeters {
 
     func closings(_ number: Int, _ outcome: ClosingOutcome) -> Int {
         cells[number * Column.count + Column.closings + outcome.rawValue]
+    }
+
+    /// Effects that have ended, of all queues.
+    var closed: Int {
+        all.reduce(0) { sum, line in sum + ClosingOutcome.allCases.reduce(0) { $0 + closings(line.number, $1) } }
     }
 
     /// How long effects have waited before each hand-out.

@@ -13,8 +13,9 @@ extension StoreMachine {
         out.emit(.measureProcess, floor: .none)
     }
 
-    /// The host has measured its process, for those who have asked. While commits wait they are told of nothing but turns on disk.
+    /// The host has measured its process, for those who have asked and for `status`. While commits wait they are told of nothing but turns on disk.
     public mutating func processMeasured(_ facts: ProcessFacts, now: Timestamp) {
+        self.facts = facts
         guard isRunning, !metricsRequests.isEmpty else { return metricsRequests.removeAll() }
         let isHeldUp = turns.outage != nil
         let families = common(isHeldUp: isHeldUp) + process(facts) + (isHeldUp ? [] : counted() + byQueue(now: time(now)))
@@ -67,7 +68,10 @@ extension StoreMachine {
         let file = facts.journalBytes.map {
             MetricFamily.one(.gauge, "journal_file_bytes", "Size of the journal's files; not told where it is in a database.", $0)
         }
-        return [cpu, memory] + [file].compactMap(\.self)
+        let free = facts.freeBytes.map {
+            MetricFamily.one(.gauge, "disk_free_bytes", "What is free where the data folder is, for the store's user.", $0)
+        }
+        return [cpu, memory] + [file, free].compactMap(\.self)
     }
 
     private static func seconds(_ time: Timestamp) -> MessagePackValue { .double(Double(time.microseconds) / 1_000_000) }

@@ -48,18 +48,25 @@ extension StoreMachine {
 
     func status(now: Timestamp) -> MessagePackValue {
         let counts = turns.counts
+        let recent = recentPast(now: now)
         let snapshots = turns.quarantine.verdict(on: .maintenance) ?? turns.quarantine.verdict(on: .state)
         let more: [MessagePackPair] = [
             MessagePackPair("views", .string(readers.views.off.map { "off: \($0)" } ?? "on")),
             MessagePackPair("snapshots", .string(snapshots.map { "off: \($0)" } ?? "on")),
             MessagePackPair("stateDigestTurn", digests.written.map { .number($0.turn) } ?? .nil),
             MessagePackPair("stateDigestSeconds", digests.written.map { .number(Int((now - $0.time).components.seconds)) } ?? .nil),
+            MessagePackPair("snapshotTurn", .number(self.snapshots.newest?.turn ?? 0)),
+            MessagePackPair("snapshotTime", self.snapshots.newest.map { .instant($0.time) } ?? .nil),
+            MessagePackPair("trimmedTurn", .number(trimmed)),
+            MessagePackPair(
+                "lag", ["turns": .number(head - durable), "seconds": turns.commitAge(now: now).map { .seconds($0) } ?? .nil]),
+            MessagePackPair("process", shownProcess),
             MessagePackPair("follower", followers.newest.map { describe($0, now: now) } ?? .nil),
             MessagePackPair("suspects", .number(turns.quarantine.suspects.list.count)),
             MessagePackPair(
                 "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),
             MessagePackPair("awaitedWorkers", .number(scheduler.awaited.count)),
-            MessagePackPair("queues", .array(queues(now: now))),
+            MessagePackPair("queues", .array(queues(recent, now: now))),
             MessagePackPair("paused", turns.state.ledger.controls.shownPaused),
             MessagePackPair("rules", turns.state.ledger.controls.shownRules),
             MessagePackPair(
@@ -87,7 +94,7 @@ extension StoreMachine {
                     "views": .number(readers.published),
                 ]),
         ]
-        return .map(common(turns.facts, now: now) + more)
+        return .map(common(turns.facts, now: now) + more + Self.shown(recent))
     }
 
     private func describe(_ follower: Followers.Newest, now: Timestamp) -> MessagePackValue {
@@ -129,7 +136,7 @@ extension StoreMachine {
         }
     }
 
-    private func queues(now: Timestamp) -> [MessagePackValue] {
+    private func queues(_ recent: RecentPast.Span?, now: Timestamp) -> [MessagePackValue] {
         let elsewhere = waitingElsewhere(now: now)
         let backlog = scheduler.dispatcher.backlog(in: turns.state.ledger, now: now)
         let known = Set(backlog.map(\.queue))
@@ -138,6 +145,7 @@ extension StoreMachine {
         }
         return (backlog + others).sorted { $0.queue < $1.queue }.map { line in
             let more = elsewhere[line.queue] ?? (delayed: 0, behind: 0)
+            let times = Self.shown(recent, line.queue)
             return [
                 "name": .string(line.queue.name.bounded()),
                 "waiting": .number(line.waiting),
@@ -148,6 +156,8 @@ extension StoreMachine {
                 "slots": .number(line.slots),
                 "served": .bool(scheduler.dispatcher.isServed(line.queue)),
                 "paused": .bool(line.isPaused),
+                "wait": times?.wait ?? .nil,
+                "attempt": times?.attempt ?? .nil,
             ]
         }
     }

@@ -146,6 +146,7 @@ extension StoreMachine {
             for worker in scheduler.dispatcher.workers.values { worker.heard = now }
             clients.forgiveSilence(now: now)
         }
+        noteSample(now: now)
         let isHeldUp = turns.outage != nil
         if isHeldUp { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
         scheduler.findSilent(now: now)

@@ -51,6 +51,12 @@ public struct StoreMachine: ~Copyable {
     var digests = DigestSchedule()
     /// What the host has measured.
     var times = MeasuredTimes()
+    /// What was counted some seconds ago.
+    var recent = RecentPast()
+    /// What the host knew last of its process and its disk.
+    var facts: ProcessFacts?
+    /// The last turn that the journal does not keep any more; 0 if it has all of them, as far as the host has told.
+    var trimmed = 0
     /// Operators who wait for what the host knows of its process.
     var metricsRequests: [(id: Int, route: Route)] = []
     /// What is asked for at the view socket, as the host hears it.

@@ -304,6 +304,9 @@ struct Turns: ~Copyable {
         return batch
     }
 
+    /// For how long the batch with the journal has been there; nil if there is none.
+    func commitAge(now: Timestamp) -> Duration? { isCommitting ? now - handedOver : nil }
+
     /// The journal holds every turn up to this one.
     mutating func committed(through turn: Int, now: Timestamp) {
         if isCommitting {

@@ -1,7 +1,7 @@
 import Foundation
 import SamovarCommands
 
-/// The secret of the page's address: 256 random bits in hexadecimal.
+/// The secret of the page's address, or that of its metrics: 256 random bits in hexadecimal.
 enum PageToken {
     private static let length = 64
 
@@ -48,6 +48,11 @@ enum PageToken {
             throw PageError("\(file) has no token: remove it, and a new one is made")
         }
         return token
+    }
+
+    /// Where the token for metrics is, if that of the page is in this file.
+    static func metricsFile(beside file: String) -> String {
+        URL(filePath: file).deletingLastPathComponent().appending(path: "metrics.token").path
     }
 
     /// One that is kept nowhere.

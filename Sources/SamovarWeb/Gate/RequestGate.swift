@@ -8,6 +8,7 @@
 /// |---|---|---|---|---|
 /// | GET of a file of the page | ours | – | – | – |
 /// | GET of anything else | ours | – | – | cookie |
+/// | GET of `/metrics` | ours | – | – | its own, as `Authorization: Bearer` |
 /// | upgrade to a socket | ours | ours | – | cookie |
 /// | POST of the token | ours | ours | yes | in the body |
 /// | POST of anything else | ours | ours | yes | cookie |
@@ -25,6 +26,7 @@ struct RequestGate: Sendable {
         var host: String?
         var origin: String?
         var cookie: String?
+        var authorization: String?
         var isUpgrade = false
         /// Whether it has the header that no foreign page can add without asking first.
         var isOurs = false
@@ -42,7 +44,11 @@ struct RequestGate: Sendable {
     static let header = "X-Samovar"
     static let tokenPath = "/api/v1/token"
     /// Served to anybody: they tell nothing of the store.
-    static let files: Set<String> = ["/", "/page.css", "/page.js", "/past.js", "/icon.svg"]
+    static let files: Set<String> = [
+        "/", "/page.css", "/page.js", "/past.js", "/overview.js", "/effect.js", "/charts.css", "/icon.svg",
+    ]
+    /// For a monitoring system, which has no cookie.
+    static let metricsPath = "/metrics"
     static let pathBytes = 2_048
     static let bodyBytes = 1 << 20
 
@@ -50,6 +56,8 @@ struct RequestGate: Sendable {
     let token: String
     /// Of this process; what the token is exchanged for.
     let session: String
+    /// Reads metrics and nothing else; nil if nobody can know it.
+    var metricsToken: String?
 
     /// Carries the port, since cookies of a host are those of all its ports.
     var cookieName: String { "samovar-\(port)" }
@@ -76,6 +84,12 @@ struct RequestGate: Sendable {
             }
             if request.path == Self.tokenPath { return .pass }
         } else if !request.isUpgrade, Self.files.contains(request.path) {
+            return .pass
+        }
+        if request.path == Self.metricsPath, !isPost, !request.isUpgrade {
+            guard let metricsToken, isEqual(request.authorization ?? "", to: "Bearer \(metricsToken)") else {
+                return .refuse(401, "the token for metrics is in metrics.token of the data folder: Authorization: Bearer …")
+            }
             return .pass
         }
         guard let shown = shownSession(in: request.cookie), isEqual(shown, to: session) else {

@@ -1,6 +1,8 @@
 // The page of a store. Whatever comes from it is shown as text: nothing here makes markup of a string.
 
 import { past } from "/past.js";
+import { drawOverview, noteStatus } from "/overview.js";
+import { drawEffect, effectInAddress } from "/effect.js";
 
 const api = "/api/v1/";
 const byId = (id) => document.getElementById(id);
@@ -212,15 +214,15 @@ const pages = {
     cut(main, 1);
   },
   overview(main) {
-    drawStatus(main, (status) => status);
+    if (isKnown(main, store.status)) drawOverview(main, store.status, tools);
   },
   workers(main) {
     drawStatus(main, (status) => ({ workers: status.workers, queues: status.queues }));
   },
   effects(main) {
     const effects = store.effects;
-    if (!effects) return setText(place(main, 0, "p", "quiet"), "Asking …"), cut(main, 1);
-    if (effects.problem) return setText(place(main, 0, "p", "bad"), effects.problem), cut(main, 1);
+    if (!isKnown(main, effects)) return;
+    if (effectInAddress(location.hash)) return drawEffect(main, effects, tools);
     drawEffects(place(main, 0, "section", "open"), "open", effects.openCount, effects.open, []);
     drawEffects(place(main, 1, "section", "dead"), "dead", effects.deadCount, effects.dead, ["requeue", "drop"]);
     cut(main, 2);
@@ -228,9 +230,19 @@ const pages = {
   ...past({ get, setText, drawValue, draw, store, say }),
 };
 
+/** What pages in files of their own draw with. */
+const tools = { place, setText, cut, drawValue };
+
+/** Whether there is an answer of the store that can be shown; if not, says so. */
+function isKnown(main, answer) {
+  if (answer && !answer.problem) return true;
+  setText(place(main, 0, "p", answer ? "bad" : "quiet"), answer ? answer.problem : "Asking …");
+  cut(main, 1);
+  return false;
+}
+
 function drawStatus(main, part) {
-  if (!store.status) return setText(place(main, 0, "p", "quiet"), "Asking …"), cut(main, 1);
-  if (store.status.problem) return setText(place(main, 0, "p", "bad"), store.status.problem), cut(main, 1);
+  if (!isKnown(main, store.status)) return;
   drawValue(main, 0, part(store.status));
   cut(main, 1);
 }
@@ -248,7 +260,11 @@ function drawEffects(section, kind, count, effects, actions) {
     const row = place(body, number, "tr");
     columns.forEach((column, index) => {
       const value = effect[column] ?? null;
-      setText(place(row, index, "td"), isPlain(value) ? plain(value) : JSON.stringify(value));
+      const cell = place(row, index, "td");
+      if (column !== "effect") return setText(cell, isPlain(value) ? plain(value) : JSON.stringify(value));
+      const link = place(cell, 0, "a");
+      link.href = `#effects/${value}`;
+      setText(link, value);
     });
     actions.forEach((action, index) => {
       const button = place(place(row, columns.length + index, "td"), 0, "button");
@@ -264,12 +280,18 @@ function drawEffects(section, kind, count, effects, actions) {
   cut(body, (effects ?? []).length);
 }
 
+/** Asks for what the address names: all effects, or one. An answer that comes when another is shown is dropped. */
 async function refreshEffects() {
+  const hash = location.hash;
+  const effect = effectInAddress(hash);
+  let answer;
   try {
-    store.effects = await get("effects");
+    answer = await get(effect ? `attempts?${new URLSearchParams({ effect })}` : "effects");
   } catch (error) {
-    store.effects = { problem: error.message };
+    answer = { problem: error.message };
   }
+  if (location.hash !== hash) return;
+  store.effects = answer;
   draw();
 }
 
@@ -286,14 +308,19 @@ function draw() {
   const [name, rest] = page();
   const main = byId("main");
   const focused = document.activeElement?.closest("[data-key]")?.dataset.key;
-  if (drawn !== name) {
+  // One effect is another page than their list; the pages of the past see to what stands behind their name.
+  const shown = name === "effects" ? location.hash : name;
+  if (drawn !== shown) {
     main.replaceChildren();
-    drawn = name;
+    drawn = shown;
     drawnFirst = Infinity;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.hash === "#" + name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     }
-    if (name === "effects") refreshEffects();
+    if (name === "effects") {
+      store.effects = null;
+      refreshEffects();
+    }
   }
   pages[name](main, rest);
   if (drawnFirst === Infinity && main.querySelector("[data-key]")) drawnFirst = performance.now();
@@ -323,6 +350,7 @@ function listen() {
       [store.turn, store.timeline, store.shown, store.isStale] = [message.turn, message.timeline, message.shown, false];
     } else if (message.type === "status") {
       [store.status, store.isStale] = [message.status, message.stale];
+      noteStatus(store.status);
       if (page()[0] === "effects") refreshEffects();
     }
     draw();

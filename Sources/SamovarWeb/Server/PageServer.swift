@@ -20,7 +20,9 @@ struct PageServer: Sendable {
     func run() async throws {
         let token = try PageToken.kept(in: request.tokenFile)
         let hub = LiveHub(request.client, request.admin)
-        let gate = RequestGate(port: try Self.port(request.port), token: token, session: PageToken.new())
+        let metricsToken = try request.tokenFile.map { try PageToken.kept(in: PageToken.metricsFile(beside: $0)) }
+        let gate = RequestGate(
+            port: try Self.port(request.port), token: token, session: PageToken.new(), metricsToken: metricsToken)
         let explorer = try request.explorer.map { arguments throws(PageError) in
             try ExplorerProcess(arguments, logger: request.logger)
         }
@@ -88,7 +90,8 @@ private struct PageHandler: HTTPHandler {
         let isUpgrade = request.headers[.upgrade] != nil
         let asked = RequestGate.Request(
             method: request.method.rawValue, path: request.path, rawPath: request.target.path(), host: request.headers[.host],
-            origin: request.headers[HTTPHeader("Origin")], cookie: request.headers[.cookie], isUpgrade: isUpgrade,
+            origin: request.headers[HTTPHeader("Origin")], cookie: request.headers[.cookie],
+            authorization: request.headers[.authorization], isUpgrade: isUpgrade,
             isOurs: request.headers[HTTPHeader(RequestGate.header)] != nil,
             length: request.headers[.contentLength].flatMap { Int($0) })
         var response: HTTPResponse
@@ -117,10 +120,17 @@ private struct PageHandler: HTTPHandler {
         case "/page.css": return Self.file(PackageResources.page_css, "text/css; charset=utf-8")
         case "/page.js": return Self.file(PackageResources.page_js, "text/javascript; charset=utf-8")
         case "/past.js": return Self.file(PackageResources.past_js, "text/javascript; charset=utf-8")
+        case "/overview.js": return Self.file(PackageResources.overview_js, "text/javascript; charset=utf-8")
+        case "/effect.js": return Self.file(PackageResources.effect_js, "text/javascript; charset=utf-8")
+        case "/charts.css": return Self.file(PackageResources.charts_css, "text/css; charset=utf-8")
         case "/icon.svg": return Self.file(PackageResources.icon_svg, "image/svg+xml")
         case "/api/v1/about":
             return Self.json(["title": .string(self.request.title), "hasPast": .bool(await past?.isOpen ?? false)])
         case "/api/v1/status": return await asked("status")
+        case RequestGate.metricsPath: return await metrics()
+        case "/api/v1/attempts":
+            let effect = request.query.first { $0.name == "effect" }?.value ?? ""
+            return await asked("attempts", ["effect": .string(effect)])
         case "/api/v1/effects":
             var filter: MessagePackValue = ["limit": 200]
             if let queue = request.query.first(where: { $0.name == "queue" })?.value { filter["queue"] = .string(queue) }
@@ -136,6 +146,19 @@ private struct PageHandler: HTTPHandler {
         }
         guard await past.isOpen else { return Self.text("the past is for operators alone", status: .forbidden) }
         return Self.json(text: await past.answer(to: asked))
+    }
+
+    /// As the command `metrics` prints them.
+    private func metrics() async -> HTTPResponse {
+        do {
+            guard let text = MetricsText.text(of: try await request.admin.ask("metrics"), .prometheus) else {
+                return Self.text("the store's answer cannot be read", status: .internalServerError)
+            }
+            return HTTPResponse(
+                statusCode: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"], body: Data("\(text)\n".utf8))
+        } catch {
+            return Self.text("\(error)", status: .serviceUnavailable)
+        }
     }
 
     private func socket(_ request: HTTPRequest) async throws -> HTTPResponse {

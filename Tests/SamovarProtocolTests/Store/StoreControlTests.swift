@@ -275,7 +275,13 @@ import Testing
             "name": "mail", "waiting": 1, "oldestSeconds": 7.0, "behind": 0, "delayed": 0, "running": 0, "slots": 0,
             "served": false, "paused": true,
         ]
-        #expect(status["queues"] == .array([queue, mail]))
+        guard case .array(var queues)? = status["queues"] else {
+            Issue.record("\(status)")
+            return
+        }
+        // How long what was handed out has waited and taken is told beside it.
+        for index in queues.indices { (queues[index]["wait"], queues[index]["attempt"]) = (nil, nil) }
+        #expect(queues == [queue, mail])
         #expect(status["paused"] == [["label": "label"], ["queue": "mail"]])
         #expect(
             status["rules"] == [

@@ -199,7 +199,13 @@ import Testing
             "served": true,
             "paused": false,
         ]
-        #expect(status["queues"] == [running, waiting])
+        guard case .array(var queues)? = status["queues"], queues.count == 2 else {
+            Issue.record("\(status)")
+            return
+        }
+        #expect(queues[0]["wait"]?["count"] == 2 && queues[0]["attempt"]?["count"] == 0 && queues[1]["wait"] == .nil)
+        for index in queues.indices { (queues[index]["wait"], queues[index]["attempt"]) = (nil, nil) }
+        #expect(queues == [running, waiting])
     }
 
     @Test func `A dead effect can be requeued once and runs with all its attempts`() throws {
