@@ -13,10 +13,10 @@ public final class Past: PastReader {
     public let timeline: Timeline
     /// Of which turns the state is known.
     public let span: PastSpan
-    private let opened: OpenedJournal
-    private let makeEngine: (Secret) -> any ProgramEngine
-    private let logger: Logger
-    private var accepted = AcceptedDivergences()
+    let opened: OpenedJournal
+    let makeEngine: (Secret) -> any ProgramEngine
+    let logger: Logger
+    var accepted = AcceptedDivergences()
     private var machine: PastMachine?
     /// The turn that was asked for or told of last, to go on from after an accepted divergence.
     private var told = 0
@@ -120,7 +120,7 @@ public final class Past: PastReader {
     }
 
     /// Replays; where the journal says that another command was accepted, once more, with that in its terms.
-    private func going(_ body: () throws -> Void) throws {
+    func going(_ body: () throws -> Void) throws {
         while true {
             do {
                 return try body()
@@ -161,13 +161,13 @@ public final class Past: PastReader {
         }
     }
 
-    private func storeMachine() -> StoreMachine {
+    func storeMachine() -> StoreMachine {
         StoreMachine(
             settings: StoreSettings(), engine: makeEngine(opened.secret), timeline: opened.timeline, secret: opened.secret,
             build: "")
     }
 
-    private func require(_ turn: Int) throws(StoreError) {
+    func require(_ turn: Int) throws(StoreError) {
         guard turn <= span.known.upperBound else {
             throw StoreError(.configuration, "the journal in \(opened.name) ends at turn \(span.known.upperBound)")
         }
@@ -181,4 +181,4 @@ public final class Past: PastReader {
 }
 
 /// Ends a reading that has come far enough.
-private struct Enough: Error {}
+struct Enough: Error {}
