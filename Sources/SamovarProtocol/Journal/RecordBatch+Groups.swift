@@ -5,7 +5,7 @@ extension Record {
     /// further message of one answer.
     ///
     /// A record that begins a group may be taken for one that does not, never the other way round.
-    var continuesGroup: Bool {
+    package var continuesGroup: Bool {
         if case .streamed = event { return false }
         return switch origin {
         case .followUp: true
