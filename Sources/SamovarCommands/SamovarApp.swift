@@ -123,6 +123,7 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 EffectsCommand<AppTypes<App>>.self, QueuesCommand<AppTypes<App>>.self,
                 OutputsCommand<AppTypes<App>>.self,
                 ReplayCommand<App>.self, DiffCommand<App>.self, WhyCommand<App>.self, BisectCommand<App>.self,
+                WhatIfCommand<App>.self, ForkCommand<App>.self,
                 CapsuleCommand<App>.self, TraceCommand<App>.self,
                 VerifyCommand<App>.self, CheckCommand<App>.self, JournalCommand<AppTypes<App>>.self,
                 KeysCommand<AppTypes<App>>.self, SchemaCommand<App>.self, LoadCommand<AppTypes<App>>.self,

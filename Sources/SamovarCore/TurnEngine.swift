@@ -43,6 +43,11 @@ public struct TurnEngine<P: Program>: ~Copyable {
         number += 1
     }
 
+    /// Goes on behind a turn of any number, of a past that is computed otherwise than it was.
+    package mutating func skip(to turn: Int) {
+        number = turn
+    }
+
     /// Applies one message, and nothing that follows from it.
     @inlinable
     public mutating func step(

@@ -26,12 +26,18 @@ struct SeedOptions: ParsableArguments {
         help: "Listen on TCP, on loopback, although there are no keys: every user of this machine gets in.")
     var insecureTcp = false
 
+    @Flag(
+        name: .customLong("check-invariants"),
+        help: "Look at the program's invariants after each group, and say in the log and in `status` which is broken.")
+    var checkInvariants = false
+
     /// Those that are settings.
     var flags: [String: String] {
         var flags: [String: String] = [:]
         flags["retain"] = retain
         flags["keys"] = keys
         if insecureTcp { flags["insecureTcp"] = "true" }
+        if checkInvariants { flags["checkInvariants"] = "true" }
         return flags
     }
 

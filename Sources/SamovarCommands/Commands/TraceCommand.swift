@@ -13,8 +13,7 @@ struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
                 A chain of turns is a trace. Its spans are the turns, and the effects from their order to their end. Each line is a \
                 request of at most \(TraceLines.maximumSpans) spans, as the OpenTelemetry collector reads them from files. The same turns give \
                 the same bytes. Messages and effects are shown, but for what is redacted: message.PATH, effect.PATH, refusal.PATH, failure, \
-                or *.NAME for all parts with a name; `.*` and `[*]` are any part. A running store is asked for a copy of its journal, as by \
-                `check`.
+                or *.NAME for all parts with a name; `.*` and `[*]` are any part. Works beside a running store, too.
                 """)
     }
 

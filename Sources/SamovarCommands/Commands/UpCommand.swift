@@ -171,6 +171,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let seed = try seed.seedText() { store += ["--seed", seed] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         if seed.insecureTcp { store += ["--insecure-tcp"] }
+        if seed.checkInvariants { store += ["--check-invariants"] }
         if let keys = seed.keys { store += ["--keys", keys] }
         if let retain = seed.retain { store += ["--retain", retain] }
         let endpoints = try StoreAccess(foldersOf: seats.map(\.endpoint))

@@ -64,6 +64,7 @@ struct ProcessSettings: Equatable, Sendable {
         settings.capabilities = try reader.names("capabilities") ?? []
         settings.workers = try reader.integer("workers", in: 0...1_024)
         settings.retain = try reader.integer("retain", in: 1...1_000_000_000_000)
+        settings.store.checksInvariants = try reader.choice("checkInvariants", of: ["false", "true"]) == "true"
         try settings.store.read(from: &reader)
         if let seconds = try reader.integer("store.goodbyeSeconds", in: 0...60) { settings.goodbye = .seconds(seconds) }
         settings.warnings = try reader.finish()

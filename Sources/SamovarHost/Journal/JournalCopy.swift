@@ -42,24 +42,41 @@ enum JournalCopy {
             draft, from: source,
             facts: isSame
                 ? [] : [(OpenedJournal.Fact.timeline, timeline.bytes), (OpenedJournal.Fact.ancestor, Array(ancestor.utf8))],
-            behind: begin, through: turn, and: part)
+            behind: begin, through: turn, and: [part].compactMap(\.self))
         try source.close()
         return (timeline, try target.install(draft))
     }
 
-    /// - Parameter facts: recorded in place of those of the source.
+    /// Makes a data folder that goes on from a turn of a journal as another timeline.
+    ///
+    /// - Parameters:
+    ///   - turn: the end of the whole batches that it has in common with the journal.
+    ///   - parts: what follows there: of the next batch, and of itself.
+    ///   - known: the last turn that is the same in both, and so the last of which a snapshot is.
+    static func fork(
+        _ source: any StoredJournal, through turn: Int, and parts: [Batch], snapshotsThrough known: Int, as timeline: Timeline,
+        ancestor: String, to folder: String
+    ) throws {
+        let facts = [(OpenedJournal.Fact.timeline, timeline.bytes), (OpenedJournal.Fact.ancestor, Array(ancestor.utf8))]
+        let draft = try JournalBuilder(at: folder, from: source, as: .new)
+        try fill(draft, from: source, facts: facts, through: turn, and: parts, snapshotsThrough: known)
+    }
+
+    /// - Parameters:
+    ///   - facts: recorded in place of those of the source.
+    ///   - known: the last turn of which a snapshot of the source is one of the copy.
     private static func fill(
         _ draft: any JournalDraft, from source: any StoredJournal, facts: [(name: String, value: [UInt8])] = [],
-        behind begin: Int? = nil, through turn: Int, and part: Batch? = nil, with snapshot: Snapshot? = nil,
-        progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in }
+        behind begin: Int? = nil, through turn: Int, and parts: [Batch] = [], snapshotsThrough known: Int = .max,
+        with snapshot: Snapshot? = nil, progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in }
     ) throws {
         do {
             for (name, value) in try source.facts() + facts where name != OpenedJournal.Fact.moved {
                 try draft.record(value, as: name)
             }
             try copy(source, behind: begin, through: turn, into: draft, progress: progress)
-            if let part { try draft.append([part]) }
-            try copySnapshots(of: source, from: begin ?? 0, into: draft)
+            for part in parts { try draft.append([part]) }
+            try copySnapshots(of: source, from: begin ?? 0, through: known, into: draft)
             if let snapshot { try draft.save(snapshot) }
             try draft.finish()
         } catch {
@@ -96,8 +113,10 @@ enum JournalCopy {
     }
 
     /// Damaged ones stay behind: a snapshot is a cache.
-    private static func copySnapshots(of source: any StoredJournal, from begin: Int, into draft: any JournalDraft) throws {
-        for turn in try source.snapshots() where turn >= begin && turn <= draft.last {
+    private static func copySnapshots(
+        of source: any StoredJournal, from begin: Int, through end: Int, into draft: any JournalDraft
+    ) throws {
+        for turn in try source.snapshots() where turn >= begin && turn <= min(end, draft.last) {
             do throws(JournalError) {
                 try draft.save(try source.snapshot(at: turn))
             } catch {

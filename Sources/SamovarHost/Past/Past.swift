@@ -17,10 +17,10 @@ public final class Past: PastReader {
     public private(set) var span: PastSpan
     /// Of which the random numbers of turns are computed.
     package var secret: Secret { opened.secret }
-    private let opened: OpenedJournal
-    private let makeEngine: (Secret) -> any ProgramEngine
-    private let logger: Logger
-    private var accepted = AcceptedDivergences()
+    let opened: OpenedJournal
+    let makeEngine: (Secret) -> any ProgramEngine
+    let logger: Logger
+    var accepted = AcceptedDivergences()
     private var machine: PastMachine?
     /// See ``PastMachine/mark``; set before the first state is asked for.
     public var mark: (Int?) -> Void = { _ in }
@@ -158,7 +158,7 @@ public final class Past: PastReader {
     }
 
     /// Replays; where the journal says that another command was accepted, once more, with that in its terms.
-    private func going(_ body: () throws -> Void) throws {
+    func going(_ body: () throws -> Void) throws {
         while true {
             do {
                 return try body()
@@ -205,13 +205,13 @@ public final class Past: PastReader {
         }
     }
 
-    private func storeMachine() -> StoreMachine {
+    func storeMachine() -> StoreMachine {
         StoreMachine(
             settings: StoreSettings(), engine: makeEngine(opened.secret), timeline: opened.timeline, secret: opened.secret,
             build: "")
     }
 
-    private func require(_ turn: Int) throws(StoreError) {
+    func require(_ turn: Int) throws(StoreError) {
         guard turn <= span.known.upperBound else {
             throw StoreError(.configuration, "the journal in \(opened.name) ends at turn \(span.known.upperBound)")
         }
@@ -225,7 +225,7 @@ public final class Past: PastReader {
 }
 
 /// Ends a reading that has come far enough.
-private struct Enough: Error {}
+struct Enough: Error {}
 
 extension Past: FollowedPast {
     public func refresh() throws {

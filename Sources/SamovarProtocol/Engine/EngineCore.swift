@@ -196,7 +196,7 @@ struct EngineCore<P: Program>: ~Copyable {
     }
 
     @inlinable
-    mutating func admit(_ input: [UInt8], turn: Turn) -> Admission {
+    mutating func admit(_ input: [UInt8], turn: Turn, asksGates: Bool = true) -> Admission {
         let value: P.Input
         do {
             value = try codecs.input.decode(input)
@@ -204,7 +204,7 @@ struct EngineCore<P: Program>: ~Copyable {
             return .refused(.rejected(describe(decodingFailure: error, of: P.Input.self)))
         }
         guard let state = turns?.state else { return .refused(.rejected("the program has not started")) }
-        for gate in gates {
+        for gate in gates where asksGates {
             if let reason = gate(value, state, turn) { return .refused(.rejected(reason)) }
         }
         do throws(P.Refusal) {

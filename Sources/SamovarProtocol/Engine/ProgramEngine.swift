@@ -35,6 +35,19 @@ public protocol ProgramEngine: AnyObject {
     /// - Throws: `ReplayError` if the message cannot be read or the command is another than it was, with that command.
     func replay(_ record: Record, log: inout TurnLog) throws(ReplayError)
 
+    /// Whether inputs are messages, so that the journal has the input of which `accept` made a message.
+    var inputsAreMessages: Bool { get }
+    /// Goes on behind a turn of any number: it is the ``head`` then.
+    func skip(to turn: Int)
+    /// Applies what never was so, with its follow-ups, and holds nothing against the journal.
+    ///
+    /// - Parameter number: of a follow-up, by its message and the turn that ordered it.
+    /// - Returns: what `accept` says of an input; gates are not asked.
+    /// - Throws: `ReplayError` for a message that cannot be read; `GroupLimit`. The engine is then beyond repair.
+    func suppose(
+        _ turn: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
+    ) throws -> Outcome.Verdict
+
     /// - Throws: `ReplayError` if what was replayed ordered follow-ups that have not come.
     func requireEndOfGroup() throws(ReplayError)
 

@@ -83,6 +83,20 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     public func resubscribe(now: Timestamp, log: inout TurnLog) { core.value.resubscribe(now: now, log: &log) }
 
+    public var inputsAreMessages: Bool { P.Input.self == P.Message.self }
+
+    public func skip(to turn: Int) {
+        core.value.skip(to: turn)
+        newest = turn
+    }
+
+    public func suppose(
+        _ turn: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
+    ) throws -> Outcome.Verdict {
+        defer { newest = core.value.head }
+        return try core.value.suppose(turn, log: &log, number: number)
+    }
+
     public var terms: ReplayTerms {
         get { core.value.replaying.terms }
         set { core.value.replaying.terms = newValue }

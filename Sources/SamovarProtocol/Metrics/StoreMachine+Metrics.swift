@@ -103,6 +103,9 @@ extension StoreMachine {
             .one(.gauge, "inbox_inputs", "Inputs that wait for their turn.", clients.inbox.count), slots,
             .one(.gauge, "sessions", "Sessions of clients that are remembered.", facts.sessions),
             .one(.gauge, "suspects", "Items that are suspected of having ended the store.", turns.quarantine.suspects.list.count),
+            .one(
+                .gauge, "invariants_broken", "Invariants that were seen broken since the start; 0, too, where nobody looks.",
+                turns.invariants?.breaches.count ?? 0),
             .one(.gauge, "views_enabled", "1 while views are made.", readers.views.off == nil ? 1 : 0),
             .one(.gauge, "snapshot_turn", "The turn of the newest snapshot; 0 before the first.", snapshots.newest?.turn ?? 0),
             .one(

@@ -63,6 +63,7 @@ extension StoreMachine {
             MessagePackPair("process", shownProcess),
             MessagePackPair("follower", followers.newest.map { describe($0, now: now) } ?? .nil),
             MessagePackPair("suspects", .number(turns.quarantine.suspects.list.count)),
+            MessagePackPair("invariants", turns.invariants.map(\.shown) ?? .nil),
             MessagePackPair(
                 "workers", .array(scheduler.dispatcher.workers.sorted { $0.key < $1.key }.map { describe($0.value, now: now) })),
             MessagePackPair("awaitedWorkers", .number(scheduler.awaited.count)),

@@ -254,6 +254,7 @@ public struct StoreMachine: ~Copyable {
         }
         scheduler.begin(turns.state.ledger, now: now)
         if isNew { try turns.begin(seed: seed, now: now, &out) } else { turns.resubscribe(now: now) }
+        if settings.checksInvariants { turns.watchInvariants(&out) }
         scheduler.enterOrders(now: now, &turns)
         clients.restore(turns.state.sessions, now: now)
         enforceKeysOfStart(now: now)

@@ -49,6 +49,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var suspectDeaths = 2
     /// Workers that may fall silent, one after the other, while they run one effect and nothing else, before it is parked.
     public var suspectLosses = 10
+    /// Whether the program's invariants are looked at after each group.
+    public var checksInvariants = false
     /// Times that the program may end the store with one item, alone and proven, before the item is quarantined.
     public var trapDeaths = 3
     /// Times that the store may end during one item, alone and for no known reason, before the item is quarantined.

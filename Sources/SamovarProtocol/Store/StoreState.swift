@@ -44,6 +44,11 @@ struct StoreState {
             throw ReplayError(turn: record.turn, "the journal is of \(schema), this program is \(engine.schema)")
         }
         try engine.replay(record, log: &log)
+        enter(record, &log)
+    }
+
+    /// Enters a record whose turn the engine has replayed, and what that has ordered.
+    mutating func enter(_ record: Record, _ log: inout TurnLog) {
         switch record.event {
         case .applied, .streamed, .refused, .started:
             absorb(record)

@@ -59,6 +59,8 @@ struct Turns: ~Copyable {
     private var committingFacts = StoreFacts()
     private(set) var counts = Counts()
     private(set) var log = TurnLog(after: 0)
+    /// Nil unless the store looks at the program's invariants.
+    private(set) var invariants: InvariantWatch?
 
     init(_ settings: StoreSettings, _ engine: any ProgramEngine, _ quarantine: consuming Quarantine) {
         self.settings = settings
@@ -134,6 +136,22 @@ struct Turns: ~Copyable {
         quarantine.end()
     }
 
+    /// From here on the program's invariants are looked at. What is broken already is told as of now.
+    mutating func watchInvariants(_ out: inout Outlet) {
+        var watch = InvariantWatch(state.engine)
+        let broken = ask(.subscriptions, &out) { watch.look(at: $0.engine) }
+        invariants = watch
+        tell(of: broken, "is broken as of", &out)
+    }
+
+    private func tell(of breaches: [InvariantWatch.Breach], _ words: String, _ out: inout Outlet) {
+        for breach in breaches {
+            let name = breach.name.bounded()
+            out.note(
+                .error, "invariant “\(name)” \(words) turn \(breach.turn); `bisect` with its name finds the turn that broke it")
+        }
+    }
+
     // MARK: Taking
 
     /// One batch may fill up, whether the one before it is with the journal or not: a start has to read it as a whole.
@@ -175,6 +193,8 @@ struct Turns: ~Copyable {
             quarantine.broke(error)
             throw .groupLimit(error)
         }
+        // Within the call: it is the program's code.
+        if let broken = invariants?.look(at: state.engine) { tell(of: broken, "was broken by the group that ends with", &out) }
         end(call, &out)
         let turns = log.batch.last - before
         if turns > 0 {

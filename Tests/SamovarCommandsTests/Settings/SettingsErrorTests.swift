@@ -39,7 +39,7 @@ import Testing
             "colour: red",
             """
             unknown key "colour" in FILE, line 1; known keys: data, journal, endpoint, key, insecureTcp, keys, log.level, slots, readAhead, queues, \
-            capabilities, workers, retain, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.clients, store.sessionIdleSeconds, store.openEffects, \
+            capabilities, workers, retain, checkInvariants, store.window, store.inbox, store.inboxMebibytes, store.sessions, store.clients, store.sessionIdleSeconds, store.openEffects, \
             store.deadEffects, store.silenceSeconds, store.timeoutGraceSeconds, store.suspectDeaths, store.slowCallSeconds, \
             store.unservedWarningSeconds, store.viewIntervalMilliseconds, store.viewCostFactor, store.viewTopics, store.feedViews, store.feedMebibytes, \
             store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters, store.goodbyeSeconds

@@ -60,12 +60,14 @@ import Testing
                 "SAMOVAR_STORE_FEED_MEBIBYTES": "21",
                 "SAMOVAR_STORE_FEED_READERS": "22",
                 "SAMOVAR_RETAIN": "20",
+                "SAMOVAR_CHECK_INVARIANTS": "true",
                 "SAMOVAR_CAPABILITIES": "gpu,av1",
                 "SAMOVAR_STORE_SNAPSHOT_TURNS": "21",
             ])
         var expected = ProcessSettings(
             data: "d", endpoint: "tcp://127.0.0.1:7700", key: "k", insecureTcp: true, logLevel: "error", slots: 2, readAhead: 3,
             queues: ["default", "mail"], capabilities: ["gpu", "av1"], workers: 0, retain: 20)
+        expected.store.checksInvariants = true
         expected.store.window = 5
         expected.store.inbox = 6
         expected.store.inboxBytes = 7 << 20

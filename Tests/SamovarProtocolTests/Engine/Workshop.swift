@@ -209,6 +209,13 @@ enum Workshop<E: Edition>: Program {
     /// The timer of this name orders follow-ups.
     static var chainOfNine: String { "chain of nine" }
 
+    static var invariants: [Invariant<Self>] {
+        [
+            Invariant("the total is below 1000") { $0.total < 1_000 },
+            Invariant("fewer than three jobs are done") { $0.done.count < 3 },
+        ]
+    }
+
     static func view(_ state: State) -> ViewState { ViewState(total: state.total, done: state.done.count) }
 
     static func failed(_ effect: Job, _ failure: Failure) -> Message? {

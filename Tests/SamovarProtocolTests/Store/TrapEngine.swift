@@ -54,6 +54,12 @@ final class TrapEngine: ProgramEngine {
     var head: Int { base.head }
     func skip() -> Int { base.skip() }
 
+    var inputsAreMessages: Bool { base.inputsAreMessages }
+    func skip(to turn: Int) { base.skip(to: turn) }
+    func suppose(_ turn: SupposedTurn, log: inout TurnLog, number: ([UInt8], Int) -> Int) throws -> Outcome.Verdict {
+        try base.suppose(turn, log: &log, number: number)
+    }
+
     func start(seed: [UInt8], now: Timestamp, log: inout TurnLog) throws {
         try meet(.start)
         try base.start(seed: seed, now: now, log: &log)
