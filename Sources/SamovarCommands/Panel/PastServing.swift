@@ -4,35 +4,33 @@ import SamovarHost
 import SamovarProtocol
 
 /// The other end of ``PastViews``: answers each line of standard input, the number of a turn, with a line, `view TIMELINE TURN TIME BASE64` or
-/// `error WORDS`, until there are no more. A turn behind the end of what was read has the journal read once more.
+/// `error WORDS`, until there are no more.
 enum PastServing<App: SamovarApp> {
     static func run(_ settings: ProcessSettings) async throws {
-        var next = try await onThread("samovar-past-questions", nextTurn)
-        while let turn = next {
+        while let turn = try await onThread("samovar-past-questions", nextTurn) {
             do {
-                next = try await StorePast<App>.read(settings, "replay") { try serve(turn, in: $0) }
+                try await StorePast<App>.read(settings, "replay") { try serve(turn, in: $0) }
             } catch {
                 printData("error \(words(for: error))")
-                next = try await onThread("samovar-past-questions", nextTurn)
             }
         }
     }
 
-    /// Answers questions that this past can answer; returns the first one that is beyond it.
-    private static func serve(_ first: Int, in past: Past) throws -> Int? {
+    /// Answers questions as long as this past can be kept open: a store that wants its folder gets it.
+    private static func serve(_ first: Int, in past: Past) throws {
         var next: Int? = first
         while let turn = next {
-            if turn != first, turn > past.span.known.upperBound { return turn }
             do {
+                if turn > past.span.known.upperBound { try past.refresh() }
                 try past.move(to: turn)
                 let time = try past.record(of: turn).map { instantText(of: $0.time) } ?? "-"
                 printData("view \(past.timeline) \(turn) \(time) \(Data(try past.view()).base64EncodedString())")
             } catch {
                 printData("error \(words(for: error))")
+                return
             }
-            next = nextTurn()
+            next = past.isExclusive ? nil : nextTurn()
         }
-        return nil
     }
 
     private static func words(for error: any Error) -> String { escapeForTerminal("\(error)") }

@@ -146,6 +146,11 @@ final class ServedJournal: StoredJournal {
         }
     }
 
+    func chain(behind turn: Int?) throws(JournalError) -> BatchChain {
+        guard turn == nil else { throw JournalError(.misuse, "The store tells only where its journal begins.") }
+        return state.withLock { BatchChain(last: $0.beginning.first - 1, digest: $0.beginning.anchor) }
+    }
+
     func snapshots() -> [Int] { state.withLock { $0.beginning.snapshots } }
 
     func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
@@ -177,7 +182,6 @@ final class ServedJournal: StoredJournal {
 
     func beginWriting(beyond starts: Int) throws(JournalError) -> Int { throw Self.readOnly }
     func mark(in page: UnsafeMutableRawPointer?) {}
-    func chain(behind turn: Int?) throws(JournalError) -> BatchChain { throw Self.readOnly }
     func append(_ batch: Batch) throws(JournalError) { throw Self.readOnly }
     func save(_ snapshot: Snapshot) throws(JournalError) { throw Self.readOnly }
     func record(_ value: [UInt8], as name: String) throws(JournalError) { throw Self.readOnly }

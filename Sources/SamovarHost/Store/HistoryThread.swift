@@ -87,7 +87,8 @@ final class HistoryThread: Sendable {
     private func beginning() throws(JournalError) -> HistoryBeginning {
         let ancestor = try journal.fact(OpenedJournal.Fact.ancestor).map { String(decoding: $0, as: UTF8.self) }
         return HistoryBeginning(
-            journal: journal.identity, first: journal.first, snapshots: try journal.snapshots(), ancestor: ancestor)
+            journal: journal.identity, first: journal.first, snapshots: try journal.snapshots(), ancestor: ancestor,
+            anchor: try journal.chain(behind: nil).digest)
     }
 
     private func batches(after turn: Int, through last: Int) throws -> [HistoryBatch] {

@@ -71,9 +71,12 @@ public struct HistoryBeginning: Equatable, Sendable {
     public var snapshots: [Int]
     /// Which turn of which timeline this one goes on from, for a person.
     public var ancestor: String?
+    /// The digest to which the first batch that is kept is chained.
+    public var anchor: [UInt8]
 
-    public init(journal: UniqueID, first: Int, snapshots: [Int], ancestor: String? = nil) {
-        (self.journal, self.first, self.snapshots, self.ancestor) = (journal, first, snapshots, ancestor)
+    public init(journal: UniqueID, first: Int, snapshots: [Int], ancestor: String? = nil, anchor: [UInt8] = []) {
+        (self.journal, self.first, self.snapshots) = (journal, first, snapshots)
+        (self.ancestor, self.anchor) = (ancestor, anchor)
     }
 }
 
@@ -136,6 +139,7 @@ public struct HistoryReply: Equatable, Sendable {
                 MessagePackPair("journal", .string("\(beginning.journal)")),
                 MessagePackPair("first", .number(beginning.first)),
                 MessagePackPair("snapshots", .array(beginning.snapshots.map { .number($0) })),
+                MessagePackPair("anchor", .binary(beginning.anchor)),
             ]
             if let ancestor = beginning.ancestor { pairs.append(MessagePackPair("ancestor", .string(ancestor))) }
         case .batches(let batches):
@@ -176,14 +180,14 @@ extension HistoryReply.Content {
         } else {
             guard case .string(let program)? = value["program"], let version = value.natural("schema"),
                 let key = value.id("secret"), let journal = value.id("journal"), let first = value.natural("first"),
-                case .array(let turns)? = value["snapshots"]
+                case .array(let turns)? = value["snapshots"], case .binary(let anchor)? = value["anchor"]
             else { return nil }
             let snapshots = turns.compactMap(\.natural)
             guard snapshots.count == turns.count else { return nil }
             var ancestor: String?
             if case .string(let text)? = value["ancestor"] { ancestor = text }
             self = .beginning(
-                HistoryBeginning(journal: journal, first: first, snapshots: snapshots, ancestor: ancestor),
+                HistoryBeginning(journal: journal, first: first, snapshots: snapshots, ancestor: ancestor, anchor: anchor),
                 schema: Schema(name: program, version: version), secret: Secret(high: key.high, low: key.low))
         }
     }
