@@ -106,7 +106,7 @@ import Testing
         let answer = try ask("explode", &bench)
         #expect(
             answer
-                == "unknown request explode; there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
+                == "unknown request explode; there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, history, drain"
         )
     }
 

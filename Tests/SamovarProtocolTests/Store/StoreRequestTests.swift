@@ -306,7 +306,7 @@ import Testing
         arguments: [
             (
                 "dance", nil,
-                "unknown request dance; there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, follow, drain"
+                "unknown request dance; there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, history, drain"
             ),
             ("requeue", nil, "which effect? name it as turn/ordinal"),
             ("drop", "3", "“3” is not an effect; name it as turn/ordinal, as `effects` lists them"),
