@@ -17,6 +17,8 @@ final class ExplorerLoop: @unchecked Sendable {
     /// A search takes no longer, and neither does a piece of work that nobody has asked for.
     private static let searchTime = Duration.seconds(1)
     private static let workTime = Duration.milliseconds(50)
+    /// What was opened so shortly ago is the newest timeline that there is.
+    private static let settlingTime = Duration.milliseconds(100)
     /// A folder whose store may come at any time is kept no longer at once.
     private static let holdTime = Duration.milliseconds(500)
 
@@ -92,8 +94,9 @@ final class ExplorerLoop: @unchecked Sendable {
             try past.refresh()
             let age = ContinuousClock.now - opened
             let isOther = value.text("timeline").map { $0 != "\(past.timeline)" } ?? false
-            let isOld = isOther || (value.number("durable") ?? 0) > past.span.known.upperBound
-            if isOld, source.isFrozen, age > max(.seconds(1), openingTime * 20) { return false }
+            let isBehind = (value.number("durable") ?? 0) > past.span.known.upperBound
+            if isOther, age > Self.settlingTime { return false }
+            if isBehind, source.isFrozen, age > max(.seconds(1), openingTime * 20) { return false }
             if isOther { throw ExplorerError("the journal is of another timeline than what the store shows: \(past.timeline)") }
             let end = ContinuousClock.now + Self.searchTime
             let found = try explorer?.answer(to: try ExplorerRequest(value), in: past) { ContinuousClock.now >= end } ?? .nil
