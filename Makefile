@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python chromium swift
+.PHONY: help run test screenshots install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python chromium swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -87,6 +87,10 @@ test: system postgresql swift python chromium ## Builds and runs all tests
 	fi
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((2 * $$(getconf _NPROCESSORS_ONLN))) \
 		swift test --skip-build $(TEST_FLAGS) --skip '$(COMPUTING)' --skip '$(MEASURING)'
+
+screenshots: system swift chromium ## Takes the pictures of the page in docs
+	swift build --build-tests $(TEST_FLAGS)
+	SCREENSHOTS="$$PWD/docs" swift test --skip-build $(TEST_FLAGS) --filter '^WebTests\.ScreenshotTests/'
 
 simulate: system swift ## Simulates whole systems in virtual time, with faults: SEEDS=200 MINUTES=10 FRESH_SEEDS=0
 	swift build $(SIMULATE_FLAGS) --scratch-path .build-simulate -j $(JOBS) >&2

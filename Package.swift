@@ -220,7 +220,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "TrapProgram", dependencies: samovar, path: "Tests/TrapProgram", swiftSettings: settings),
+            name: "TrapProgram", dependencies: samovar + ["SamovarWeb"], path: "Tests/TrapProgram", swiftSettings: settings),
         // A program with gates and observers, for the tests of both.
         .executableTarget(
             name: "TurnstileProgram", dependencies: samovar, path: "Tests/TurnstileProgram", swiftSettings: settings),
@@ -343,8 +343,9 @@ let package = Package(
         .testTarget(
             name: "WebTests",
             dependencies: [
-                "SamovarWeb", "SamovarCommands", "SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport", "TallyExample",
-                "CounterExample", "SamovarCLI",
+                "SamovarWeb", "SamovarCommands", "SamovarTerminal", "SamovarCore", "SamovarProtocol", "MessagePack",
+                "ProcessSupport",
+                "TallyExample", "CounterExample", "TrapProgram", "SamovarCLI",
             ],
             swiftSettings: settings),
         .testTarget(

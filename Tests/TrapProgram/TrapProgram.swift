@@ -1,5 +1,6 @@
 import Foundation
 import Samovar
+import SamovarWeb
 
 /// A program that dies of some of its inputs, for tests of what the store makes of that.
 enum Trapdoor: Program {
@@ -75,6 +76,7 @@ enum Trapdoor: Program {
         case .add(let number):
             // As if the build had changed.
             if number == 13, ProcessInfo.processInfo.environment["TRAP_AT_13"] != nil { trap("changed build") }
+            if number == 13, ProcessInfo.processInfo.environment["HANG_AT_13"] != nil { while true { usleep(10_000) } }
             // Anywhere but on the thread that takes the turns: what no program should do.
             let isBeside = home != ObjectIdentifier(Thread.current)
             if number == 14, isBeside, ProcessInfo.processInfo.environment["TRAP_BESIDE"] != nil { trap("beside the service") }
@@ -107,6 +109,8 @@ enum Trapdoor: Program {
 }
 
 @main struct TrapApp: SamovarApp {
+    static var page: PageKind? { .web }
+
     static let worker = Worker<Trapdoor> { effect, job in
         switch effect {
         case .kill: exit(9)

@@ -4,6 +4,7 @@ import ProcessSupport
 /// A page that is served, and its store.
 final class ServedPage: Sendable {
     let scratch: Scratch
+    private let program: String
     let data: String
     let store: Child
     let page: Child
@@ -12,14 +13,22 @@ final class ServedPage: Sendable {
     /// As the server gives it for the token.
     let cookie: String
 
-    /// - Parameter descriptors: so many does the server get.
-    init(_ program: String = Executable.tally, tool: String = Executable.tally, descriptors: Int? = nil) async throws {
-        scratch = try Scratch()
+    /// - Parameters:
+    ///   - descriptors: so many does the server get.
+    ///   - doors: further arguments of the store, and of the server.
+    ///   - variables: of the server's environment.
+    init(
+        _ program: String = Executable.tally, tool: String? = nil, descriptors: Int? = nil, in scratch: Scratch? = nil,
+        doors: (store: [String], page: [String]) = ([], []), variables: [String: String] = [:]
+    ) async throws {
+        let scratch = try scratch ?? Scratch()
+        (self.scratch, self.program) = (scratch, program)
         data = scratch.folder("data")
-        store = try Child(program, ["store", "--data", data], in: scratch)
+        store = try Child(program, ["store", "--data", data] + doors.store, in: scratch)
         let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
         page = try Child(
-            "sh", ["-c", limit + #"exec "$@""#, "sh", tool, "web", "--data", data, "--port", "0"], in: scratch)
+            "sh", ["-c", limit + #"exec "$@""#, "sh", tool ?? program, "web", "--data", data, "--port", "0"] + doors.page,
+            in: scratch, variables: variables)
         let (store, page) = (store, page)
         try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
         let line = try await eventually("the page is there: \(page.errors)") {
@@ -41,7 +50,7 @@ final class ServedPage: Sendable {
     var host: String { "127.0.0.1:\(port)" }
 
     func command(_ arguments: String...) async throws -> String {
-        let child = try Child(Executable.tally, arguments + ["--data", data], in: scratch)
+        let child = try Child(program, arguments + ["--data", data], in: scratch)
         try await child.wait()
         return child.output
     }

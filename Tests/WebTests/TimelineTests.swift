@@ -9,8 +9,10 @@ struct TimelineTests {
     private static let chosen = "document.querySelector('main tr[aria-selected] a')?.textContent ?? ''"
 
     /// A page at its timeline, of a store that has counted `turns` times.
-    private func timeline(_ inputs: [String] = [], width: Int = 1_000) async throws -> (ServedPage, Browser) {
-        let page = try await ServedPage()
+    private func timeline(
+        _ inputs: [String] = [], width: Int = 1_000, of program: String = Executable.tally, variables: [String: String] = [:]
+    ) async throws -> (ServedPage, Browser) {
+        let page = try await ServedPage(program, variables: variables)
         for input in inputs { _ = try await page.command("send", input) }
         let browser = try await Browser(width: width, in: page.scratch)
         try await browser.visit(page.address)
@@ -52,5 +54,155 @@ struct TimelineTests {
         try await browser.shows("Turn 4", in: "main h2")
         try await browser.shows("state.goal", in: "main .changes")
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    /// The processes that compute the past for a page.
+    private func explorers(_ page: ServedPage) -> [ProcessTable.Entry] {
+        ProcessTable.all(naming: page.scratch.path).filter { $0.command == "explore" }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `The keyboard goes through the turns, opens one, and comes back`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        let newest = try #require(try await browser.value("document.querySelector('main .turns a').textContent") as? String)
+        for (key, code, turn) in [
+            ("Home", 36, newest), ("ArrowDown", 40, "\(try #require(Int(newest)) - 1)"), ("ArrowUp", 38, newest), ("End", 35, "1"),
+            ("k", 75, "2"), ("j", 74, "1"), ("k", 75, "2"),
+        ] {
+            try await browser.press(key, code: code)
+            try await eventually("\(key) leads to \(turn)") { try await browser.value(Self.chosen) as? String == turn }
+        }
+        try await browser.press("Enter", code: 13)
+        try await browser.shows("Turn 2", in: "main h2")
+        try await browser.press("ArrowLeft", code: 37)
+        try await browser.shows("Turn 1", in: "main h2")
+        _ = try await browser.value("history.back()")
+        _ = try await browser.value("history.back()")
+        try await eventually("turn 2 is still chosen") { try await browser.value(Self.chosen) as? String == "2" }
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `Turns are found by kind, origin, chain and text`() async throws {
+        let (page, browser) = try await timeline(Self.three + [#"{"add":{"name":"pears"}}"#, #"{"add":{"name":"figs"}}"#])
+        try await browser.shows("figs", in: "main .turns")
+        let turns = "[...document.querySelectorAll('main .turns a')].map(a => a.textContent).join()"
+        let all = try #require(try await browser.value(turns) as? String)
+        func choose(_ name: String, _ value: String) async throws {
+            _ = try await browser.value(
+                """
+                (() => { const i = [...document.querySelectorAll('main .filters label')].find(l => l.textContent.startsWith('\(name)'))
+                .querySelector('input, select'); i.value = '\(value)'; i.form.requestSubmit(); })()
+                """)
+        }
+        for (name, value, found) in [
+            ("kind", "refused", "5"), ("text", "FIGS", "6,7"), ("root", "3", "3"), ("origin", "store", "1"),
+        ] {
+            try await choose(name, value)
+            try await eventually("\(name) \(value): \(found)") {
+                let rows = try await browser.value(turns) as? String ?? ""
+                // The end of a session may have a turn of its own.
+                return name == "text" ? rows.contains("figs") || !rows.isEmpty && rows != all : rows == found
+            }
+            try await choose(name, "")
+            try await eventually("all are there again") { (try await browser.value(turns) as? String ?? "").hasSuffix(all) }
+        }
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `Text of the past that is markup is text, and fits a telephone`() async throws {
+        let markup = "<img src=x onerror=stop()>"
+        let input = try JSONSerialization.data(withJSONObject: ["add": ["name": markup]])
+        let (page, browser) = try await timeline([String(decoding: input, as: UTF8.self)], width: 360)
+        try await browser.shows("<img src=x", in: "main .turns")
+        try await browser.visit("http://\(page.host)/#turn/2")
+        try await browser.shows("<img src=x", in: "main .changes")
+        try await browser.visit("http://\(page.host)/#state/2")
+        try await browser.click("[...document.querySelectorAll('main summary')].find(s => s.textContent.startsWith('counts'))")
+        try await browser.shows("<img src=x", in: "main .tree")
+        for hash in ["#timeline", "#turn/2", "#state/2"] {
+            try await browser.visit("http://\(page.host)/\(hash)")
+            try await eventually("it is drawn") { try await browser.text(of: "main").count > 40 }
+            #expect(try await browser.value("document.querySelectorAll('main img, main script').length") as? Int == 0)
+            #expect(try await browser.value("document.documentElement.scrollWidth <= 360") as? Bool == true, "\(hash) fits")
+        }
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `An explorer that is killed comes back, and nothing is left of either`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        let first = try #require(explorers(page).first)
+        first.send(SIGKILL)
+        try await browser.visit("http://\(page.host)/#state/4")
+        try await browser.shows("goal: 20", in: "main .tree")
+        #expect(explorers(page).map(\.id) != [first.id])
+        page.page.send(SIGTERM)
+        #expect(try await page.page.wait() == .exited(0), "\(page.page.errors)")
+        try await eventually("it has ended") { explorers(page).isEmpty }
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: [("TRAP_AT_13", "trapped"), ("HANG_AT_13", "did not end")])
+    func `A turn whose update ends no more, or ends the process, is named, and all else is shown`(
+        variable: String, words: String
+    ) async throws {
+        let inputs = [7, 13, 5].map { #"{"add":{"amount":\#($0)}}"# }
+        let (page, browser) = try await timeline(inputs, of: Executable.trapProgram, variables: [variable: "1"])
+        try await browser.shows("amount: 13", in: "main .turns")
+        let turn = try #require(
+            try await browser.value(
+                "[...document.querySelectorAll('main .turns tr')].find(r => r.textContent.includes('amount: 13')).querySelector('a').textContent"
+            ) as? String)
+        try await browser.visit("http://\(page.host)/#turn/\(turn)")
+        try await browser.shows("turn \(turn): its replay \(words)", in: "main")
+        try await browser.shows("amount", in: "main dl")
+        // It is known from now on, and what is before it goes on.
+        try await browser.visit("http://\(page.host)/#state/\(try #require(Int(turn)) - 1)")
+        try await browser.shows("total: 7", in: "main .tree")
+        try await browser.visit("http://\(page.host)/#live")
+        try await browser.shows("25", in: "main")
+        #expect(page.store.end == nil && page.page.end == nil)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `A message of a megabyte is a row like any other, and is shown cut`() async throws {
+        let page = try await ServedPage(Executable.trapProgram)
+        let long = String(repeating: "x", count: 1_000_000)
+        let sent = try Child(
+            Executable.trapProgram, ["send", "-", "--data", page.data], in: page.scratch,
+            input: #"{"work":{"name":"\#(long)"}}"# + "\n")
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.click("document.querySelector('nav a[href=\"#timeline\"]:not([hidden])')")
+        try await browser.shows("work", in: "main .turns")
+        #expect(try await browser.text(of: "main .turns").count < 2_000)
+        try await browser.visit("http://\(page.host)/#turn/2")
+        try await browser.shows("(1000000 bytes)", in: "main dl")
+        try await browser.shows("effect", in: "main")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `With another timeline nothing of the old one is shown any more`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        try await browser.visit("http://\(page.host)/#turn/4")
+        try await browser.shows("Turn 4", in: "main h2")
+        page.store.send(SIGTERM)
+        try await page.store.wait()
+        let store = try Child(Executable.tally, ["store", "--fresh", "--data", page.data], in: page.scratch)
+        try await eventually("the page is at the new timeline: \(store.errors)") {
+            let text = try await browser.text(of: "main .turns")
+            return text.contains("started") && !text.contains("setGoal")
+        }
+        #expect(try await browser.value("location.hash") as? String == "#timeline")
+        let (status, text) = try page.ask("/api/v1/state?turn=1", ["Cookie: \(page.cookie)"])
+        #expect(status == 200 && text.contains("state.goal"), "\(text)")
     }
 }

@@ -228,6 +228,7 @@ public final class Past: PastReader {
 struct Enough: Error {}
 
 extension Past: FollowedPast {
+    /// Takes the turns into ``span`` that have come since, of a journal at a place.
     public func refresh() throws {
         let journal = opened.journal
         span = try StoreError.replacing { () throws(JournalError) in
@@ -236,6 +237,7 @@ extension Past: FollowedPast {
         }
     }
 
+    /// Tells of the records of some turns, in their order, until `body` returns false.
     public func records(of turns: ClosedRange<Int>, _ body: (Record) throws -> Bool) throws {
         let kept = turns.clamped(to: max(opened.journal.first, 1)...max(opened.journal.last, 1))
         guard kept.overlaps(turns), opened.journal.last > 0 else { return }
@@ -252,8 +254,10 @@ extension Past: FollowedPast {
         }
     }
 
+    /// The state as of ``turn`` as a later beginning; nil where a replay cannot begin.
     public func checkpoint() throws -> PastCheckpoint? { try machine?.checkpoint() }
 
+    /// Makes the state the one of a checkpoint, from which ``move(to:)`` goes on.
     public func begin(at checkpoint: PastCheckpoint) throws {
         // Accepted divergences would have to be found again, before it.
         let machine = makeMachine()
@@ -262,5 +266,6 @@ extension Past: FollowedPast {
         told = checkpoint.turn
     }
 
+    /// What the turn ordered to which ``walk(through:_:)`` has come, for people.
     public var orders: [MessagePackValue] { machine?.orders ?? [] }
 }

@@ -163,7 +163,9 @@ struct Explorer {
         guard obstacle == nil else { return nil }
         let last = past.span.known.upperBound
         let begin = max(passed, past.span.known.lowerBound)
-        guard last - begin >= CheckpointPlan.turns else { return nil }
+        guard begin < last, last - (checkpoints.turns.last ?? past.span.known.lowerBound) >= CheckpointPlan.turns else {
+            return nil
+        }
         // Beyond a turn that cannot be passed, a snapshot leads on.
         guard let wall = blocked.keys.filter({ $0 > begin && $0 <= last }).min() else { return last }
         return wall - 1 > begin ? wall - 1 : past.span.snapshots.first { $0 >= wall }

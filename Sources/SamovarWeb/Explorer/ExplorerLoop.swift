@@ -17,6 +17,8 @@ final class ExplorerLoop: @unchecked Sendable {
     /// A search takes no longer, and neither does a piece of work that nobody has asked for.
     private static let searchTime = Duration.seconds(1)
     private static let workTime = Duration.milliseconds(50)
+    /// What was opened so shortly ago is the newest timeline that there is.
+    private static let settlingTime = Duration.milliseconds(100)
     /// A folder whose store may come at any time is kept no longer at once.
     private static let holdTime = Duration.milliseconds(500)
 
@@ -87,19 +89,21 @@ final class ExplorerLoop: @unchecked Sendable {
 
     /// False if the past has to be opened again first.
     private func isAnswered(_ line: String, _ past: Past, _ opened: ContinuousClock.Instant) throws -> Bool {
-        let mayReopen = ContinuousClock.now - opened > max(.seconds(1), openingTime * 20)
+        let age = ContinuousClock.now - opened
+        let mayReopen = age > max(.seconds(1), openingTime * 20)
         do {
             let value = try JSONTranscoder.parse(line)
             do {
                 try past.refresh()
             } catch {
                 // The store has gone away, or has begun another timeline.
-                guard mayReopen else { throw error }
+                guard age > Self.settlingTime else { throw error }
                 return false
             }
             let isOther = value.text("timeline").map { $0 != "\(past.timeline)" } ?? false
-            let isOld = isOther || (value.number("durable") ?? 0) > past.span.known.upperBound
-            if isOld, mayReopen { return false }
+            let isBehind = (value.number("durable") ?? 0) > past.span.known.upperBound
+            if isOther, age > Self.settlingTime { return false }
+            if isBehind, mayReopen { return false }
             if isOther { throw ExplorerError("the journal is of another timeline than what the store shows: \(past.timeline)") }
             let end = ContinuousClock.now + Self.searchTime
             let found = try explorer?.answer(to: try ExplorerRequest(value), in: past) { ContinuousClock.now >= end } ?? .nil

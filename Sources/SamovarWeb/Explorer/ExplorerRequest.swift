@@ -28,8 +28,7 @@ enum ExplorerRequest: Equatable {
     case density
 
     static let maximumRows = 200
-    /// Of a line, and of a text that is looked for.
-    static let maximumBytes = 64 << 10
+    /// Of a text that is looked for.
     static let maximumTextBytes = 1_000
 
     /// - Throws: `ExplorerError` for what is no request.

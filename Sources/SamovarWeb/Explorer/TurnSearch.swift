@@ -5,8 +5,6 @@ import SamovarProtocol
 struct TurnSearch {
     /// Turns whose records are looked at before it is asked whether that is enough.
     static let piece = 1_024
-    /// Bytes of the rows together, as the previews in them count.
-    static let maximumBytes = 512 << 10
     static let maximumFollowUps = 1_000
 
     let filter: TurnFilter

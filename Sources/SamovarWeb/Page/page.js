@@ -227,7 +227,7 @@ const pages = {
     drawEffects(place(main, 1, "section", "dead"), "dead", effects.deadCount, effects.dead, ["requeue", "drop"]);
     cut(main, 2);
   },
-  ...past({ get, setText, drawValue, draw, store, say }),
+  ...past({ get, setText, drawValue, draw, store }),
 };
 
 /** What pages in files of their own draw with. */

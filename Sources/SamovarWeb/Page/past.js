@@ -10,7 +10,7 @@ const rowCount = 50;
 const followPause = 2000;
 
 /** The pages of the past, made of what page.js has. */
-export function past({ get, setText, drawValue, draw, store, say }) {
+export function past({ get, setText, drawValue, draw, store }) {
   const known = { timeline: null, rows: [], first: 1, last: 0, looked: null, filter: {}, selected: null, density: null, problem: null, follows: true };
   let asking = 0;
   let asked = 0;
@@ -172,16 +172,16 @@ export function past({ get, setText, drawValue, draw, store, say }) {
     if (!built?.startsWith("timeline")) return;
     const table = element("table", "turns");
     const head = element("tr");
-    for (const name of ["turn", "time", "kind", "message", "origin", ""]) head.append(element("th", "", name));
+    for (const name of ["turn", "time", "kind", "message", "origin"]) head.append(element("th", "", name));
     const top = element("thead");
     top.append(head);
     const body = element("tbody");
     for (const row of known.rows) {
       const line = element("tr", row.kind === "refused" ? "warning" : "");
       if (row.turn === known.selected) line.setAttribute("aria-selected", "true");
-      const cells = [null, row.time.replace("T", " ").replace("Z", ""), row.kind, row.name === row.kind ? "" : row.name, row.origin, row.text];
+      const cells = [null, row.time.replace("T", " ").replace("Z", ""), row.kind, row.text, short(row.origin)];
       cells.forEach((text, index) => {
-        const cell = element("td", index === 5 ? "preview" : "");
+        const cell = element("td", index === 3 ? "preview" : "");
         if (index === 0) cell.append(link(String(row.turn), "turn/" + row.turn));
         else cell.textContent = text;
         line.append(cell);
@@ -207,6 +207,9 @@ export function past({ get, setText, drawValue, draw, store, say }) {
     const row = known.rows.find((row) => row.turn === at);
     setText(parts.when, row ? `turn ${row.turn} of ${known.last}, ${row.time}` : "");
   }
+
+  /** Of long identities their beginnings do in a list. */
+  const short = (text) => text.replaceAll(/([0-9a-f]{8})-[0-9a-f-]{27}/g, "$1…");
 
   function setRange(turn) {
     [parts.range.min, parts.range.max] = [known.first, Math.max(known.last, known.first)];
@@ -316,7 +319,7 @@ export function past({ get, setText, drawValue, draw, store, say }) {
     const then = section(main, "What followed");
     fill(what, `turns/${turn}`, (answer) => {
       known.last = Math.max(known.last, answer.durable);
-      const facts = { kind: answer.kind, time: answer.time, origin: answer.origin, root: answer.root, [answer.name === answer.kind ? "holds" : answer.name]: answer.message };
+      const facts = { kind: answer.kind, time: answer.time, origin: answer.origin, root: answer.root, [["applied", "streamed"].includes(answer.kind) ? "message" : "holds"]: answer.message };
       if (answer.sender) facts.sender = answer.sender;
       drawValue(what, 0, facts);
       for (const details of what.querySelectorAll("details")) details.open = true;
@@ -355,9 +358,11 @@ export function past({ get, setText, drawValue, draw, store, say }) {
     }
     if (answer.orders?.length > 0) {
       part.append(element("h2", "", "What it ordered"));
-      const orders = element("div");
-      part.append(orders);
-      drawValue(orders, 0, answer.orders);
+      for (const order of answer.orders) {
+        const body = element("div");
+        part.append(body);
+        drawValue(body, 0, order);
+      }
     }
   }
 

@@ -1,0 +1,112 @@
+import MessagePack
+import ProcessSupport
+import SamovarCommands
+import SamovarCore
+import SamovarProtocol
+import Testing
+
+@testable import SamovarWeb
+
+/// Which states the explorer computes, and from where.
+@Suite struct ExplorerTests {
+    private static let count = 350_000
+
+    private func past(snapshots: [Int] = []) -> RandomPast {
+        var random = SeededRandom(seed: 5)
+        return RandomPast(count: Self.count, snapshots: snapshots, &random)
+    }
+
+    private func value(of turn: Int, _ explorer: inout Explorer, _ past: RandomPast) throws -> String? {
+        let level = try explorer.answer(to: .state(turn, ValuePath(root: .state), from: 0), in: past)
+        guard case .array(let children)? = level["children"] else { return nil }
+        return children.first { $0.text("name") == "turn" }?.text("value")
+    }
+
+    @Test func `Once it has worked, no state is further away than the distance of its checkpoints`() throws {
+        let past = past()
+        let checkpoints = KeptCheckpoints()
+        var explorer = Explorer(checkpoints: checkpoints)
+        while explorer.hasWork(in: past) { try explorer.work(in: past) { Int.random(in: 0..<50_000) == 0 } }
+        #expect(checkpoints.turns.count == 3)
+        for turn in [1, 99_999, 250_001, 120_000, Self.count] {
+            past.forget()
+            #expect(try value(of: turn, &explorer, past) == "\(turn)")
+            #expect(past.applied.count <= CheckpointPlan.turns)
+            #expect(past.applied.last ?? turn == turn)
+        }
+        // What another process has kept is gone on from.
+        var next = Explorer(checkpoints: checkpoints)
+        past.forget()
+        #expect(try value(of: 310_000, &next, past) == "310000")
+        #expect(past.applied.count <= CheckpointPlan.turns)
+    }
+
+    @Test func `No state is computed through a turn that ended an explorer, and those beyond a snapshot behind it are`() throws {
+        let past = past(snapshots: [150_000])
+        var explorer = Explorer(checkpoints: KeptCheckpoints(), blocked: [120_000: "its replay did not end"])
+        while explorer.hasWork(in: past) { try explorer.work(in: past) { false } }
+        #expect(!past.applied.contains(120_000) && past.applied.contains(119_999))
+        #expect(try value(of: 119_999, &explorer, past) == "119999")
+        #expect(try value(of: 260_000, &explorer, past) == "260000")
+        for turn in [120_000, 149_999] {
+            let error = #expect(throws: ExplorerError.self) { _ = try value(of: turn, &explorer, past) }
+            #expect(error?.description == "turn 120000: its replay did not end")
+        }
+        #expect(!past.applied.contains(120_000))
+        // Its record is there for all that.
+        #expect(try explorer.answer(to: .turn(120_000), in: past).number("turn") == 120_000)
+    }
+
+    @Test func `What is no request of a page is refused in words`() {
+        for (value, words) in [
+            (.nil, "has `ask`"), (["ask": "weather"], "“weather”"), (["ask": "turn"], "`turn` is the number"),
+            (["ask": "turn", "turn": 0], "from 1"), (["ask": "state", "turn": 1, "path": "state["], "column"),
+            (["ask": "turns", "kind": "odd"], "no such kind"), (["ask": "turns", "origin": "odd"], "no such origin"),
+            (["ask": "turns", "text": .string(String(repeating: "a", count: 1_001))], "too long"),
+        ] as [(MessagePackValue, String)] {
+            let error = #expect(throws: ExplorerError.self) { _ = try ExplorerRequest(value) }
+            #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+        }
+        #expect(PastPages.request("/api/v1/turns/x", [:]).map { try? ExplorerRequest($0) } == .some(nil))
+        #expect(PastPages.request("/api/v1/weather", [:]) == nil)
+        let asked = PastPages.request("/api/v1/turns/7/diff", [:])
+        #expect(asked.flatMap { try? ExplorerRequest($0) } == .diff(6, 7))
+    }
+
+    @Test func `A level of a state has so many children and no more, and goes on from any`() throws {
+        let list = MessagePackValue.array((0..<1_203).map { .int($0) })
+        let state = (["list": list, "odd key": ["x": .string(String(repeating: "ä", count: 70_000))]] as MessagePackValue).encoded
+        func level(_ path: String, _ from: Int = 0) throws -> MessagePackValue {
+            try StateTree.level(of: try ValuePath(parsing: path), in: state, from: from)
+        }
+        for (from, count) in [(0, 500), (500, 500), (1_000, 203), (1_203, 0), (9_999, 0)] {
+            let level = try level("state.list", from)
+            guard case .array(let children)? = level["children"] else { return #expect(Bool(false)) }
+            #expect(children.count == count && level.number("count") == 1_203)
+            #expect(children.first?.text("path") == (count > 0 ? "state.list[\(from)]" : nil))
+        }
+        let odd = try level(#"state["odd key"]"#)
+        guard case .array(let children)? = odd["children"] else { return #expect(Bool(false)) }
+        #expect(children.first?.text("value")?.hasSuffix("…") == true)
+        #expect(try level(#"state["odd key"].x"#).text("value")?.hasSuffix("… (140000 bytes)") == true)
+        #expect(try level("state.lost").text("problem")?.contains("there is no state.lost") == true)
+    }
+
+    @Test func `Of too many checkpoints the one goes whose neighbours are nearest to each other`() {
+        #expect(CheckpointPlan.dropped(of: [100, 200, 250, 400]) == 200)
+        #expect(CheckpointPlan.dropped(of: []) == nil)
+        #expect(CheckpointPlan(kept: [100_000]).isDue(199_999, bytes: 0) == false)
+        #expect(CheckpointPlan(kept: [100_000]).isDue(200_000, bytes: 0))
+        #expect(CheckpointPlan(kept: [100_000]).isDue(100_001, bytes: CheckpointPlan.messageBytes))
+    }
+
+    @Test func `Lines come whole, however they were cut`() throws {
+        var lines = AnswerLines()
+        let text = Array("{\"a\":1}\n{}\n".utf8)
+        var taken: [String] = []
+        for byte in text { taken += try [byte].withUnsafeBytes { try lines.take($0) } }
+        #expect(taken == ["{\"a\":1}", "{}"])
+        let noise = [UInt8](repeating: 65, count: ExplorerAnswers.maximumBytes + 1)
+        #expect(throws: PageError.self) { _ = try noise.withUnsafeBytes { try lines.take($0) } }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+/// The pages of the past as their server answers them.
+@Suite struct PastPagesTests {
+    private func body(_ page: ServedPage, _ path: String) throws -> [String: Any] {
+        let (status, text) = try page.ask("/api/v1/" + path, ["Cookie: \(page.cookie)"])
+        #expect(status == 200, "\(text)")
+        let body = text.components(separatedBy: "\r\n\r\n").dropFirst().joined()
+        return try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any] ?? [:]
+    }
+
+    @Test func `Who may only see views is shown no past, and told so with 403`() async throws {
+        let scratch = try Scratch()
+        let keys = scratch.folder("keys")
+        for role in ["viewer", "operator"] {
+            let made = try Child(
+                Executable.tally, ["keys", "new", role, "--role", role, "--out", scratch.folder("\(role).key"), "--keys", keys],
+                in: scratch)
+            #expect(try await made.wait() == .exited(0), "\(made.errors)")
+        }
+        for (role, status) in [("viewer", 403), ("operator", 200)] {
+            let address = "tcp://127.0.0.1:\(try Ports.free())"
+            let inner = try Scratch()
+            let page = try await ServedPage(
+                in: inner,
+                doors: (
+                    ["--endpoint", address, "--keys", keys], ["--endpoint", address, "--key", scratch.folder("\(role).key")]
+                ))
+            let about = try await eventually("it is known what the key is for") {
+                let about = try body(page, "about")
+                return try page.ask("/api/v1/turns", ["Cookie: \(page.cookie)"]).status == status ? about : nil
+            }
+            #expect(about["hasPast"] as? Bool == (status == 200))
+            for path in ["turns/1", "turns/1/causes", "state?turn=1", "density"] {
+                let answer = try page.ask("/api/v1/\(path)", ["Cookie: \(page.cookie)"])
+                #expect(answer.status == status, "\(role) \(path): \(answer.text)")
+                #expect(try page.ask("/api/v1/\(path)").status == 401, "without the cookie nobody is asked for a role")
+            }
+        }
+    }
+
+    @Test func `Each answer says of which timeline it is, and up to which turn that is known`() async throws {
+        let page = try await ServedPage()
+        _ = try await page.command("send", #"{"add":{"name":"pears"}}"#)
+        let turns = try body(page, "turns?count=1")
+        let timeline = try #require(turns["timeline"] as? String)
+        for path in [
+            "turns/2", "turns/2/diff", "turns/2/causes", "state?turn=2&path=state.counts", "density", "turns/99", "state?turn=99",
+        ] {
+            let answer = try body(page, path)
+            #expect(answer["timeline"] as? String == timeline, "\(path): \(answer)")
+            #expect(answer["durable"] as? Int ?? 0 >= 2)
+            #expect((answer["problem"] != nil) == path.hasSuffix("99"))
+        }
+        #expect(try body(page, "turns/x")["problem"] as? String == "`turn` is the number of a turn, from 1")
+        #expect(try page.ask("/api/v1/turns/1/2", ["Cookie: \(page.cookie)"]).status == 404)
+    }
+
+    @Test func `The generic tool knows no program, and has no past`() async throws {
+        let page = try await ServedPage(Executable.counter, tool: Executable.samovar)
+        #expect(try body(page, "about")["hasPast"] as? Bool == false)
+        #expect(try page.ask("/api/v1/turns", ["Cookie: \(page.cookie)"]).status == 404)
+    }
+}
