@@ -35,8 +35,9 @@ struct DurabilityClassTests {
             try await eventually("the store serves: \(store.errors)") { store.errors.contains(" serving") }
             let status = try Child(Executable.path("tickets"), ["status"] + data, in: scratch)
             #expect(try await status.wait() == .exited(0), "\(status.errors)")
-            let line = status.output.split(separator: "\n").first { $0.hasPrefix("durability") } ?? ""
-            #expect(line.drop { $0 != " " }.drop { $0 == " " }.hasPrefix(durability), "\(settings): \(line)")
+            let lines = status.output.split(separator: "\n").map { $0.drop { $0 == " " } }
+            let line = lines.first { $0.hasPrefix("durability") } ?? ""
+            #expect(line.drop { $0 != " " }.drop { $0 == " " }.hasPrefix(durability), "\(settings): \(status.output)")
             store.send(SIGTERM)
             #expect(try await store.wait() == .exited(0), "\(store.errors)")
             for name in settings.keys { try server.run("ALTER SYSTEM RESET \(name)") }
