@@ -101,7 +101,9 @@ struct AssignmentTable {
         let attempt: Int
     }
 
-    /// Takes an effect's row from it, and the job off its worker's count; nil if it is nowhere.
+    /// Takes an effect's row from it, and the job off its worker's count; nil if it is nowhere. Inlined, or an optional `Former` is destroyed by
+    /// what the runtime knows of it.
+    @inline(__always)
     mutating func remove(_ effect: EffectID) -> Former? {
         guard let number = numbers.removeValue(forKey: effect) else { return nil }
         free.append(number)
