@@ -67,7 +67,8 @@ struct Inputs: ~Copyable {
                 case .append(_, let last, _): store.committed(through: last, now: now)
                 case .note(let note): preconditionFailure(note.text)
                 case .stop(let reason): preconditionFailure("\(reason)")
-                case .publish, .save, .snapshot, .export, .readHistory, .backlog, .reopenViews, .readKeys, .renewLease, .measureProcess:
+                case .publish, .save, .snapshot, .export, .readHistory, .backlog, .reopenViews, .readKeys, .renewLease,
+                    .measureProcess:
                     break
                 }
             }
