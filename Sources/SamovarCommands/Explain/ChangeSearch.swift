@@ -22,6 +22,8 @@ struct ChangeSearch: Sendable {
     let path: ValuePath
     /// As of this turn; nil for the newest.
     var turn: Int?
+    /// Turns in the first part of the past that is looked through.
+    var firstPart = 1_000
 
     /// The last change.
     ///
@@ -29,7 +31,8 @@ struct ChangeSearch: Sendable {
     /// nothing, since it may have been another in between.
     func last(in past: any PastReader) throws -> Answer {
         let end = turn ?? past.span.known.upperBound
-        for piece in past.span.pieces(through: end) {
+        let pieces = past.span.pieces(through: end)
+        for piece in pieces.prefix(1).flatMap(parts) + pieces.dropFirst() {
             try past.move(to: piece.from)
             var found: (record: Record, before: [UInt8]?, after: [UInt8]?)?
             try changes(in: past, through: piece.through) { found = ($0, $1, $2) }
@@ -41,6 +44,18 @@ struct ChangeSearch: Sendable {
             return .unchanged(since: past.turn, try MessagePackValue(encoded: part))
         }
         return .since(try change(record, nil, part, past))
+    }
+
+    /// The newest piece in parts, newest first, the next one always ten times as long: to replay the turns before a part costs less than to look at
+    /// the value after each of them, and most values that are asked for have changed lately.
+    private func parts(of piece: (from: Int, through: Int)) -> [(from: Int, through: Int)] {
+        var parts: [(from: Int, through: Int)] = []
+        var (end, length) = (piece.through, firstPart)
+        while end > piece.from {
+            parts.append((max(piece.from, end - length), end))
+            (end, length) = (parts[parts.count - 1].from, length * 10)
+        }
+        return parts
     }
 
     /// Every change, oldest first.

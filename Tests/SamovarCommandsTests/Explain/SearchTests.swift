@@ -25,7 +25,8 @@ import Testing
                 let values: [MessagePackValue?] = try [nil] + past.states.map { try path.value(in: $0.encoded) }
                 let expected = Self.changes(of: values, after: known.lowerBound, through: end).last
                 let place: Comment = "seed \(seed), round \(round), \(text) as of \(end) in \(past.span)"
-                switch try ChangeSearch(path: path, turn: end).last(in: past) {
+                let search = ChangeSearch(path: path, turn: end, firstPart: .random(in: 1...4, using: &random))
+                switch try search.last(in: past) {
                 case .since(let change):
                     #expect(change.record.turn == expected ?? 1, place)
                     #expect(change.after == values[end], place)
