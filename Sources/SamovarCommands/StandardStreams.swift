@@ -26,6 +26,14 @@ package func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
     return nil
 }
 
+/// Standard output for answers to another process alone: what the program prints goes to standard error from here on.
+///
+/// - Returns: what to write the answers to; nil if there is none.
+package func reserveStandardOutput() -> Int32? {
+    let output = dup(STDOUT_FILENO)
+    return output >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? output : nil
+}
+
 /// Calls again when a signal came in between.
 func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
@@ -48,6 +56,6 @@ func printData(_ text: String) {
 }
 
 /// One line for a person.
-func printError(_ text: String) {
+package func printError(_ text: String) {
     StandardStream.error.write(text + "\n")
 }

@@ -22,6 +22,37 @@ import Testing
         return children.first { $0.text("name") == "turn" }?.text("value")
     }
 
+    @Test func `The record of the first turn that is known may be gone, and the index is whole without it`() throws {
+        for last in [4_096, 5_000] {
+            var random = SeededRandom(seed: 6)
+            let past = RandomPast(count: last, snapshots: [4_096], &random)
+            past.firstRecord = 4_097
+            var explorer = Explorer(checkpoints: KeptCheckpoints())
+            for _ in 0..<10 where explorer.hasWork(in: past) { try explorer.work(in: past) { false } }
+            #expect(!explorer.hasWork(in: past), "\(last)")
+            #expect(try explorer.answer(to: .density, in: past)["isWhole"] == true, "\(last)")
+        }
+    }
+
+    @Test func `What stood in the way is tried again when something else is asked`() throws {
+        let past = past()
+        past.failure = RandomPast.WrongTurn()
+        var explorer = Explorer(checkpoints: KeptCheckpoints())
+        while explorer.hasWork(in: past) { try explorer.work(in: past) { false } }
+        #expect(explorer.obstacle != nil)
+        #expect(try explorer.answer(to: .density, in: past)["obstacle"] != .nil)
+        past.failure = nil
+        _ = try explorer.answer(to: .turn(1), in: past)
+        #expect(explorer.hasWork(in: past))
+    }
+
+    @Test func `A folder that a store may want is indexed, and no state of it worked on`() throws {
+        let past = past()
+        var explorer = Explorer(checkpoints: KeptCheckpoints())
+        while explorer.hasWork(in: past, keepingStates: false) { try explorer.work(in: past, keepingStates: false) { false } }
+        #expect(past.applied.isEmpty && explorer.hasWork(in: past))
+    }
+
     @Test func `Once it has worked, no state is further away than the distance of its checkpoints`() throws {
         let past = past()
         let checkpoints = KeptCheckpoints()

@@ -56,6 +56,10 @@ import Testing
         }
         #expect(try body(page, "turns/x")["problem"] as? String == "`turn` is the number of a turn, from 1")
         #expect(try page.ask("/api/v1/turns/1/2", ["Cookie: \(page.cookie)"]).status == 404)
+        for turn in ["-9223372036854775808", "0", "9223372036854775808"] {
+            #expect(try page.ask("/api/v1/turns/\(turn)/diff", ["Cookie: \(page.cookie)"]).status == 404, "\(turn)")
+        }
+        #expect(try body(page, "turns/9223372036854775807/diff")["problem"] != nil)
     }
 
     @Test func `The generic tool knows no program, and has no past`() async throws {

@@ -50,9 +50,14 @@ final class RandomPast: FollowedPast {
     struct WrongTurn: Error {}
 
     var span: PastSpan {
-        guard let span = PastSpan(first: 1, last: shown, snapshots: snapshots) else { preconditionFailure("there is a turn") }
+        guard let span = PastSpan(first: firstRecord, last: shown, snapshots: snapshots) else {
+            preconditionFailure("there is a turn")
+        }
         return span
     }
+
+    /// Beyond 1 of a journal that was trimmed.
+    var firstRecord = 1
 
     func move(to turn: Int) throws {
         guard span.known.contains(turn) else { throw WrongTurn() }
@@ -60,7 +65,11 @@ final class RandomPast: FollowedPast {
         try walk(through: turn) { _ in true }
     }
 
+    /// What computing a state throws.
+    var failure: WrongTurn?
+
     func walk(through last: Int, _ body: (Record) throws -> Bool) throws {
+        if let failure { throw failure }
         while turn < last {
             turn += 1
             applied.append(turn)
@@ -70,7 +79,7 @@ final class RandomPast: FollowedPast {
 
     func records(of turns: ClosedRange<Int>, _ body: (Record) throws -> Bool) throws {
         guard turns.lowerBound <= shown else { return }
-        for record in all[(turns.lowerBound - 1)..<min(turns.upperBound, shown)] {
+        for record in all[(max(turns.lowerBound, firstRecord) - 1)..<min(turns.upperBound, shown)] {
             read += 1
             guard try body(record) else { return }
         }
@@ -79,7 +88,7 @@ final class RandomPast: FollowedPast {
     func state() throws -> [UInt8] { (["turn": .int(Int64(turn)), "list": [1, 2]] as MessagePackValue).encoded }
     func view() throws -> [UInt8] { try state() }
     func keeps(invariant index: Int) throws -> Bool { true }
-    func record(of turn: Int) throws -> Record? { (1...shown).contains(turn) ? all[turn - 1] : nil }
+    func record(of turn: Int) throws -> Record? { (firstRecord...shown).contains(turn) ? all[turn - 1] : nil }
     func refresh() throws {}
     func checkpoint() throws -> PastCheckpoint? { PastCheckpoint(turn: turn, state: try state()) }
     func begin(at checkpoint: PastCheckpoint) throws { turn = checkpoint.turn }

@@ -7,31 +7,37 @@ import SamovarProtocol
 /// `error WORDS`, until there are no more.
 enum PastServing<App: SamovarApp> {
     static func run(_ settings: ProcessSettings) async throws {
+        guard let output = reserveStandardOutput() else {
+            throw CommandFailure(.inputOutput, "cannot keep standard output for answers")
+        }
         while let turn = try await onThread("samovar-past-questions", nextTurn) {
             do {
-                try await StorePast<App>.read(settings, "replay") { try serve(turn, in: $0) }
+                try await StorePast<App>.read(settings, "replay") { try serve(turn, in: $0, output) }
             } catch {
-                printData("error \(words(for: error))")
+                answer("error \(words(for: error))", output)
             }
         }
     }
 
     /// Answers questions as long as this past can be kept open: a store that wants its folder gets it.
-    private static func serve(_ first: Int, in past: Past) throws {
+    private static func serve(_ first: Int, in past: Past, _ output: Int32) throws {
         var next: Int? = first
         while let turn = next {
             do {
                 if turn > past.span.known.upperBound { try past.refresh() }
                 try past.move(to: turn)
                 let time = try past.record(of: turn).map { instantText(of: $0.time) } ?? "-"
-                printData("view \(past.timeline) \(turn) \(time) \(Data(try past.view()).base64EncodedString())")
+                answer("view \(past.timeline) \(turn) \(time) \(Data(try past.view()).base64EncodedString())", output)
             } catch {
-                printData("error \(words(for: error))")
+                answer("error \(words(for: error))", output)
                 return
             }
             next = past.isExclusive ? nil : nextTurn()
         }
     }
+
+    /// Who does not read any more has ended, and standard input says so.
+    private static func answer(_ line: String, _ output: Int32) { _ = writeAll(Array("\(line)\n".utf8), to: output) }
 
     private static func words(for error: any Error) -> String { escapeForTerminal("\(error)") }
 

@@ -237,6 +237,9 @@ extension Past: FollowedPast {
         }
     }
 
+    /// The first turn whose record is kept.
+    public var firstRecord: Int { max(opened.journal.first, 1) }
+
     /// Tells of the records of some turns, in their order, until `body` returns false.
     public func records(of turns: ClosedRange<Int>, _ body: (Record) throws -> Bool) throws {
         let kept = turns.clamped(to: max(opened.journal.first, 1)...max(opened.journal.last, 1))

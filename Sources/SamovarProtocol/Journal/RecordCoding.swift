@@ -40,13 +40,13 @@ extension Record {
 
 extension Record.Event {
     /// What it is, with its number in the journal.
-    enum Kind: Int {
+    package enum Kind: Int, CaseIterable, Sendable {
         case started = 1, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired,
             drained
         case quarantined, divergenceAccepted, streamed, controlled, stateDigest
     }
 
-    var kind: Kind {
+    package var kind: Kind {
         switch self {
         case .started: .started
         case .applied: .applied

@@ -6,6 +6,9 @@ public protocol FollowedPast: PastReader {
     /// Takes the turns into ``PastReader/span`` that have come since, where the journal is one that grows while it is read.
     func refresh() throws
 
+    /// The first turn whose record is kept.
+    var firstRecord: Int { get }
+
     /// Tells of the records of some turns, in their order, until `body` returns false. No state is computed, and no code of the program runs.
     func records(of turns: ClosedRange<Int>, _ body: (Record) throws -> Bool) throws
 

@@ -20,7 +20,7 @@ struct Explorer {
     private var passed = 0
     private var messageBytes = 0
     /// Why the states cannot be worked through any further.
-    private var obstacle: String?
+    private(set) var obstacle: String?
     /// The state that was encoded last.
     private var encoded: (turn: Int, bytes: [UInt8])?
 
@@ -35,6 +35,8 @@ struct Explorer {
     mutating func answer(
         to request: ExplorerRequest, in past: any FollowedPast, isEnough: () -> Bool = { false }
     ) throws -> MessagePackValue {
+        // What stood in the way may be gone, as a store that was away, or a full disk.
+        if request != .density { obstacle = nil }
         switch request {
         case .turns(let place, let count, let filter):
             return try TurnSearch(filter: filter, count: count, index: index, past: past).rows(at: place, isEnough: isEnough)
@@ -97,7 +99,7 @@ struct Explorer {
             "first": .int(Int64(turns.lowerBound)), "last": .int(Int64(turns.upperBound)), "each": .int(Int64(density.each)),
             "times": .array(density.times.map { $0.map { .int($0 / 1_000) } ?? .nil }),
             "refused": .array(density.refused.map { .int(Int64($0)) }), "failed": .array(density.failed.map { .int(Int64($0)) }),
-            "isWhole": .bool(index.missing(of: turns) == nil),
+            "isWhole": .bool(missing(in: past) == nil), "obstacle": obstacle.map { .string($0) } ?? .nil,
         ]
     }
 
@@ -133,24 +135,31 @@ struct Explorer {
     // MARK: Work between requests
 
     /// Whether there is something to be done that nobody has asked for.
-    func hasWork(in past: any FollowedPast) -> Bool { index.missing(of: past.span.known) != nil || nextState(past) != nil }
+    func hasWork(in past: any FollowedPast, keepingStates: Bool = true) -> Bool {
+        missing(in: past) != nil || keepingStates && nextState(past) != nil
+    }
+
+    /// The turns whose records are to be read next.
+    private func missing(in past: any FollowedPast) -> ClosedRange<Int>? {
+        let known = past.span.known
+        // The state of the first turn is known from its snapshot, and its record may be gone.
+        let first = max(known.lowerBound, past.firstRecord)
+        return first <= known.upperBound ? index.missing(of: first...known.upperBound) : nil
+    }
 
     /// Does a part of it.
     ///
-    /// - Parameter isEnough: asked after each turn.
-    mutating func work(in past: any FollowedPast, isEnough: () -> Bool) throws {
-        if let missing = index.missing(of: past.span.known) {
-            var count = 0
-            try past.records(of: missing) { record in
+    /// - Parameters:
+    ///   - keepingStates: whether states are worked on, too.
+    ///   - isEnough: asked after each turn.
+    mutating func work(in past: any FollowedPast, keepingStates: Bool = true, isEnough: () -> Bool) throws {
+        if let missing = missing(in: past) {
+            return try past.records(of: missing) { record in
                 index.note(record)
-                count += 1
                 return !isEnough()
             }
-            // The record of the first turn may have gone with a trimmed batch: its state alone is known.
-            if count == 0 { try past.record(of: missing.upperBound).map { index.note($0) } }
-            return
         }
-        guard let target = nextState(past) else { return }
+        guard keepingStates, let target = nextState(past) else { return }
         do {
             try keepStates(through: target, past, isEnough: isEnough)
         } catch {

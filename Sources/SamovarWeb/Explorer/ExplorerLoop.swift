@@ -21,6 +21,8 @@ final class ExplorerLoop: @unchecked Sendable {
     private static let settlingTime = Duration.milliseconds(100)
     /// A folder whose store may come at any time is kept no longer at once.
     private static let holdTime = Duration.milliseconds(500)
+    /// And left alone so long that a store that wants it, and looks every 20 ms, has it.
+    private static let pause: TimeInterval = 0.2
 
     private let request: ExploreRequest
     private let mark: ExplorerMark
@@ -29,6 +31,10 @@ final class ExplorerLoop: @unchecked Sendable {
     private var explorer: Explorer?
     private var timeline: Timeline?
     private var hasWork = false
+    /// Before the past is opened again, if there is work.
+    private var pause: TimeInterval = 0
+    /// What has kept it from its work, and was told.
+    private var told: String?
     /// How long it took to open the past.
     private var openingTime = Duration.zero
 
@@ -36,11 +42,8 @@ final class ExplorerLoop: @unchecked Sendable {
     init(_ request: ExploreRequest) throws(PageError) {
         self.request = request
         mark = try ExplorerMark(in: request.folder)
-        // What the program prints must not come between the answers.
-        output = dup(STDOUT_FILENO)
-        guard output >= 0, dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 else {
-            throw PageError("cannot keep standard output for answers")
-        }
+        guard let output = reserveStandardOutput() else { throw PageError("cannot keep standard output for answers") }
+        self.output = output
     }
 
     /// Until standard input ends.
@@ -52,7 +55,8 @@ final class ExplorerLoop: @unchecked Sendable {
         }
         while !inbox.isAtEnd {
             // Nothing is opened before somebody asks.
-            if !hasWork { _ = try await onThread("samovar-explore") { [inbox] in inbox.peek(wait: nil) } }
+            let wait = hasWork ? pause : nil
+            if wait != 0 { _ = try await onThread("samovar-explore") { [inbox] in inbox.peek(wait: wait) } }
             let begin = ContinuousClock.now
             do {
                 try await request.read { past in
@@ -62,26 +66,37 @@ final class ExplorerLoop: @unchecked Sendable {
                 }
             } catch {
                 hasWork = false
+                tell("\(error)")
                 answer(["problem": .string("\(error)")])
             }
         }
     }
 
+    /// Work that nobody has asked for is nobody's answer.
+    private func tell(_ obstacle: String?) {
+        if let obstacle, obstacle != told { printError("explore: \(escapeForTerminal(obstacle))") }
+        told = obstacle
+    }
+
     /// Answers from this past until it is to be opened again: to see what is new, or so that a store that wants the folder gets it.
     private func serve(_ past: Past) throws {
         let opened = ContinuousClock.now
+        // A state that is begun is lost when the past is closed, so none is worked on then.
+        let keepsStates = !past.isExclusive
+        pause = past.isExclusive ? Self.pause : 0
         if timeline != past.timeline || explorer == nil {
             timeline = past.timeline
             let checkpoints = try FolderCheckpoints(in: "\(request.folder)/\(past.timeline)")
             explorer = Explorer(checkpoints: checkpoints, blocked: request.blocked)
         }
         while !inbox.isAtEnd {
-            hasWork = explorer?.hasWork(in: past) ?? false
+            hasWork = explorer?.hasWork(in: past, keepingStates: keepsStates) ?? false
             if let line = inbox.peek(wait: hasWork || past.isExclusive ? 0 : nil) {
                 guard try isAnswered(line, past, opened) else { return }
             } else if hasWork {
                 let end = ContinuousClock.now + Self.workTime
-                try explorer?.work(in: past) { ContinuousClock.now >= end }
+                try explorer?.work(in: past, keepingStates: keepsStates) { ContinuousClock.now >= end }
+                tell(explorer?.obstacle)
             }
             if past.isExclusive, !hasWork || ContinuousClock.now - opened > Self.holdTime { return }
         }

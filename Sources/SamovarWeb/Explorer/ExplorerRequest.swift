@@ -1,5 +1,6 @@
 import MessagePack
 import SamovarCommands
+import SamovarProtocol
 
 /// What the page's server asks the explorer: one JSON object in one line, `{"ask":"turns","count":50}`.
 ///

@@ -13,8 +13,8 @@ struct PastPages: Sendable {
     let explorer: ExplorerProcess
     let hub: LiveHub
 
-    /// Whether this page may show it: states are for operators, since views are all that others may see.
-    var isOpen: Bool { get async { await hub.isOperator ?? false } }
+    /// Whether this page may show it: states are for operators, since views are all that others may see. Nil until the store has said who this is.
+    var isOpen: Bool? { get async { await hub.isOperator } }
 
     /// What a path of the API asks; nil if it asks nothing.
     static func request(_ path: String, _ query: [String: String]) -> MessagePackValue? {
@@ -26,7 +26,7 @@ struct PastPages: Sendable {
         case ("turns", 4): return ["ask": "turn", "turn": number(parts[3])]
         case ("turns", 5) where parts[4] == "causes": return ["ask": "causes", "turn": number(parts[3])]
         case ("turns", 5) where parts[4] == "diff":
-            guard let turn = Int(parts[3]) else { return nil }
+            guard let turn = Int(parts[3]), turn > 0 else { return nil }
             return ["ask": "diff", "before": query["from"].map { number($0) } ?? .int(Int64(turn) - 1), "after": .int(Int64(turn))]
         case ("state", 3): return request("state", query, numbers: ["turn", "from"], texts: ["path"])
         case ("density", 3): return ["ask": "density"]

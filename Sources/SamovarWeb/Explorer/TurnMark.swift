@@ -1,22 +1,9 @@
 import SamovarCore
 import SamovarProtocol
 
-/// The kind of a record and who caused it, in one byte.
+/// The kind of a record and who caused it, in one byte: five bits for its number in the journal, and three.
 struct TurnMark: Equatable {
-    /// As docs/journal.md has them.
-    enum Kind: UInt8, CaseIterable {
-        case started, applied, refused, attemptFailed, done, dead, requeued, dropped, workerJoined, workerLeft, sessionExpired,
-            drained,
-            quarantined, divergenceAccepted, streamed, controlled, stateDigest
-
-        /// Whether something went wrong that is no answer to an input.
-        var isFailure: Bool {
-            switch self {
-            case .attemptFailed, .dead, .quarantined: true
-            default: false
-            }
-        }
-    }
+    typealias Kind = Record.Event.Kind
 
     /// Who caused it, without the details.
     enum Source: UInt8, CaseIterable {
@@ -26,40 +13,25 @@ struct TurnMark: Equatable {
     private let byte: UInt8
 
     init(_ kind: Kind, _ source: Source) {
-        byte = kind.rawValue << 3 | source.rawValue
+        byte = UInt8(kind.rawValue) << 3 | source.rawValue
     }
 
     init(of record: Record) {
-        self.init(Kind(of: record.event), Source(of: record.origin))
+        self.init(record.event.kind, Source(of: record.origin))
     }
 
     // What a byte holds was a kind and a source.
-    var kind: Kind { Kind(rawValue: byte >> 3) ?? .applied }
+    var kind: Kind { Kind(rawValue: Int(byte >> 3)) ?? .applied }
     var source: Source { Source(rawValue: byte & 7) ?? .store }
 }
 
-extension TurnMark.Kind {
-    init(of event: Record.Event) {
-        self =
-            switch event {
-            case .started: .started
-            case .applied: .applied
-            case .refused: .refused
-            case .attemptFailed: .attemptFailed
-            case .done: .done
-            case .dead: .dead
-            case .requeued: .requeued
-            case .dropped: .dropped
-            case .workerJoined: .workerJoined
-            case .workerLeft: .workerLeft
-            case .sessionExpired: .sessionExpired
-            case .drained: .drained
-            case .quarantined: .quarantined
-            case .divergenceAccepted: .divergenceAccepted
-            case .streamed: .streamed
-            case .controlled: .controlled
-            case .stateDigest: .stateDigest
-            }
+extension Record.Event.Kind {
+    /// Whether something went wrong that is no answer to an input.
+    var isFailure: Bool {
+        switch self {
+        case .attemptFailed, .dead, .quarantined: true
+        default: false
+        }
     }
 }
 

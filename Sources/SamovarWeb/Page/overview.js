@@ -138,7 +138,7 @@ export function drawOverview(main, status, tools) {
     ["journal", process.journalBytes == null ? "in a database" : bytes(process.journalBytes)],
     ["growth", `${bytes(status.rates?.journalBytes)}/s`],
     ["newest snapshot", status.snapshots && status.snapshots !== "on" ? String(status.snapshots) : snapshot],
-    ["trimmed up to", process.trimmedTurn > 0 ? `turn ${process.trimmedTurn}` : "nothing is trimmed"],
+    ["trimmed up to", status.trimmedTurn > 0 ? `turn ${status.trimmedTurn}` : "nothing is trimmed"],
     ["free on the disk", bytes(process.freeBytes)],
     ["sessions", String(status.sessions ?? "–")],
   ]);

@@ -351,6 +351,7 @@ function listen() {
     } else if (message.type === "status") {
       [store.status, store.isStale] = [message.status, message.stale];
       noteStatus(store.status);
+      if (!isMet && !store.isStale) meet().catch((error) => say(error.message));
       if (page()[0] === "effects") refreshEffects();
     }
     draw();
@@ -368,16 +369,24 @@ function listen() {
   };
 }
 
+/** Whether it is known if this page has a past: a store that is away has not said who this is. */
+let isMet = false;
+
+async function meet() {
+  const about = await get("about");
+  document.title = about.title;
+  setText(byId("title"), about.title);
+  byId("past").hidden = !about.hasPast;
+  isMet = about.hasPast !== null;
+}
+
 async function begin() {
   const token = new URLSearchParams(location.hash.slice(1)).get("t");
   if (token) {
     history.replaceState(null, "", location.pathname + "#live");
     await post("token", { token });
   }
-  const about = await get("about");
-  document.title = about.title;
-  setText(byId("title"), about.title);
-  byId("past").hidden = !about.hasPast;
+  await meet();
   addEventListener("hashchange", draw);
   listen();
 }

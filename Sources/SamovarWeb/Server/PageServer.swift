@@ -125,7 +125,7 @@ private struct PageHandler: HTTPHandler {
         case "/charts.css": return Self.file(PackageResources.charts_css, "text/css; charset=utf-8")
         case "/icon.svg": return Self.file(PackageResources.icon_svg, "image/svg+xml")
         case "/api/v1/about":
-            return Self.json(["title": .string(self.request.title), "hasPast": .bool(await past?.isOpen ?? false)])
+            return Self.json(["title": .string(self.request.title), "hasPast": await hasPast])
         case "/api/v1/status": return await asked("status")
         case RequestGate.metricsPath: return await metrics()
         case "/api/v1/attempts":
@@ -139,12 +139,24 @@ private struct PageHandler: HTTPHandler {
         }
     }
 
+    /// Nil while it is not known.
+    private var hasPast: MessagePackValue {
+        get async {
+            guard let past else { return .bool(false) }
+            return await past.isOpen.map { .bool($0) } ?? .nil
+        }
+    }
+
     private func past(_ request: HTTPRequest) async -> HTTPResponse {
         let query = Dictionary(request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         guard let past, let asked = PastPages.request(request.path, query) else {
             return Self.text("there is nothing at this path", status: .notFound)
         }
-        guard await past.isOpen else { return Self.text("the past is for operators alone", status: .forbidden) }
+        switch await past.isOpen {
+        case nil: return Self.text("the store has not answered yet", status: .serviceUnavailable)
+        case false?: return Self.text("the past is for operators alone", status: .forbidden)
+        case true?: break
+        }
         return Self.json(text: await past.answer(to: asked))
     }
 
