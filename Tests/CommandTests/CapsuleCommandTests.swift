@@ -38,6 +38,14 @@ import Testing
         #expect(again.end == .exited(74), "\(again.errors)")
         #expect(again.errors.contains("\(names[0]) exists already; nothing was written"), "\(again.errors)")
 
+        let secret = store.scratch.folder("secret")
+        let kept = try await store.run("capsule", "1..\(turn)", "--fails", "state.counts.tea > 8", "--secret", secret)
+        #expect(kept.end == .exited(0), "\(kept.errors)")
+        for file in kept.output.split(separator: "\n") {
+            let mode = try FileManager.default.attributesOfItem(atPath: String(file))[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(file)")
+        }
+
         let bench = TestBuild(in: store.scratch)
         let program = try bench.source("Examples/Tally/Tally.swift")
         let before = try await bench.run(sources, of: program, module: "TallyExample", named: "before")

@@ -14,8 +14,8 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
                 The capsule has the state before the first turn and what came from outside up to the last one. A source holds it, if it is small; \
                 in a folder it is a file beside the source. After the last turn, or the end of its chain, the expression is true, or the \
                 invariant was broken by one of the turns; the test expects the contrary. --shrink leaves out inputs that are not needed for \
-                that, for at most a minute. A capsule holds what was in the state and the messages, in clear. A running store is asked for a \
-                copy of its journal, as by `check`.
+                that, for at most a minute. A capsule holds what was in the state and the messages, in clear. Works beside a \
+                running store, too.
                 """)
     }
 
@@ -114,12 +114,24 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
         do {
             if !isSource {
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                try Data(bytes).write(to: file, options: .atomic)
+                try write(Data(bytes), to: file)
             }
-            try Data(test.source.utf8).write(to: source, options: .atomic)
+            try write(Data(test.source.utf8), to: source)
             for file in files { printData(file.path) }
         } catch {
             throw CommandFailure(.inputOutput, "cannot write \(source.path): \(error.localizedDescription)")
         }
+    }
+
+    /// With the journal's secret it is for its owner alone, from the first byte on.
+    private func write(_ data: Data, to file: URL) throws {
+        guard secret else { return try data.write(to: file, options: .atomic) }
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        guard FileManager.default.createFile(atPath: file.path, contents: nil, attributes: attributes) else {
+            throw CocoaError(.fileWriteUnknown)
+        }
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.write(contentsOf: data)
+        try handle.close()
     }
 }

@@ -19,7 +19,7 @@ extension WhatIf {
         return [title] + list.elements.map { "  \(line($0))" } + (more > 0 ? ["  … and \(more) more"] : [])
     }
 
-    private func text(of bytes: [UInt8]) -> String { ViewText.line(of: shown(bytes)) }
+    private func text(of bytes: [UInt8]) -> String { ViewText.line(of: MessagePackValue(shown: bytes)) }
 
     private func text(of verdict: Outcome.Verdict) -> String {
         switch verdict {
@@ -41,15 +41,15 @@ extension WhatIf {
                 ]
             },
             "gained": value(of: gained) {
-                ["turn": .int(Int64($0.turn)), "cause": .string($0.cause.text), "content": shown($0.content)]
+                ["turn": .int(Int64($0.turn)), "cause": .string($0.cause.text), "content": MessagePackValue(shown: $0.content)]
             },
             "refused": value(of: refusals) { refusal in
                 var why: MessagePackValue = .string(text(of: refusal.verdict))
-                if case .refused(let bytes) = refusal.verdict { why = shown(bytes) }
+                if case .refused(let bytes) = refusal.verdict { why = MessagePackValue(shown: bytes) }
                 return ["turn": .int(Int64(refusal.turn)), "refusal": why]
             },
-            "ordered": value(of: ordered) { ["id": .string("\($0.id)"), "effect": shown($0.payload)] },
-            "missing": value(of: missing) { ["id": .string("\($0.id)"), "effect": shown($0.payload)] },
+            "ordered": value(of: ordered) { ["id": .string("\($0.id)"), "effect": MessagePackValue(shown: $0.payload)] },
+            "missing": value(of: missing) { ["id": .string("\($0.id)"), "effect": MessagePackValue(shown: $0.payload)] },
             "assumed": .array(assumptions.map { .string($0.text) }),
         ]
     }
@@ -57,9 +57,6 @@ extension WhatIf {
     private func value<Element>(of list: List<Element>, _ value: (Element) -> MessagePackValue) -> MessagePackValue {
         ["count": .int(Int64(list.count)), "listed": .array(list.elements.map(value))]
     }
-
-    /// What cannot be read is shown as bytes: it must not hide the rest.
-    private func shown(_ bytes: [UInt8]) -> MessagePackValue { (try? MessagePackValue(encoded: bytes)) ?? .binary(bytes) }
 }
 
 extension WhatIf.Reason {
@@ -90,6 +87,8 @@ extension WhatIf.Assumption {
         switch self {
         case .acceptedInputs(let count):
             "accepted inputs are accepted, for the journal does not keep inputs that are no messages: \(count)"
+        case .remadeInputs(let count):
+            "inputs are the messages that the journal has, of which `accept` makes others now; if it did so then, they were others: \(count)"
         case .refusedInputs(let count): "refused inputs are refused, for the journal does not keep them: \(count)"
         case .answers(let count): "messages of workers are what they were, for the same effects: \(count)"
         case .failures(let count): "effects fail as they did: \(count)"

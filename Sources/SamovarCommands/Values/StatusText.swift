@@ -53,7 +53,15 @@ enum StatusText {
             ("follower", follower(status)),
             ("views", unusual(status["views"], "on")),
             ("suspects", nonzero(status["suspects"])),
+            ("invariants", invariants(status["invariants"])),
         ]
+    }
+
+    /// Nil if the store does not look at them.
+    private static func invariants(_ value: MessagePackValue?) -> String? {
+        guard let value, case .int(let count)? = value["count"], case .array(let broken)? = value["broken"] else { return nil }
+        guard !broken.isEmpty else { return "\(count), none is broken" }
+        return broken.map { "“\(text($0["name"]) ?? "?")” broken by turn \(text($0["turn"]) ?? "?")" }.joined(separator: ", ")
     }
 
     private static func turn(_ status: MessagePackValue) -> String? {

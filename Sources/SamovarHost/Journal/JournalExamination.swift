@@ -110,7 +110,7 @@ public struct JournalExamination: Sendable {
         } catch is ReplayError {
             // A batch as it was written, and not one of records: no accident did that.
             return nil
-        } catch let error as JournalError where error.code == .damaged {
+        } catch let error as JournalError where error.code == .damaged || error.code == .missing {
             return nil
         }
     }

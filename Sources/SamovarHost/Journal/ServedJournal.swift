@@ -147,7 +147,7 @@ final class ServedJournal: StoredJournal {
     }
 
     func chain(behind turn: Int?) throws(JournalError) -> BatchChain {
-        guard turn == nil else { throw JournalError(.misuse, "The store tells only where its journal begins.") }
+        guard turn == nil else { throw JournalError(.missing, "The store tells only where its journal begins.") }
         return state.withLock { BatchChain(last: $0.beginning.first - 1, digest: $0.beginning.anchor) }
     }
 
@@ -161,8 +161,8 @@ final class ServedJournal: StoredJournal {
         typealias Fact = OpenedJournal.Fact
         let key = UniqueID(high: secret.high, low: secret.low)
         let known = [(Fact.timeline, timeline.bytes), (Fact.secret, key.bytes), (Fact.program, Array(schema.description.utf8))]
-        let ancestor = state.withLock { $0.beginning.ancestor }
-        return known + (ancestor.map { [(Fact.ancestor, Array($0.utf8))] } ?? [])
+        let (seed, ancestor) = state.withLock { ($0.beginning.seed, $0.beginning.ancestor) }
+        return known + (seed.map { [(Fact.seed, $0)] } ?? []) + (ancestor.map { [(Fact.ancestor, Array($0.utf8))] } ?? [])
     }
 
     func fact(_ name: String) -> [UInt8]? { facts().first { $0.name == name }?.value }

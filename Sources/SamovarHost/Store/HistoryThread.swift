@@ -88,7 +88,7 @@ final class HistoryThread: Sendable {
         let ancestor = try journal.fact(OpenedJournal.Fact.ancestor).map { String(decoding: $0, as: UTF8.self) }
         return HistoryBeginning(
             journal: journal.identity, first: journal.first, snapshots: try journal.snapshots(), ancestor: ancestor,
-            anchor: try journal.chain(behind: nil).digest)
+            anchor: try journal.chain(behind: nil).digest, seed: try journal.fact(OpenedJournal.Fact.seed))
     }
 
     private func batches(after turn: Int, through last: Int) throws -> [HistoryBatch] {

@@ -142,7 +142,8 @@ final class StoreLoop: Sendable {
         let ended = clock.now()
         // Nobody shall wait at a socket that nobody reads.
         configuration.endpoint.removeFiles()
-        let isQuiet = history.end() && maintenance.end()
+        let ends = [history.end(), maintenance.end()]
+        let isQuiet = ends.allSatisfy { $0 }
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)

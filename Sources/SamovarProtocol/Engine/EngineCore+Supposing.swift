@@ -18,6 +18,14 @@ public struct SupposedTurn {
     let content: Content
 }
 
+/// What became of one.
+public struct SupposedEnd {
+    /// What `accept` says of an input.
+    let verdict: Outcome.Verdict
+    /// Whether `accept` has made another message of an input that is a message: then it was none that the journal has.
+    var isRemade = false
+}
+
 /// Turns that never were so: what would have followed if something had been otherwise.
 extension EngineCore {
     mutating func skip(to turn: Int) {
@@ -26,8 +34,9 @@ extension EngineCore {
 
     mutating func suppose(
         _ given: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
-    ) throws -> Outcome.Verdict {
+    ) throws -> SupposedEnd {
         skip(to: given.number - 1)
+        var isRemade = false
         let (message, bytes, role, checkpoint): (P.Message, [UInt8], MessageRole, [UInt8]?)
         switch given.content {
         case .message(let given, let itsRole, let place):
@@ -36,10 +45,12 @@ extension EngineCore {
             let turn = Turn(
                 number: given.number, now: given.time, origin: given.origin, sender: given.sender, secret: secret)
             switch admit(input, turn: turn, asksGates: false) {
-            case .message(let accepted): (message, bytes, role, checkpoint) = (accepted, [], .open, nil)
+            case .message(let accepted):
+                (message, bytes, role, checkpoint) = (accepted, [], .open, nil)
+                if P.Input.self == P.Message.self { isRemade = try self.message(input) != accepted }
             case .refused(let verdict):
                 skip(to: given.number)
-                return verdict.bounded
+                return SupposedEnd(verdict: verdict.bounded)
             }
         }
         var followUps: Deque<(bytes: [UInt8], cause: Int)> = []
@@ -57,7 +68,7 @@ extension EngineCore {
             while let next = log.takeFollowUp() { followUps.append(next) }
         }
         subscribe(now: given.time, log: &log)
-        return .applied
+        return SupposedEnd(verdict: .applied, isRemade: isRemade)
     }
 
     /// - Returns: how many effects it orders.

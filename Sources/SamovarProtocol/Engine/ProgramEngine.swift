@@ -42,11 +42,11 @@ public protocol ProgramEngine: AnyObject {
     /// Applies what never was so, with its follow-ups, and holds nothing against the journal.
     ///
     /// - Parameter number: of a follow-up, by its message and the turn that ordered it.
-    /// - Returns: what `accept` says of an input; gates are not asked.
+    /// - Returns: what `accept` makes of an input; gates are not asked.
     /// - Throws: `ReplayError` for a message that cannot be read; `GroupLimit`. The engine is then beyond repair.
     func suppose(
         _ turn: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
-    ) throws -> Outcome.Verdict
+    ) throws -> SupposedEnd
 
     /// - Throws: `ReplayError` if what was replayed ordered follow-ups that have not come.
     func requireEndOfGroup() throws(ReplayError)

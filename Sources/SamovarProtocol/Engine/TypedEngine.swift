@@ -92,7 +92,7 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     public func suppose(
         _ turn: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
-    ) throws -> Outcome.Verdict {
+    ) throws -> SupposedEnd {
         defer { newest = core.value.head }
         return try core.value.suppose(turn, log: &log, number: number)
     }

@@ -73,10 +73,14 @@ public struct HistoryBeginning: Equatable, Sendable {
     public var ancestor: String?
     /// The digest to which the first batch that is kept is chained.
     public var anchor: [UInt8]
+    /// Of the timeline, in MessagePack.
+    public var seed: [UInt8]?
 
-    public init(journal: UniqueID, first: Int, snapshots: [Int], ancestor: String? = nil, anchor: [UInt8] = []) {
+    public init(
+        journal: UniqueID, first: Int, snapshots: [Int], ancestor: String? = nil, anchor: [UInt8] = [], seed: [UInt8]? = nil
+    ) {
         (self.journal, self.first, self.snapshots) = (journal, first, snapshots)
-        (self.ancestor, self.anchor) = (ancestor, anchor)
+        (self.ancestor, self.anchor, self.seed) = (ancestor, anchor, seed)
     }
 }
 
@@ -141,6 +145,7 @@ public struct HistoryReply: Equatable, Sendable {
                 MessagePackPair("snapshots", .array(beginning.snapshots.map { .number($0) })),
                 MessagePackPair("anchor", .binary(beginning.anchor)),
             ]
+            if let seed = beginning.seed { pairs.append(MessagePackPair("seed", .binary(seed))) }
             if let ancestor = beginning.ancestor { pairs.append(MessagePackPair("ancestor", .string(ancestor))) }
         case .batches(let batches):
             let list = batches.map { MessagePackValue.array([.number($0.first), .number($0.last), .binary($0.bytes)]) }
@@ -186,8 +191,11 @@ extension HistoryReply.Content {
             guard snapshots.count == turns.count else { return nil }
             var ancestor: String?
             if case .string(let text)? = value["ancestor"] { ancestor = text }
+            var seed: [UInt8]?
+            if case .binary(let bytes)? = value["seed"] { seed = bytes }
             self = .beginning(
-                HistoryBeginning(journal: journal, first: first, snapshots: snapshots, ancestor: ancestor, anchor: anchor),
+                HistoryBeginning(
+                    journal: journal, first: first, snapshots: snapshots, ancestor: ancestor, anchor: anchor, seed: seed),
                 schema: Schema(name: program, version: version), secret: Secret(high: key.high, low: key.low))
         }
     }

@@ -71,6 +71,8 @@ public struct WhatIf: Equatable, Sendable {
     public enum Assumption: Equatable, Sendable {
         /// So many inputs are applied as they were accepted: the journal does not keep inputs of this program.
         case acceptedInputs(Int)
+        /// So many inputs are what the journal has, and `accept` makes other messages of them: if it did so before, they were others.
+        case remadeInputs(Int)
         /// So many inputs are refused as they were: the journal does not keep inputs that are refused.
         case refusedInputs(Int)
         /// So many answers of workers, which count for the same effects, are what they were.

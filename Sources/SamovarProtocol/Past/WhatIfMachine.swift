@@ -53,6 +53,7 @@ public final class WhatIfMachine {
     /// How often something was assumed.
     private struct Counts {
         var accepted = 0
+        var remade = 0
         var refused = 0
         var answers = 0
         var failures = 0
@@ -257,9 +258,9 @@ public final class WhatIfMachine {
         _ turn: SupposedTurn, isGiven: Bool, followUps: [Record] = [], _ orders: inout OrderedEffects
     ) throws {
         var left = followUps
-        let verdict: Outcome.Verdict
+        let end: SupposedEnd
         do {
-            verdict = try other.engine.suppose(turn, log: &log) { message, cause in
+            end = try other.engine.suppose(turn, log: &log) { message, cause in
                 if let place = left.firstIndex(where: { $0.cause == cause && $0.content.message == message }) {
                     return left.remove(at: place).turn
                 }
@@ -269,11 +270,12 @@ public final class WhatIfMachine {
             throw SuppositionError(turn: turn.number, "what it shall be instead is no message of this program: \(error.text)")
         }
         carryOut(&orders)
-        switch verdict {
+        if end.isRemade, !isGiven { counts.remade += 1 }
+        switch end.verdict {
         case .applied: break
         case .rejected(let why) where isGiven:
             throw SuppositionError(turn: turn.number, "what shall come there is no input of this program: \(why)")
-        case .refused, .rejected: result.refusals.append(WhatIf.Refusal(turn.number, verdict))
+        case .refused, .rejected: result.refusals.append(WhatIf.Refusal(turn.number, end.verdict))
         }
         for record in left { result.lost.append(WhatIf.Lost(record, .notOrdered(by: record.cause))) }
     }
@@ -346,7 +348,8 @@ public final class WhatIfMachine {
     private func assumptions(beside original: StoreState) -> [WhatIf.Assumption] {
         let open = strangers.count { other.ledger.open[$0] != nil }
         let counted: [(Int, (Int) -> WhatIf.Assumption)] = [
-            (counts.accepted, { .acceptedInputs($0) }), (counts.refused, { .refusedInputs($0) }),
+            (counts.accepted, { .acceptedInputs($0) }), (counts.remade, { .remadeInputs($0) }),
+            (counts.refused, { .refusedInputs($0) }),
             (counts.answers, { .answers($0) }), (counts.failures, { .failures($0) }), (counts.requests, { .requests($0) }),
             (open, { .open($0) }),
         ]

@@ -78,6 +78,18 @@ import Testing
                 """)
     }
 
+    @Test func `A store that looks at invariants says which are broken, and since when`() {
+        func line(_ invariants: MessagePackValue) -> String? {
+            let text = StatusText.lines(of: Self.status.setting("invariants", to: invariants))
+            return text.split(separator: "\n").first { $0.contains("invariants") }.map { $0.split(separator: " ", maxSplits: 1)[1] }
+                .map { String($0.drop { $0 == " " }) }
+        }
+        #expect(line(.nil) == nil)
+        #expect(line(["count": 2, "broken": []]) == "2, none is broken")
+        let broken: MessagePackValue = ["count": 2, "broken": [["name": "stock", "turn": 7], ["name": "sum", "turn": 9]]]
+        #expect(line(broken) == "“stock” broken by turn 7, “sum” broken by turn 9")
+    }
+
     @Test func `A store that is held up says why and since when, and what it does not tell is left out`() {
         let text = StatusText.lines(of: [
             "program": "Tally", "schema": 1, "phase": "disk full", "turn": 9, "durable": 9, "diskFullSince": "2026-07-31T09:05:00Z",

@@ -181,7 +181,8 @@ import Testing
         let contents: [HistoryReply.Content] = [
             .anew(.trimmed), .damaged("batch 2"), .batches([]), .batches([HistoryBatch(first: 4, last: 9, bytes: [0, 255])]),
             .beginning(
-                HistoryBeginning(journal: home, first: 1, snapshots: [], ancestor: "turn 3", anchor: [7, 8]), schema: shop,
+                HistoryBeginning(journal: home, first: 1, snapshots: [], ancestor: "turn 3", anchor: [7, 8], seed: [128]),
+                schema: shop,
                 secret: Secret(high: 1, low: .max)),
         ]
         for content in contents {

@@ -56,7 +56,7 @@ final class TrapEngine: ProgramEngine {
 
     var inputsAreMessages: Bool { base.inputsAreMessages }
     func skip(to turn: Int) { base.skip(to: turn) }
-    func suppose(_ turn: SupposedTurn, log: inout TurnLog, number: ([UInt8], Int) -> Int) throws -> Outcome.Verdict {
+    func suppose(_ turn: SupposedTurn, log: inout TurnLog, number: ([UInt8], Int) -> Int) throws -> SupposedEnd {
         try base.suppose(turn, log: &log, number: number)
     }
 
