@@ -107,6 +107,21 @@ import Testing
         #expect(explorer.index.block(of: 20_000)?.last == 20_000)
     }
 
+    @Test func `Blocks that are not known are read together, up to one that is`() throws {
+        var random = SeededRandom(seed: 7)
+        let past = RandomPast(count: 120_000, &random)
+        var explorer = explorer()
+        #expect(explorer.index.missing(of: 1...120_000) == 14 * 4_096 + 1...120_000)
+        #expect(explorer.index.missing(of: 60_000...120_000) == 60_000...120_000)
+        past.shown = 90_000
+        try explorer.work(in: past) { false }
+        // Of a block that is known in part, the rest; beyond it, what follows.
+        #expect(explorer.index.missing(of: 1...120_000) == 22 * 4_096 + 1...120_000)
+        past.shown = 120_000
+        try explorer.work(in: past) { false }
+        #expect(explorer.index.missing(of: 1...120_000) == 90_001...22 * 4_096)
+    }
+
     @Test func `A set of turns forgets none and is seldom wrong`() {
         var set = TurnSet()
         #expect(!set.mayHold(1))

@@ -31,6 +31,9 @@ final class ExplorerLoop: @unchecked Sendable {
     private var explorer: Explorer?
     private var timeline: Timeline?
     private var hasWork = false
+    private var pace = WorkPace()
+    /// Until then it does nothing that nobody has asked for.
+    private var resting = ContinuousClock.now
     /// Before the past is opened again, if there is work.
     private var pause: TimeInterval = 0
     /// What has kept it from its work, and was told.
@@ -88,18 +91,33 @@ final class ExplorerLoop: @unchecked Sendable {
             timeline = past.timeline
             let checkpoints = try FolderCheckpoints(in: "\(request.folder)/\(past.timeline)")
             explorer = Explorer(checkpoints: checkpoints, blocked: request.blocked)
+            pace = WorkPace()
         }
         while !inbox.isAtEnd {
             hasWork = explorer?.hasWork(in: past, keepingStates: keepsStates) ?? false
-            if let line = inbox.peek(wait: hasWork || past.isExclusive ? 0 : nil) {
+            let rest = max(.zero, resting - ContinuousClock.now) / .seconds(1)
+            if let line = inbox.peek(wait: hasWork ? rest : past.isExclusive ? 0 : nil) {
                 guard try isAnswered(line, past, opened) else { return }
             } else if hasWork {
-                let end = ContinuousClock.now + Self.workTime
-                try explorer?.work(in: past, keepingStates: keepsStates) { ContinuousClock.now >= end }
-                tell(explorer?.obstacle)
+                try work(in: past, keepsStates)
             }
             if past.isExclusive, !hasWork || ContinuousClock.now - opened > Self.holdTime { return }
         }
+    }
+
+    /// Does a piece of what nobody has asked for, and rests then as long as the store needs.
+    private func work(in past: Past, _ keepsStates: Bool) throws {
+        let begin = ContinuousClock.now
+        try explorer?.work(in: past, keepingStates: keepsStates) { ContinuousClock.now >= begin + Self.workTime }
+        tell(explorer?.obstacle)
+        // A folder that could be opened has no store.
+        guard !past.isExclusive else { return }
+        let end = ContinuousClock.now
+        if pace.isDue(at: end) {
+            try past.refresh()
+            pace.note(past.span.known.upperBound, at: end)
+        }
+        resting = end + pace.rest(after: end - begin)
     }
 
     /// False if the past has to be opened again first.

@@ -12,6 +12,8 @@ struct TurnIndex {
     static let timeStride = 16
     /// 12 KiB each. Older turns than these tell are looked for in the journal.
     static let maximumBlocks = 8_192
+    /// Read at once if none of them is known: what a store answers may hold several.
+    private static let blocksAtOnce = 16
 
     /// A row of turns without a hole.
     struct Block {
@@ -58,8 +60,13 @@ struct TurnIndex {
         let oldest = max(Self.number(of: kept.lowerBound), newest - Self.maximumBlocks + 1)
         for number in stride(from: newest, through: oldest, by: -1) {
             let turns = Self.turns(around: number * Self.blockTurns + 1).clamped(to: kept)
-            guard let block = blocks[number] else { return turns }
-            if block.last < turns.upperBound { return block.last + 1...turns.upperBound }
+            if let block = blocks[number] {
+                if block.last < turns.upperBound { return block.last + 1...turns.upperBound }
+                continue
+            }
+            let lowest = max(oldest, number - Self.blocksAtOnce + 1)
+            let first = (lowest..<number).last { blocks[$0] != nil }.map { $0 + 1 } ?? lowest
+            return Self.turns(around: first * Self.blockTurns + 1).clamped(to: kept).lowerBound...turns.upperBound
         }
         return nil
     }
