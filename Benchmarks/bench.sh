@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C
 
-all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search postgresql past"
+all="round-trips receipts curve latency fan-out crowd replay sizes idle turns search postgresql past page"
 rounds=${ROUNDS:-3}
 work=$(mktemp -d)
 bin=${BIN:-} own=${OWN:-}
@@ -28,7 +28,7 @@ end_server() {
 }
 finish() {
     local process
-    for process in $up $follower; do
+    for process in $up $follower $(jobs -p | grep -vx "${database:-none}"); do
         kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
     done
     end_server

@@ -11,32 +11,59 @@ timed() {
     took=$(since "$begin")
 }
 
-part_past() {
-    local data=$work/past head=0 took median_rows rate
-    programs tally
-    "$bin/tally" up --workers 0 --data "$data" >"$work/past.txt" 2>&1 </dev/null &
+# A store of the example Tally on $data, in $up.
+start_tally() {
+    "$bin/tally" up --workers 0 --data "$data" >"$work/tally.txt" 2>&1 </dev/null &
     up=$!
     for _ in $(seq 100); do
-        grep -q serving "$work/past.txt" && break
+        grep -q serving "$work/tally.txt" && break
         sleep 0.1
     done
     # What changes at the beginning only, and what changes all the time.
-    printf '%s\n' '{"add":{"name":"old"}}' '{"count":{"name":"old","by":3}}' '{"add":{"name":"load"}}' |
-        "$bin/tally" send --data "$data" - >"$work/sent.txt" 2>&1 || stop "no input: $(cat "$work/sent.txt")"
+    counted old
+    send_tally '{"add":{"name":"load"}}'
+}
+
+send_tally() { printf '%s\n' "$@" | "$bin/tally" send --data "$data" - >"$work/sent.txt" 2>&1 || stop "no input: $(cat "$work/sent.txt")"; }
+
+# Something new that is counted in one turn, and never again.
+counted() { send_tally "{\"add\":{\"name\":\"$1\"}}" "{\"count\":{\"name\":\"$1\",\"by\":3}}"; }
+
+# Turns of a load, for a while.
+load_tally() {
+    "$bin/tally" load --json --data "$data" --saturate --window 1024 --clients 4 --processes 2 --subscribers 0 --duration "$1" \
+        --input '{"count":{"name":"load","by":1}}' >"$work/load.json" 2>"$work/load.log" || stop "no load: $(tail -3 "$work/load.log")"
+}
+
+# A store that has so many turns behind it, and rests.
+long_past() {
+    local head=0
+    start_tally "$data"
     while [ "$head" -lt "${PAST_TURNS:-10000000}" ]; do
-        "$bin/tally" load --json --data "$data" --saturate --window 1024 --clients 4 --processes 2 --subscribers 0 --duration 4s \
-            --input '{"count":{"name":"load","by":1}}' >"$work/load.json" 2>"$work/load.log" || stop "no load: $(tail -3 "$work/load.log")"
+        load_tally 4s
         head=$(past_head "$data")
         say "$head turns"
     done
+}
+
+part_past() {
+    local data=$work/past head took median_rows rate newest
+    programs tally
+    long_past
+    head=$(past_head "$data")
     for _ in 1 2 3 4 5; do
         timed "$bin/tally" journal list --data "$data" --last 100
         echo "$took" >>"$work/past.rows"
     done
     median_rows=$(median <"$work/past.rows")
     row "the newest 100 rows of $head turns, \`journal list\`" "$(calculate "$median_rows * 1000" 0)" ms "" "" "$(verdict 'at most 300' "$median_rows <= 0.3")"
-    timed "$bin/tally" why --data "$data" state.counts.load
+    counted newest
+    newest=$(past_head "$data")
+    timed "$bin/tally" why --data "$data" state.counts.newest
     row "\`why\`, of the last turn" "$(calculate "$took * 1000" 0)" ms "" "" "$(verdict 'at most 500' "$took <= 0.5")"
+    while [ $(($(past_head "$data") - newest)) -lt 50000 ]; do load_tally 100ms; done
+    timed "$bin/tally" why --data "$data" state.counts.newest
+    row "\`why\`, of $(($(past_head "$data") - newest)) turns before" "$(calculate "$took * 1000" 0)" ms "" "" "$(verdict 'at most 500' "$took <= 0.5")"
     timed "$bin/tally" why --data "$data" state.counts.old
     row "\`why\`, of the first turns" "$took" s "" "" "$(verdict 'at most 30' "$took <= 30")"
     local begin=$EPOCHREALTIME
