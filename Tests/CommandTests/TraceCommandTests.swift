@@ -32,6 +32,21 @@ import Testing
         #expect(try Self.names(in: tail.output) == names.suffix(try Self.names(in: tail.output).count), "\(names)")
     }
 
+    @Test func `The attempts that a running store remembers are spans, too, and without one there are none to be had`() async throws {
+        let store = try await CounterStore()
+        #expect(try await store.run("send", "incrementAsync", "--wait", "settled").end == .exited(0))
+        let head = try await store.status("turn")
+        let plain = try await store.run("trace", "--to", "\(head)")
+        let told = try await store.run("trace", "--to", "\(head)", "--attempts")
+        #expect(told.end == .exited(0), "\(told.errors)")
+        let (names, more) = (try Self.names(in: plain.output), try Self.names(in: told.output))
+        #expect(!names.contains("attempt") && more.filter { $0 != "attempt" } == names && more.contains("attempt"), "\(more)")
+        #expect(told.output.contains(#""key":"samovar.worker""#))
+        try await store.stop()
+        let away = try await store.run("trace", "--attempts")
+        #expect(away.end == .exited(69) && away.errors.contains("no store answers at "), "\(away.errors)")
+    }
+
     @Test func `An effect that is open is told, and what cannot be is said`() async throws {
         let store = try await CounterStore(workers: 0)
         let turn = try await store.increment(1)

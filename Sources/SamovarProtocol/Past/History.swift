@@ -207,7 +207,7 @@ extension MessagePackValue {
         return Int(number)
     }
 
-    fileprivate func natural(_ key: String) -> Int? { self[key]?.natural }
+    func natural(_ key: String) -> Int? { self[key]?.natural }
 
     fileprivate func id(_ key: String) -> UniqueID? {
         guard case .string(let text)? = self[key] else { return nil }

@@ -8,6 +8,8 @@ public struct TraceSpan: Equatable, Sendable {
         case effect(EffectID)
         /// An effect that was dead and requeued, and has ended once more in a turn. It is nobody's parent.
         case again(EffectID, endedIn: Int)
+        /// An attempt of an effect, by when it was handed out. It is nobody's parent.
+        case attempt(EffectID, handedOut: Timestamp)
     }
 
     /// How an effect has ended.
@@ -75,6 +77,11 @@ extension TraceSpan {
             hash.combine(effect.turn)
             hash.combine(effect.ordinal)
             hash.combine(turn)
+        case .attempt(let effect, let handedOut):
+            hash.combine(UInt8(5))
+            hash.combine(effect.turn)
+            hash.combine(effect.ordinal)
+            hash.combine(Int(handedOut.microseconds))
         }
         return max(1, hash.finish())
     }

@@ -22,11 +22,8 @@ extension Dispatcher {
         recorder.ended(former.attempt, outcome, since: former.since, now: meters.now)
     }
 
-    /// The attempts of an effect that are remembered, the newest first. Looks at all that are.
-    func attempts(of effect: EffectID) -> [FlightRecorder.Attempt] {
-        let known = workers.values.map { ($0.number, $0.id) }
-        return recorder.attempts(of: effect, Dictionary(known) { first, _ in first })
-    }
+    /// Those that are here, by their numbers in the recorder.
+    var knownWorkers: [UInt32: WorkerID] { Dictionary(workers.values.map { ($0.number, $0.id) }) { first, _ in first } }
 
     // MARK: Progress
 

@@ -24,6 +24,8 @@ struct FlightRecorder {
         /// From the lowest: 3 bits for the outcome, 0 while it runs; 1 bit, whether the worker came with the job; 8 bits for the number of the
         /// attempt among those that count; 20 bits for the ordinal.
         var bits: UInt32 = 0
+
+        var ordinal: Int { Int(bits >> 12) }
     }
 
     /// What is known of one attempt.
@@ -97,22 +99,44 @@ struct FlightRecorder {
     /// All attempts since then are known; nil if these are all of this process.
     var since: Timestamp? { count > Self.limit ? rows[count & (Self.limit - 1)].handedOut : nil }
 
-    /// The attempts of an effect that are remembered, the newest first.
+    /// The attempts of an effect that are remembered, the newest first. Looks at all that are.
     ///
     /// - Parameter known: workers that are here, by their numbers.
     func attempts(of effect: EffectID, _ known: [UInt32: WorkerID]) -> [Attempt] {
         guard effect.ordinal < Self.ordinalLimit else { return [] }
-        var attempts: [Attempt] = []
-        for number in stride(from: count - 1, through: max(0, count - Self.limit), by: -1) {
+        return remembered.reversed().compactMap { number in
             let row = rows[number & (Self.limit - 1)]
-            guard row.turn == effect.turn, row.bits >> 12 == Self.bits(of: effect.ordinal) >> 12 else { continue }
-            attempts.append(
-                Attempt(
-                    number: Int(row.bits >> 4 & 255), worker: known[row.worker] ?? name(of: row.worker), handedOut: row.handedOut,
-                    isClaimed: row.bits & 8 != 0, heard: Self.duration(row.heard), duration: Self.duration(row.ended),
-                    outcome: AttemptOutcome(rawValue: Int(row.bits & 7) - 1)))
+            return row.turn == effect.turn && row.ordinal == effect.ordinal ? attempt(row, known) : nil
         }
-        return attempts
+    }
+
+    /// Attempts of any effect, the newest first.
+    ///
+    /// - Parameters:
+    ///   - end: where those before went on; nil for the newest.
+    ///   - known: workers that are here, by their numbers.
+    /// - Returns: at most so many, and where it goes on; nil if there are no more.
+    func attempts(
+        before end: Int?, count limit: Int, _ known: [UInt32: WorkerID]
+    ) -> (attempts: [(effect: EffectID, attempt: Attempt)], next: Int?) {
+        let numbers = remembered.lowerBound..<max(remembered.lowerBound, min(end ?? count, count))
+        let page = numbers.suffix(limit)
+        let attempts = page.reversed().compactMap { number -> (EffectID, Attempt)? in
+            let row = rows[number & (Self.limit - 1)]
+            // Of effects beyond the limit of a turn only the attempt is known.
+            guard row.turn > 0 else { return nil }
+            return (EffectID(turn: row.turn, ordinal: row.ordinal), attempt(row, known))
+        }
+        return (attempts, page.lowerBound > numbers.lowerBound ? page.lowerBound : nil)
+    }
+
+    private var remembered: Range<Int> { max(0, count - Self.limit)..<count }
+
+    private func attempt(_ row: Row, _ known: [UInt32: WorkerID]) -> Attempt {
+        Attempt(
+            number: Int(row.bits >> 4 & 255), worker: known[row.worker] ?? name(of: row.worker), handedOut: row.handedOut,
+            isClaimed: row.bits & 8 != 0, heard: Self.duration(row.heard), duration: Self.duration(row.ended),
+            outcome: AttemptOutcome(rawValue: Int(row.bits & 7) - 1))
     }
 
     private func name(of worker: UInt32) -> WorkerID? {

@@ -2,8 +2,30 @@ import MessagePack
 import SamovarCore
 
 extension Operators {
-    /// A reply has so many attempts at most, the newest.
+    /// A reply about one effect has so many attempts at most, the newest.
     static let attempts = 1_000
+    /// And one about all, which are asked for page by page.
+    static let attemptsOfPage = 250
+
+    /// The attempts of all effects that the store remembers, the newest first: a page of them, and where it goes on.
+    func describeAttempts(
+        _ arguments: MessagePackValue, _ dispatcher: Dispatcher, started: Timestamp
+    ) throws(AdminRefusal) -> MessagePackValue {
+        let end = arguments.natural("before")
+        guard end != nil || arguments["before"] == nil else {
+            throw AdminRefusal(text: "before is what another answer has as next")
+        }
+        let page = dispatcher.recorder.attempts(before: end, count: Self.attemptsOfPage, dispatcher.knownWorkers)
+        let attempts = page.attempts.map { effect, attempt in
+            var row = describe(attempt)
+            row["effect"] = .string("\(effect)")
+            return row
+        }
+        return [
+            "remembersSince": .moment(dispatcher.recorder.since ?? started), "attempts": .array(attempts),
+            "next": page.next.map { .number($0) } ?? .nil,
+        ]
+    }
 
     /// What is known of one effect, for `attempts`: the attempts that the store remembers, the oldest first, and what `effects` tells while it
     /// is open or dead.
@@ -13,7 +35,7 @@ extension Operators {
         of id: EffectID, _ turns: borrowing Turns, _ dispatcher: Dispatcher, started: Timestamp, now: Timestamp
     ) throws(AdminRefusal) -> MessagePackValue {
         guard id.turn <= turns.head else { throw AdminRefusal(text: "there is no turn \(id.turn) yet") }
-        let attempts = dispatcher.attempts(of: id)
+        let attempts = dispatcher.recorder.attempts(of: id, dispatcher.knownWorkers)
         let ledger = turns.state.ledger
         // The books keep nothing of those that are closed.
         var value: MessagePackValue = ["effect": .string("\(id)"), "state": attempts.isEmpty ? "unknown" : "closed"]

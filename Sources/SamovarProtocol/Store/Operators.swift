@@ -67,6 +67,8 @@ struct Operators {
         case "inspect": return try inspect(&turns, &out)
         case "effects":
             return describe(try EffectFilter(request.arguments), turns.state.ledger, scheduler.dispatcher, now: now)
+        case "attempts" where request.arguments["effect"] == nil:
+            return try describeAttempts(request.arguments, scheduler.dispatcher, started: started)
         case "attempts":
             let id = try effect(named: request.arguments["effect"])
             return try describeAttempts(of: id, turns, scheduler.dispatcher, started: started, now: now)
@@ -130,11 +132,10 @@ struct Operators {
         guard case .string(let text)? = name else {
             throw AdminRefusal(text: "which effect? name it as turn/ordinal")
         }
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let turn = Int(parts[0]), let ordinal = Int(parts[1]) else {
+        guard let effect = EffectID(named: text) else {
             throw AdminRefusal(text: "“\(text)” is not an effect; name it as turn/ordinal, as `effects` lists them")
         }
-        return EffectID(turn: turn, ordinal: ordinal)
+        return effect
     }
 }
 
@@ -169,9 +170,8 @@ extension AdminRequest {
     private static let placeArguments = ["queue", "label"]
     /// What each verb takes, by name.
     private static let knownArguments = [
-        "status": [], "metrics": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"], "attempts": ["effect"],
-        "drain": [],
-        "reloadKeys": [],
+        "status": [], "metrics": [], "inspect": [], "effects": ["queue", "label", "olderThan", "limit"],
+        "attempts": ["effect", "before"], "drain": [], "reloadKeys": [],
         "export": ["folder", "id"], HistoryRequest.verb: HistoryRequest.arguments,
         "requeue": effectArguments,
         "drop": effectArguments, "pause": placeArguments, "resume": placeArguments,

@@ -8,6 +8,8 @@ const origins = ["client", "effect", "failure", "followUp", "subscription", "ope
 const rowCount = 50;
 /** The newest turns are asked for again no more often. */
 const followPause = 2000;
+/** Effects of a turn whose attempts are asked for. */
+const shownAttempts = 20;
 
 /** The pages of the past, made of what page.js has. */
 export function past({ get, setText, drawValue, draw, store }) {
@@ -358,11 +360,27 @@ export function past({ get, setText, drawValue, draw, store }) {
     }
     if (answer.orders?.length > 0) {
       part.append(element("h2", "", "What it ordered"));
-      for (const order of answer.orders) {
-        const body = element("div");
+      answer.orders.forEach((order, index) => {
+        const body = element("div", "order");
         part.append(body);
         drawValue(body, 0, order);
-      }
+        if (typeof order.effect === "string" && index < shownAttempts) drawAttemptsOf(body, order.effect);
+      });
+    }
+  }
+
+  /** What became of an effect so far, in a line that leads to its page. */
+  async function drawAttemptsOf(body, effect) {
+    const line = element("p", "attempts");
+    line.append(link(`effect ${effect}`, "effects/" + effect));
+    body.append(line);
+    try {
+      const answer = await get(`attempts?${new URLSearchParams({ effect })}`);
+      const attempts = (answer.attempts ?? []).map((attempt) =>
+        `${attempt.how} by ${attempt.worker ?? "a worker that left"}` + (attempt.seconds == null ? "" : ` after ${attempt.seconds} s`));
+      line.append(element("span", "quiet", `: ${answer.state}; ` + (attempts.length > 0 ? attempts.join(", ") : "no attempt is remembered")));
+    } catch (error) {
+      line.append(element("span", "quiet", ": " + error.message));
     }
   }
 

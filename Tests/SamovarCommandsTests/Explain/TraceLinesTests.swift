@@ -98,6 +98,35 @@ import Testing
         #expect(message == ["stringValue": #"{"ö\n\"":1}"#], "\(last)")
     }
 
+    @Test func `An attempt that is remembered is a span below the life of its effect in which it was`() throws {
+        let order = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: MessagePackValue("run").encoded, now: Self.time(1))
+        let failed = RememberedAttempt(
+            effect: order.id, number: 1, worker: "w-1", handedOut: Self.time(2), startedBy: Self.time(3), ended: Self.time(4),
+            how: "failed")
+        let answered = RememberedAttempt(
+            effect: order.id, number: 1, handedOut: Self.time(7), ended: Self.time(8), how: "answered")
+        let other = RememberedAttempt(effect: EffectID(turn: 1, ordinal: 1), number: 1, handedOut: Self.time(2))
+        var lines = TraceLines(
+            of: "Shop", timeline: Self.timeline, redactions: [], attempts: [other, answered, failed])
+        _ = lines.add(
+            TraceSpan(
+                .effect(order.id), .turn(1), root: 1, from: Self.time(1), to: Self.time(4), failure: "no luck",
+                .effect(order, .dead, attempts: 1)))
+        _ = lines.add(
+            TraceSpan(
+                .again(order.id, endedIn: 9), .turn(1), root: 1, from: Self.time(6), to: Self.time(8), failure: nil,
+                .effect(order, .answered, attempts: 1)))
+        let ended = lines.end()
+        let spans = try Self.spans(in: [try #require(ended)])
+        #expect(spans.map { $0["name"] as? String } == ["run", "attempt", "run", "attempt"])
+        #expect(spans[1]["parentSpanId"] as? String == spans[0]["spanId"] as? String)
+        #expect(spans[3]["parentSpanId"] as? String == spans[2]["spanId"] as? String)
+        #expect(spans[1]["startTimeUnixNano"] as? String == "2000000000" && spans[1]["endTimeUnixNano"] as? String == "4000000000")
+        #expect((spans[1]["status"] as? [String: Any])?["code"] as? Int == 2 && spans[3]["status"] == nil)
+        #expect((spans[1]["events"] as? [[String: Any]])?.first?["timeUnixNano"] as? String == "3000000000")
+        #expect(Set(spans.compactMap { $0["spanId"] as? String }).count == 4)
+    }
+
     // MARK: Redacting
 
     @Test(arguments: [

@@ -61,6 +61,15 @@ import Testing
             let told = recorder.attempts(of: id, [:])
             #expect(told == kept.reversed().filter { $0.effect == id }.map(\.attempt), "\(id)")
         }
+        var pages: [(effect: EffectID, attempt: FlightRecorder.Attempt)] = []
+        var next: Int?
+        repeat {
+            let page = recorder.attempts(before: next, count: 1_000, [:])
+            #expect(page.attempts.count <= 1_000)
+            pages += page.attempts
+            next = page.next
+        } while next != nil
+        #expect(pages.map(\.effect) == kept.reversed().map(\.effect) && pages.map(\.attempt) == kept.reversed().map(\.attempt))
     }
 
     @Test func `The end of an attempt that is not remembered any more changes no other`() {
@@ -104,6 +113,43 @@ import Testing
     private func hows(_ reply: AdminReply) -> [MessagePackValue?] {
         guard case .array(let attempts)? = reply.value["attempts"] else { return [] }
         return attempts.map { $0["how"] }
+    }
+
+    private func ask(_ rig: Rig, _ arguments: MessagePackValue) throws -> AdminReply {
+        rig.requests += 1
+        let request = AdminRequest(id: rig.requests, verb: "attempts", arguments: arguments)
+        guard case .reply(let reply)? = rig.exchange(.request(request), from: admin).first else { throw CancellationError() }
+        return reply
+    }
+
+    @Test func `Without an effect, all attempts are told page by page, and read back as they were`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 1, credit: 1_000)
+        for number in 0..<300 { rig.order(job("\(number)")) }
+        var answered = 0
+        while answered < 300 {
+            let tasks = rig.takeTasks(worker(1))
+            guard !tasks.isEmpty else { break }
+            rig.now = rig.now + .milliseconds(3)
+            rig.exchange(.result(tasks.map { $0.answered() }, credit: tasks.count), from: worker(1))
+            answered += tasks.count
+        }
+        var told: [RememberedAttempt] = []
+        var next = MessagePackValue.nil
+        var pages = 0
+        repeat {
+            let value = try ask(rig, next == .nil ? .nil : ["before": next]).value
+            guard case .array(let rows)? = value["attempts"] else { throw CancellationError() }
+            #expect(rows.count <= 250)
+            told += rows.compactMap { RememberedAttempt($0) }
+            next = value["next"] ?? .nil
+            pages += 1
+        } while next != .nil
+        #expect(pages == 2 && told.count == 300 && Set(told.map(\.effect)).count == 300)
+        #expect(told.allSatisfy { $0.how == "answered" && $0.worker == "\(workerID(1))" && $0.number == 1 })
+        #expect(zip(told, told.dropFirst()).allSatisfy { $0.handedOut >= $1.handedOut })
+        #expect(told.allSatisfy { $0.ended.map { $0 - told[0].handedOut <= .seconds(1) } == true })
+        #expect(try ask(rig, ["before": "x"]).refusal == "before is what another answer has as next")
+        #expect(try ask(rig, ["before": 0]).value["attempts"] == [])
     }
 
     @Test func `An effect is told with all its attempts: worker, times and how each ended`() throws {

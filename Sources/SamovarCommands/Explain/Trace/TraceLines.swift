@@ -22,13 +22,16 @@ struct TraceLines {
     private let timeline: Timeline
     private let beginning: String
     private let redactions: [Redaction]
+    private let attempts: [EffectID: [RememberedAttempt]]
     private var hits: Set<Int> = []
     private var text = OTLPText()
     private var count = 0
 
-    init(of program: String, timeline: Timeline, redactions: [Redaction]) {
+    /// - Parameter attempts: what a store remembers: they get spans of their own below that of their effect.
+    init(of program: String, timeline: Timeline, redactions: [Redaction], attempts: [RememberedAttempt] = []) {
         self.timeline = timeline
         self.redactions = redactions
+        self.attempts = Dictionary(grouping: attempts, by: \.effect)
         var text = OTLPText()
         text.raw(#"{"resourceSpans":[{"resource":{"attributes":["#)
         text.attribute("service.name", program)
@@ -43,6 +46,14 @@ struct TraceLines {
         text.raw(count == 0 ? beginning : ",")
         write(span)
         count += 1
+        // A requeued effect has a span for each of its ends, and each attempt belongs to one of them.
+        if case .effect(let effect, _, _) = span.content {
+            for attempt in attempts[effect.id] ?? [] where attempt.handedOut >= span.begin && attempt.handedOut <= span.end {
+                text.raw(",")
+                write(attempt, of: span)
+                count += 1
+            }
+        }
         return count >= Self.maximumSpans || text.bytes.count >= Self.maximumBytes ? end() : nil
     }
 
@@ -69,17 +80,7 @@ struct TraceLines {
     }
 
     private mutating func write(_ span: TraceSpan) {
-        let trace = TraceSpan.trace(of: span.root, in: timeline)
-        text.raw(#"{"traceId":""#)
-        text.raw(hexadecimal(trace.high))
-        text.raw(hexadecimal(trace.low))
-        text.raw(#"","spanId":""#)
-        text.raw(hexadecimal(TraceSpan.id(of: span.place, in: timeline)))
-        if let parent = span.parent {
-            text.raw(#"","parentSpanId":""#)
-            text.raw(hexadecimal(TraceSpan.id(of: parent, in: timeline)))
-        }
-        text.raw(#"","name":"#)
+        begin(span.place, below: span.parent, root: span.root)
         switch span.content {
         case .turn(let record, let ordered): write(turn: record, ordered, span)
         case .effect(let effect, let end, let attempts): write(effect: effect, end, attempts, span)
@@ -92,11 +93,26 @@ struct TraceLines {
         text.raw("}")
     }
 
+    /// Up to its name.
+    private mutating func begin(_ place: TraceSpan.Place, below parent: TraceSpan.Place?, root: Int) {
+        let trace = TraceSpan.trace(of: root, in: timeline)
+        text.raw(#"{"traceId":""#)
+        text.raw(hexadecimal(trace.high))
+        text.raw(hexadecimal(trace.low))
+        text.raw(#"","spanId":""#)
+        text.raw(hexadecimal(TraceSpan.id(of: place, in: timeline)))
+        if let parent {
+            text.raw(#"","parentSpanId":""#)
+            text.raw(hexadecimal(TraceSpan.id(of: parent, in: timeline)))
+        }
+        text.raw(#"","name":"#)
+    }
+
     private mutating func write(turn record: Record, _ ordered: [OpenEffect], _ span: TraceSpan) {
         let content = record.content.map { (root: $0, value: shown(record.detail, as: $0)) }
         let isInput = if case .client = record.origin { true } else { false }
         text.string((content?.root == .message ? content?.value.caseName : nil) ?? record.kind)
-        write(isInput ? .server : .inner, span)
+        write(isInput ? .server : .inner, span.begin, span.end)
         text.raw(#","attributes":["#)
         text.attribute("samovar.turn", record.turn)
         text.raw(",")
@@ -118,7 +134,7 @@ struct TraceLines {
     private mutating func write(effect: OpenEffect, _ end: TraceSpan.End, _ attempts: Int, _ span: TraceSpan) {
         let value = shown(MessagePackValue(shown: effect.payload), as: .effect)
         text.string(value.caseName ?? "effect")
-        write(.client, span)
+        write(.client, span.begin, span.end)
         text.raw(#","attributes":["#)
         text.attribute("samovar.effect.id", "\(effect.id)")
         text.raw(",")
@@ -136,13 +152,38 @@ struct TraceLines {
         text.raw("]")
     }
 
-    private mutating func write(_ kind: Kind, _ span: TraceSpan) {
+    /// One that still runs ends with the span of its effect: that is over, and nobody waits for it any more.
+    private mutating func write(_ attempt: RememberedAttempt, of span: TraceSpan) {
+        begin(.attempt(attempt.effect, handedOut: attempt.handedOut), below: span.place, root: span.root)
+        text.string("attempt")
+        write(.inner, attempt.handedOut, attempt.ended ?? max(span.end, attempt.handedOut))
+        text.raw(#","attributes":["#)
+        text.attribute("samovar.effect.id", "\(attempt.effect)")
+        text.raw(",")
+        text.attribute("samovar.attempt", attempt.number)
+        if let worker = attempt.worker {
+            text.raw(",")
+            text.attribute("samovar.worker", worker)
+        }
+        text.raw(",")
+        text.attribute("samovar.end", attempt.how)
+        text.raw("]")
+        if let startedBy = attempt.startedBy {
+            text.raw(#","events":[{"timeUnixNano":""#)
+            text.raw(Self.nanoseconds(startedBy))
+            text.raw(#"","name":"heard"}]"#)
+        }
+        if attempt.isFailure { text.raw(#","status":{"code":2}"#) }
+        text.raw("}")
+    }
+
+    private mutating func write(_ kind: Kind, _ begin: Timestamp, _ end: Timestamp) {
         text.raw(#","kind":"#)
         text.raw("\(kind.rawValue)")
         text.raw(#","startTimeUnixNano":""#)
-        text.raw(Self.nanoseconds(span.begin))
+        text.raw(Self.nanoseconds(begin))
         text.raw(#"","endTimeUnixNano":""#)
-        text.raw(Self.nanoseconds(span.end))
+        text.raw(Self.nanoseconds(end))
         text.raw("\"")
     }
 
