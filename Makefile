@@ -5,7 +5,7 @@ SHELL := bash
 .ONESHELL:
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: help run test screenshots install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python chromium swift
+.PHONY: help run test screenshots install scaffolds simulate planted mutants chaos bench benchmarks thresholds fuzz sanitize build docs format lint clean system postgresql python chromium promtool swift
 
 DIR ?= /usr/share
 WORKERS ?= 2
@@ -25,6 +25,7 @@ SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product si
 SEEDS ?= 200
 MINUTES ?= 10
 FRESH_SEEDS ?= 0
+PROMTOOL := .build/promtool
 mutants: COUNT = 60
 SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources Mutants/Package.swift Mutants/Sources Mutants/Tests Mutants/Instrumented
 
@@ -72,8 +73,8 @@ COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing
 # What is measured beside a yardstick, and within bounds of time, has nothing beside it.
 MEASURING := ^ChaosTests\.(Flood|Failover)Tests/
 
-test: system postgresql swift python chromium ## Builds and runs all tests
-	PATH="$$PWD/.build/python/bin:$$PATH"
+test: system postgresql swift python chromium promtool ## Builds and runs all tests
+	PATH="$$PWD/.build/python/bin:$$PWD/$(PROMTOOL):$$PATH"
 	swift build --build-tests -j $(JOBS) $(UPTIME_FLAGS)
 	swift test --skip-build $(UPTIME_FLAGS)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
@@ -266,14 +267,25 @@ postgresql:
 	command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
 	if [ $${#missing[@]} -gt 0 ]; then without_cluster; install_packages "$${missing[@]}"; fi
 
-# Some tests are in Python, or talk to a worker that is. A virtual environment keeps the packages out of the system; where none can be made,
-# the system's own packages do.
 # The browser before which the page is tested.
 chromium:
 	$(install)
 	for name in chromium chromium-browser google-chrome; do if command -v "$$name" >/dev/null; then exit 0; fi; done
 	install_packages chromium
 
+# The checker of metrics that comes with Prometheus, out of Debian's package: the server that the package would start is not wanted.
+promtool:
+	if command -v promtool >/dev/null || [ -x $(PROMTOOL)/promtool ] || ! command -v apt-get >/dev/null; then exit 0; fi
+	$(install)
+	folder=$$(mktemp -d)
+	trap 'rm -rf "$$folder"' EXIT
+	download() { (cd "$$folder" && apt-get -qq download prometheus 2>/dev/null); }
+	download || { install_packages && download; }
+	mkdir -p $(PROMTOOL)
+	dpkg-deb --fsys-tarfile "$$folder"/prometheus_*.deb | tar -x -C $(PROMTOOL) --strip-components=3 ./usr/bin/promtool
+
+# Some tests are in Python, or talk to a worker that is. A virtual environment keeps the packages out of the system; where none can be made,
+# the system's own packages do.
 python:
 	$(install)
 	usable() { "$$1" -c 'import msgpack, zmq' 2>/dev/null; }

@@ -32,7 +32,8 @@ import Testing
         #expect(try Self.names(in: tail.output) == names.suffix(try Self.names(in: tail.output).count), "\(names)")
     }
 
-    @Test func `The attempts that a running store remembers are spans, too, and without one there are none to be had`() async throws {
+    @Test func `The attempts that a running store remembers are spans, too, and without one there are none to be had`() async throws
+    {
         let store = try await CounterStore()
         #expect(try await store.run("send", "incrementAsync", "--wait", "settled").end == .exited(0))
         let head = try await store.status("turn")

@@ -99,7 +99,8 @@ import Testing
     }
 
     @Test func `An attempt that is remembered is a span below the life of its effect in which it was`() throws {
-        let order = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: MessagePackValue("run").encoded, now: Self.time(1))
+        let order = OpenEffect(
+            id: EffectID(turn: 1, ordinal: 0), root: 1, payload: MessagePackValue("run").encoded, now: Self.time(1))
         let failed = RememberedAttempt(
             effect: order.id, number: 1, worker: "w-1", handedOut: Self.time(2), startedBy: Self.time(3), ended: Self.time(4),
             how: "failed")
