@@ -24,6 +24,12 @@ struct FlightRecorder {
         /// From the lowest: 3 bits for the outcome, 0 while it runs; 1 bit, whether the worker came with the job; 8 bits for the number of the
         /// attempt among those that count; 20 bits for the ordinal.
         var bits: UInt32 = 0
+
+        @inline(__always)
+        fileprivate mutating func end(_ outcome: AttemptOutcome, after duration: Int64) {
+            ended = Float(duration) * 1e-6
+            bits |= UInt32(truncatingIfNeeded: outcome.rawValue &+ 1)
+        }
     }
 
     /// What is known of one attempt.
@@ -77,9 +83,7 @@ struct FlightRecorder {
     @inline(__always)
     mutating func ended(_ attempt: Int, _ outcome: AttemptOutcome, since: Timestamp, now: Timestamp) {
         guard count &- attempt <= Self.limit else { return }
-        let place = attempt & (Self.limit - 1)
-        rows[place].ended = Float(now.microseconds &- since.microseconds) * 1e-6
-        rows[place].bits |= UInt32(truncatingIfNeeded: outcome.rawValue &+ 1)
+        rows[attempt & (Self.limit - 1)].end(outcome, after: now.microseconds &- since.microseconds)
     }
 
     /// A job has told of itself.
