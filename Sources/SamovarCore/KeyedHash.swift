@@ -46,6 +46,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
 
     /// Adds the eight bytes of `number`, the lowest first.
     @inlinable
+    @inline(__always)
     public mutating func combine(_ number: Int) {
         combine(UInt64(truncatingIfNeeded: number))
     }
@@ -98,6 +99,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
 
     /// The hash of all that was added.
     @inlinable
+    @inline(__always)
     public consuming func finish() -> UInt64 {
         compress(tail | count << 56)
         v2 ^= 0xff

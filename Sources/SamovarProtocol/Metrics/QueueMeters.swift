@@ -30,8 +30,8 @@ enum ClosingOutcome: Int, CaseIterable {
 
 /// What has happened to the effects of each queue since the start of this process. Nothing depends on it.
 ///
-/// The first queues have a number each, the rest share one. A row of plain integers for each number, in memory that is allocated once: counting
-/// looks nothing up, where the number is known.
+/// The first queues have a number each, the rest share one. A row of tallies for each number, in memory that is allocated once: what happens is
+/// counted in one place, which its number, outcome and duration tell, and nothing is looked up.
 struct QueueMeters {
     /// Queues that are told by name.
     static let limit = 50
@@ -40,14 +40,24 @@ struct QueueMeters {
     /// The longest name that is told, in bytes.
     private static let nameLimit = 128
 
+    /// How often something happened, and how long it took in all.
+    private struct Tally {
+        var count = 0
+        var microseconds = 0
+
+        @inline(__always)
+        mutating func add(_ microseconds: Int64 = 0) {
+            count &+= 1
+            self.microseconds &+= Int(microseconds)
+        }
+    }
+
     private enum Column {
+        /// For each outcome of an attempt, the buckets of its duration.
         static let attempts = 0
-        static let closings = attempts + AttemptOutcome.allCases.count
-        static let waits = closings + ClosingOutcome.allCases.count
-        static let waited = waits + DurationBuckets.count
-        static let runs = waited + 1
-        static let ran = runs + DurationBuckets.count
-        static let count = ran + 1
+        static let waits = attempts + AttemptOutcome.allCases.count * DurationBuckets.count
+        static let closings = waits + DurationBuckets.count
+        static let count = closings + ClosingOutcome.allCases.count
     }
 
     /// The time of this round.
@@ -55,7 +65,7 @@ struct QueueMeters {
     /// By their numbers; the first is the default queue.
     private(set) var names: [Queue] = [.default]
     private var numbers: [Queue: Int] = [.default: 0, Self.rest: Self.limit]
-    private var cells = [Int](repeating: 0, count: (Self.limit + 1) * Column.count)
+    private var tallies = [Tally](repeating: Tally(), count: (Self.limit + 1) * Column.count)
 
     /// The number of a queue, which gets one of its own while there are some.
     mutating func number(of queue: Queue) -> Int {
@@ -75,24 +85,25 @@ struct QueueMeters {
     @inline(__always)
     mutating func handedOut(_ number: Int, since: Timestamp) {
         let duration = max(0, now.microseconds &- since.microseconds)
-        let row = number &* Column.count
-        cells[row &+ Column.waits &+ DurationBuckets.index(ofMicroseconds: duration)] &+= 1
-        cells[row &+ Column.waited] &+= Int(duration)
+        tallies[number &* Column.count &+ Column.waits &+ DurationBuckets.index(ofMicroseconds: duration)].add(duration)
     }
 
     /// An attempt has ended that was handed out then.
     @inline(__always)
     mutating func ended(_ number: Int, _ outcome: AttemptOutcome, since: Timestamp) {
         let duration = max(0, now.microseconds &- since.microseconds)
-        let row = number &* Column.count
-        cells[row &+ Column.attempts &+ outcome.rawValue] &+= 1
-        cells[row &+ Column.runs &+ DurationBuckets.index(ofMicroseconds: duration)] &+= 1
-        cells[row &+ Column.ran] &+= Int(duration)
+        tallies[Self.row(number, of: outcome) &+ DurationBuckets.index(ofMicroseconds: duration)].add(duration)
     }
 
     @inline(__always)
     mutating func closed(_ number: Int, _ outcome: ClosingOutcome) {
-        cells[number &* Column.count &+ Column.closings &+ outcome.rawValue] &+= 1
+        tallies[number &* Column.count &+ Column.closings &+ outcome.rawValue].add()
+    }
+
+    /// Where the durations of attempts with an outcome begin.
+    @inline(__always)
+    private static func row(_ number: Int, of outcome: AttemptOutcome) -> Int {
+        number &* Column.count &+ Column.attempts &+ outcome.rawValue &* DurationBuckets.count
     }
 
     mutating func closed(_ queue: Queue, _ outcome: ClosingOutcome) { closed(number(of: queue), outcome) }
@@ -104,12 +115,10 @@ struct QueueMeters {
         names.enumerated().map { ($0.offset, $0.element) } + [(Self.limit, Self.rest)]
     }
 
-    func attempts(_ number: Int, _ outcome: AttemptOutcome) -> Int {
-        cells[number * Column.count + Column.attempts + outcome.rawValue]
-    }
+    func attempts(_ number: Int, _ outcome: AttemptOutcome) -> Int { histogram(at: Self.row(number, of: outcome)).count }
 
     func closings(_ number: Int, _ outcome: ClosingOutcome) -> Int {
-        cells[number * Column.count + Column.closings + outcome.rawValue]
+        tallies[number * Column.count + Column.closings + outcome.rawValue].count
     }
 
     /// Effects that have ended, of all queues.
@@ -118,14 +127,15 @@ struct QueueMeters {
     }
 
     /// How long effects have waited before each hand-out.
-    func waits(_ number: Int) -> DurationHistogram { histogram(number, Column.waits, Column.waited) }
+    func waits(_ number: Int) -> DurationHistogram { histogram(at: number * Column.count + Column.waits) }
 
     /// How long attempts took, from the hand-out to their end.
-    func runs(_ number: Int) -> DurationHistogram { histogram(number, Column.runs, Column.ran) }
+    func runs(_ number: Int) -> DurationHistogram {
+        AttemptOutcome.allCases.reduce(into: DurationHistogram()) { $0.add(histogram(at: Self.row(number, of: $1))) }
+    }
 
-    private func histogram(_ number: Int, _ first: Int, _ sum: Int) -> DurationHistogram {
-        let row = number * Column.count
-        return DurationHistogram(
-            buckets: cells[(row + first)..<(row + first + DurationBuckets.count)], microseconds: cells[row + sum])
+    private func histogram(at place: Int) -> DurationHistogram {
+        let tallies = tallies[place..<(place + DurationBuckets.count)]
+        return DurationHistogram(buckets: tallies.map(\.count), microseconds: tallies.reduce(0) { $0 &+ $1.microseconds })
     }
 }

@@ -21,11 +21,17 @@ struct AssignmentTable {
         fileprivate(set) var meter = 0
         /// The number of the attempt in `FlightRecorder`, if a worker has it.
         fileprivate(set) var attempt = 0
-        /// The rows that the same worker was given before and after this one.
+        /// The rows that the same worker was given before and after this one. After a row that is nobody's stands the next of these.
         fileprivate var before: Int?
         fileprivate var after: Int?
 
-        fileprivate init(_ effect: EffectID?, since: Timestamp) {
+        fileprivate init(_ effect: EffectID, since: Timestamp) {
+            self.effect = effect
+            self.since = since
+        }
+
+        /// From now on it is the row of an effect that waits.
+        fileprivate mutating func wait(_ effect: EffectID, since: Timestamp) {
             self.effect = effect
             self.since = since
         }
@@ -42,6 +48,18 @@ struct AssignmentTable {
             self.attempt = attempt
             self.since = since
             self.before = before
+            after = nil
+        }
+
+        /// It is nobody's from now on. Returns the worker that had its effect, and has one less; nil if it waited.
+        @inline(__always)
+        fileprivate mutating func clear(nextFree: Int?) -> Dispatcher.WorkerState? {
+            let workerState = workerState.take()
+            workerState?.release(of: queue)
+            effect = nil
+            options = nil
+            after = nextFree
+            return workerState
         }
 
         /// The queue in which it waited.
@@ -54,8 +72,8 @@ struct AssignmentTable {
 
     private var numbers = EffectMap<Int>()
     private var rows: [Row] = []
-    /// Numbers of rows that are nobody's.
-    private var free: [Int] = []
+    /// The first row that is nobody's; nil if there is none.
+    private var free: Int?
 
     /// Effects that wait or that a worker has.
     var count: Int { numbers.count }
@@ -69,10 +87,14 @@ struct AssignmentTable {
 
     /// Lets an effect wait; nil if it has a row already.
     mutating func insert(_ effect: EffectID, since: Timestamp) -> Int? {
-        let number = free.last ?? rows.count
+        let number = free ?? rows.count
         guard numbers.insert(number, for: effect) else { return nil }
-        let row = Row(effect, since: since)
-        if free.popLast() != nil { rows[number] = row } else { rows.append(row) }
+        if number < rows.count {
+            free = rows[number].after
+            rows[number].wait(effect, since: since)
+        } else {
+            rows.append(Row(effect, since: since))
+        }
         return number
     }
 
@@ -106,14 +128,14 @@ struct AssignmentTable {
     @inline(__always)
     mutating func remove(_ effect: EffectID) -> Former? {
         guard let number = numbers.removeValue(forKey: effect) else { return nil }
-        free.append(number)
-        let workerState = rows[number].workerState.take()
-        let (before, after) = (rows[number].before, rows[number].after)
-        if let before { rows[before].after = after }
-        if let after { rows[after].before = before } else { workerState?.newest = before }
-        workerState?.release(of: rows[number].queue)
         let (lease, since, meter, attempt) = (rows[number].lease, rows[number].since, rows[number].meter, rows[number].attempt)
-        rows[number] = Row(nil, since: since)
+        let (before, after) = (rows[number].before, rows[number].after)
+        let workerState = rows[number].clear(nextFree: free)
+        free = number
+        if let workerState {
+            if let before { rows[before].after = after }
+            if let after { rows[after].before = before } else { workerState.newest = before }
+        }
         return Former(workerState: workerState, lease: lease, since: since, meter: meter, attempt: attempt)
     }
 

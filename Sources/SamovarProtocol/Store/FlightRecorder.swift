@@ -26,6 +26,12 @@ struct FlightRecorder {
         var bits: UInt32 = 0
 
         var ordinal: Int { Int(bits >> 12) }
+
+        @inline(__always)
+        fileprivate mutating func end(_ outcome: AttemptOutcome, after duration: Int64) {
+            ended = Float(duration) * 1e-6
+            bits |= UInt32(truncatingIfNeeded: outcome.rawValue &+ 1)
+        }
     }
 
     /// What is known of one attempt.
@@ -79,9 +85,7 @@ struct FlightRecorder {
     @inline(__always)
     mutating func ended(_ attempt: Int, _ outcome: AttemptOutcome, since: Timestamp, now: Timestamp) {
         guard count &- attempt <= Self.limit else { return }
-        let place = attempt & (Self.limit - 1)
-        rows[place].ended = Float(now.microseconds &- since.microseconds) * 1e-6
-        rows[place].bits |= UInt32(truncatingIfNeeded: outcome.rawValue &+ 1)
+        rows[attempt & (Self.limit - 1)].end(outcome, after: now.microseconds &- since.microseconds)
     }
 
     /// A job has told of itself.

@@ -64,11 +64,14 @@ extension Dispatcher {
             return self.held[queue(), default: 0] < limit
         }
 
+        // Always inlined, as `release` is: for the closure that names the queue, references would be counted for each job.
+        @inline(__always)
         func take(of queue: @autoclosure () -> Queue) {
             self.running += 1
             if !self.limits.isEmpty { self.held[queue(), default: 0] += 1 }
         }
 
+        @inline(__always)
         func release(of queue: @autoclosure () -> Queue) {
             self.running -= 1
             if !self.limits.isEmpty { self.held[queue(), default: 1] -= 1 }

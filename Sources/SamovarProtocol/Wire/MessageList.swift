@@ -14,7 +14,9 @@ public struct MessageList: Equatable, Sendable {
     private let messages: Messages
 
     /// The messages, in this order.
-    public init(_ messages: [[UInt8]]) { self.init(slices: messages.map { $0[...] }) }
+    public init(_ messages: [[UInt8]]) {
+        if messages.count == 1 { self.init(messages[0][...]) } else { self.init(slices: messages.map { $0[...] }) }
+    }
 
     /// One message.
     public init(_ message: consuming ArraySlice<UInt8>) { messages = .one(message) }

@@ -59,4 +59,50 @@ import Testing
         let number = try #require(places.number(of: EffectID(turn: 1, ordinal: 0)))
         #expect(places[number].lease == Lease(start: 1, counter: 1))
     }
+
+    @Test(arguments: [1, 2, UInt64.random(in: .min ... .max)])
+    func `Whatever waits, is given and ends, each row is that of one effect, and each worker has its own in order`(
+        seed: UInt64
+    ) throws {
+        print("seed \(seed)")
+        var random = Random(seed: seed)
+        var places = AssignmentTable()
+        let workers = (1...3).map { workerState($0) }
+        var given: [[Int]] = [[], [], []]
+        var waiting: [(turn: Int, number: Int)] = []
+        var most = 0
+        for turn in 1...3_000 {
+            let inserted = places.insert(EffectID(turn: turn, ordinal: 0), since: at(Double(turn)))
+            waiting.append((turn, try #require(inserted)))
+            most = max(most, places.count)
+            #expect(waiting[waiting.count - 1].number < most, "no more rows than there were effects at once")
+            // Now and then most of them end, and many rows are free.
+            for _ in 0..<Int.random(in: 0...(turn.isMultiple(of: 100) ? 500 : 2), using: &random) {
+                let one = Int.random(in: 0..<3, using: &random)
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0..<3 where !waiting.isEmpty:
+                    let (turn, number) = waiting.remove(at: Int.random(in: 0..<waiting.count, using: &random))
+                    let effect = OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, payload: [], now: now)
+                    #expect(places.isWaiting(effect.id, at: number) && places[number].since == at(Double(turn)))
+                    places.give(
+                        effect, at: number, to: workers[one], lease: Lease(start: 1, counter: turn), token: 0, since: at(0))
+                    given[one].append(turn)
+                case 3 where !given[one].isEmpty:
+                    let turn = given[one].remove(at: Int.random(in: 0..<given[one].count, using: &random))
+                    let former = places.remove(EffectID(turn: turn, ordinal: 0))
+                    #expect(former?.workerState === workers[one] && former?.lease.counter == turn)
+                case 4 where !waiting.isEmpty:
+                    let (turn, number) = waiting.remove(at: Int.random(in: 0..<waiting.count, using: &random))
+                    let former = places.remove(EffectID(turn: turn, ordinal: 0))
+                    #expect(former != nil && former?.workerState == nil)
+                    #expect(!places.isWaiting(EffectID(turn: turn, ordinal: 0), at: number))
+                default: break
+                }
+            }
+            guard turn.isMultiple(of: 50) else { continue }
+            for (worker, turns) in zip(workers, given) { #expect(self.turns(of: worker, places) == turns) }
+            let known = Set(given.joined()).union(waiting.map(\.turn))
+            #expect(Set(places.taken.compactMap { $0.effect?.turn }) == known && places.count == known.count)
+        }
+    }
 }
