@@ -25,6 +25,7 @@ import Testing
         case .turn(let turn): "\(turn)"
         case .effect(let effect): "\(effect)"
         case .again(let effect, let turn): "\(effect) again in \(turn)"
+        case .attempt(let effect, let handedOut): "\(effect) at \(handedOut.microseconds)"
         }
     }
 

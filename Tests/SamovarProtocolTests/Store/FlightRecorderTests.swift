@@ -130,7 +130,7 @@ import Testing
             let tasks = rig.takeTasks(worker(1))
             guard !tasks.isEmpty else { break }
             rig.now = rig.now + .milliseconds(3)
-            rig.exchange(.result(tasks.map { $0.answered() }, credit: tasks.count), from: worker(1))
+            rig.exchange(.result(JobResults(tasks.map { $0.answered() }), credit: tasks.count), from: worker(1))
             answered += tasks.count
         }
         var told: [RememberedAttempt] = []
