@@ -76,15 +76,15 @@ struct Explorer {
     private mutating func changes(from before: Int, to after: Int, _ past: any FollowedPast) throws -> MessagePackValue {
         guard before < after else { throw ExplorerError("the former turn comes first") }
         try reach(before, past)
-        let former = try MessagePackValue(encoded: try past.state())
+        let former = try state(of: past)
+        encoded = nil
         if after == before + 1, blocked[after] == nil {
             // Step by step, so that it is known what the turn orders.
             try past.walk(through: after) { _ in true }
         } else {
             try reach(after, past)
         }
-        let changes = ValueChanges(
-            from: former, to: try MessagePackValue(encoded: try state(of: past)), at: ValuePath(root: .state))
+        let changes = try ValueChanges(from: former, to: try state(of: past), at: ValuePath(root: .state))
         let (shown, isCut) = ExplorerAnswers.parts(of: changes)
         var answer: MessagePackValue = ["before": .int(Int64(before)), "after": .int(Int64(after)), "changes": .array(shown)]
         answer["isCut"] = .bool(isCut)
@@ -112,6 +112,7 @@ struct Explorer {
             throw ExplorerError(
                 "the state after turn \(turn) is not known: those of \(span.known.lowerBound) to \(span.known.upperBound) are")
         }
+        if encoded?.turn != turn { encoded = nil }
         let isOnWay = span.goesOn(from: past.turn, to: turn)
         let begin = isOnWay ? past.turn : span.snapshots.last { $0 <= turn } ?? 0
         let kept = checkpoints.turns.last { $0 <= turn } ?? 0
