@@ -19,11 +19,13 @@ final class ServedPage: Sendable {
     ///   - variables: of the server's environment.
     init(
         _ program: String = Executable.tally, tool: String? = nil, descriptors: Int? = nil, in scratch: Scratch? = nil,
+        data: String? = nil,
         doors: (store: [String], page: [String]) = ([], []), variables: [String: String] = [:]
     ) async throws {
         let scratch = try scratch ?? Scratch()
         (self.scratch, self.program) = (scratch, program)
-        data = scratch.folder("data")
+        let data = data ?? scratch.folder("data")
+        self.data = data
         store = try Child(program, ["store", "--data", data] + doors.store, in: scratch)
         let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
         page = try Child(

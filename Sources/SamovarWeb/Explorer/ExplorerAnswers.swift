@@ -12,7 +12,8 @@ enum ExplorerAnswers {
     static func parts(of changes: ValueChanges) -> (parts: [MessagePackValue], isCut: Bool) {
         var (shown, bytes) = ([MessagePackValue](), 0)
         for change in changes.changes {
-            let part = PageValues.bounded(change.value)
+            // What is cut says already how long it was.
+            let part = PageValues.bounded(change.value, text: .max)
             bytes += JSONTranscoder.text(of: part).utf8.count
             // One is shown, however large it is.
             guard bytes <= diffBytes || shown.isEmpty else { return (shown, true) }

@@ -54,7 +54,9 @@ final class ExplorerProcess: Sendable {
     init(_ arguments: [String], logger: Logger) throws(PageError) {
         (self.arguments, self.logger) = (arguments, logger)
         folder = FileManager.default.temporaryDirectory.appending(path: "samovar-explore-\(UUID().uuidString)").path
-        mark = try ExplorerMark(in: folder)
+        mark = try ExplorerMark.shared(in: folder) {
+            logger.warning("\($0): no state is kept, and a turn that ends the explorer is not known by its number")
+        }
     }
 
     /// The answer in JSON, or why there is none.
