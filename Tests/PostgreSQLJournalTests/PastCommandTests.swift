@@ -21,16 +21,63 @@ struct PastCommandTests {
 
     private var inDatabase: [String] { ["--data", scratch.folder("data"), "--journal", journal] }
 
-    private func start(_ arguments: [String], _ place: [String]) throws -> Child {
-        try Child(Executable.path("tickets"), arguments + place, in: scratch)
+    private func start(
+        _ arguments: [String], _ place: [String], of program: String = Executable.path("tickets")
+    ) throws -> Child {
+        try Child(program, arguments + place, in: scratch, variables: Self.order)
     }
 
-    private func answer(_ arguments: [String], _ place: [String]) async throws -> String {
-        let child = try start(arguments, place)
+    private func answer(
+        _ arguments: [String], _ place: [String], of program: String = Executable.path("tickets")
+    ) async throws -> String {
+        let child = try start(arguments, place, of: program)
         try await child.wait()
         #expect(child.end == .exited(0), "\(arguments): \(child.errors)")
         return child.output
     }
+
+    // MARK: The explorer of the page
+
+    private static let fickle = Executable.path("FickleProgram")
+    private static let order = ["FICKLE_ORDER": "forward"]
+    private static let questions = [
+        #"{"ask":"turns","before":7,"count":9}"#, #"{"ask":"turns","text":"greet","before":9}"#, #"{"ask":"turn","turn":3}"#,
+        #"{"ask":"diff","before":3,"after":4}"#, #"{"ask":"diff","before":1,"after":6}"#, #"{"ask":"causes","turn":5}"#,
+        #"{"ask":"state","turn":6}"#, #"{"ask":"state","turn":2,"path":"state.names"}"#,
+    ]
+
+    /// What it says of some turns, but for how many there are by now.
+    private func explored(_ place: [String]) async throws -> [String] {
+        let folder = scratch.folder("explorer-\(UUID().uuidString)")
+        let explorer = try Conversation(Self.fickle, ["explore", "--folder", folder] + place, in: scratch, variables: Self.order)
+        var answers: [String] = []
+        for question in Self.questions {
+            answers.append(try await explorer.ask(question).replacing(/,"(durable|last)":[0-9]+/, with: ""))
+        }
+        #expect(try await explorer.end() == .exited(0))
+        return answers
+    }
+
+    @Test func `What the page shows of the past is the same of the database, beside its store and afterwards, and of a folder`()
+        async throws
+    {
+        _ = try await answer(["journal", "init"], inDatabase, of: Self.fickle)
+        let store = try start(["store"], inDatabase, of: Self.fickle)
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
+        for input in [#"{"add":{"names":["Ada","Alan"]}}"#, "visit", "greet", "look"] {
+            _ = try await answer(["send", input], inDatabase, of: Self.fickle)
+        }
+        let beside = try await explored(inDatabase)
+        #expect(beside.allSatisfy { !$0.contains("problem") }, "\(beside)")
+        #expect(beside[3].contains("changes") && beside[6].contains("visited"), "\(beside)")
+        store.send(SIGINT)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        #expect(try await explored(inDatabase) == beside)
+        _ = try await answer(["journal", "export", scratch.folder("copy")], inDatabase, of: Self.fickle)
+        #expect(try await explored(["--data", scratch.folder("copy")]) == beside)
+    }
+
+    // MARK: Commands
 
     @Test func `What is asked of the database, beside its store and afterwards, is answered as the folder answers it`() async throws
     {
