@@ -4,28 +4,59 @@ import Testing
 
 /// Questions about the past of a journal that was trimmed. Each turn of it adds one, so that all answers are known beforehand.
 @Suite(.serialized) struct TrimmedPastTests {
+    /// What it says. It is asked again if the journal was trimmed while it was read, which it says then.
     private static func read(_ store: CounterStore, _ arguments: [String]) async throws -> String {
-        let child = try store.start(arguments)
-        #expect(try await child.wait() == .exited(0), "\(arguments): \(child.errors)")
-        return child.output
+        try await eventually("\(arguments) is not trimmed meanwhile") { () async throws -> String? in
+            let child = try store.start(arguments)
+            let end = try await child.wait()
+            if child.errors.contains("was trimmed meanwhile") { return nil }
+            #expect(end == .exited(0), "\(arguments): \(child.errors)")
+            return child.output
+        }
     }
 
     /// A store whose journal does not begin with its first turn any more.
     ///
-    /// - Returns: with the first turn of which the state is known, the last that added one, and what it added up to.
-    private static func trimmed() async throws -> (store: CounterStore, first: Int, last: Int, sum: Int) {
+    /// - Returns: with the first turn that is kept, the last that added one, and what it added up to.
+    private static func trimmed(
+        _ program: String = Executable.counter, by one: String = "increment"
+    ) async throws -> (store: CounterStore, first: Int, last: Int, sum: Int) {
         let store = try await CounterStore(
-            workers: 0, arguments: ["--retain", "300"], variables: ["SAMOVAR_STORE_SNAPSHOT_TURNS": "100"])
+            program, workers: 0, arguments: ["--retain", "300"], variables: ["SAMOVAR_STORE_SNAPSHOT_TURNS": "100"])
         var sum = 0
         var last = 0
-        let first = try await eventually("it is trimmed") {
-            last = try await store.increment(200)
+        let first = try await eventually("it is trimmed") { () async throws -> Int? in
+            let sent = try await store.run("send", "-", input: String(repeating: one + "\n", count: 200))
+            last = try #require(try sent.json["turn"] as? Int)
             sum += 200
-            let line = try await read(store, ["journal", "list"])
-            let turn = line.prefix { $0 != " " }
-            return Int(turn).flatMap { $0 > 100 ? $0 - 1 : nil }
+            let first = Int(try await read(store, ["journal", "list"]).prefix { $0 != " " })
+            return first.flatMap { $0 > 100 ? $0 : nil }
         }
         return (store, first, last, sum)
+    }
+
+    @Test(arguments: [true, false])
+    func `The page shows of a trimmed journal what is so, and says from where it is known`(_ isRunning: Bool) async throws {
+        let (store, _, last, sum) = try await Self.trimmed(Executable.trapProgram, by: #"{"add":{"amount":1}}"#)
+        if !isRunning { try await store.stop() }
+        let (early, late) = (last - 100, last - 10)
+        let folder = store.scratch.folder("explorer")
+        let explorer = try Conversation(store.executable, ["explore", "--folder", folder, "--data", store.data], in: store.scratch)
+        let state = try await explorer.ask(#"{"ask":"state","turn":\#(late)}"#)
+        #expect(state.contains(#""path":"state.total","kind":"value","value":"\#(sum - 10)""#), "\(state)")
+        let diff = try await explorer.ask(#"{"ask":"diff","before":\#(early),"after":\#(late)}"#)
+        #expect(diff.contains(#"{"path":"state.total","before":\#(sum - 100),"after":\#(sum - 10)}"#), "\(diff)")
+        let row = try await explorer.ask(#"{"ask":"turn","turn":\#(early)}"#)
+        #expect(row.contains(#""hasState":true"#), "\(row)")
+        for (ask, words) in [
+            ("state", "the state after turn 1 is not known: those of "), ("turn", "the record of turn 1 is not kept"),
+        ] {
+            let answer = try await explorer.ask(#"{"ask":"\#(ask)","turn":1}"#)
+            #expect(answer.contains(words), "\(answer)")
+        }
+        let oldest = try await explorer.ask(#"{"ask":"turns","after":1,"count":1}"#)
+        #expect(oldest.contains(#"{"rows":[{"turn":"#) && !oldest.contains(#""turn":1,"#), "\(oldest)")
+        #expect(try await explorer.end() == .exited(0))
     }
 
     @Test(arguments: [true, false])
