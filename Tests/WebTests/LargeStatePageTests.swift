@@ -19,7 +19,7 @@ struct LargeStatePageTests {
 
     @Test(.timeLimit(.minutes(3)))
     func `A state of 100 MB is opened part by part, compared with the one before, and its explorer stays small`() async throws {
-        let page = try await ServedPage(Executable.trapProgram)
+        let page = try await ServedPage(Executable.trapProgram, storeVariables: ["SAMOVAR_STORE_SNAPSHOT_TURNS": "5"])
         let inputs = [
             #"{"add":{"amount":7}}"#, #"{"grow":{"name":"part","parts":10000,"bytes":5000}}"#,
             #"{"grow":{"name":"long","parts":1,"bytes":50000000}}"#, #"{"grow":{"name":"small","parts":1,"bytes":3}}"#,
@@ -59,5 +59,10 @@ struct LargeStatePageTests {
         page.store.send(SIGTERM)
         #expect(try await page.store.wait() == .exited(0), "\(page.store.errors)")
         #expect(!page.store.errors.contains("no snapshot"), "\(page.store.errors)")
+        let snapshots = page.data + "/snapshots"
+        let sizes = try FileManager.default.contentsOfDirectory(atPath: snapshots).map {
+            try FileManager.default.attributesOfItem(atPath: "\(snapshots)/\($0)")[.size] as? Int ?? 0
+        }
+        #expect(sizes.contains { $0 > Self.megabytes * 1_000_000 }, "\(sizes)")
     }
 }
