@@ -216,7 +216,7 @@ let package = Package(
             name: "ReadmeProgram", dependencies: samovar, path: "Tests/ReadmeProgram", swiftSettings: settings),
         // A program that is not deterministic, for those who must find that out.
         .executableTarget(
-            name: "FickleProgram", dependencies: samovar + ["PostgreSQLJournal"], path: "Tests/FickleProgram",
+            name: "FickleProgram", dependencies: samovar + ["PostgreSQLJournal", "SamovarWeb"], path: "Tests/FickleProgram",
             swiftSettings: settings
         ),
         .executableTarget(

@@ -57,6 +57,13 @@ extension MessagePackReader {
         return bytes[content]
     }
 
+    /// Reads the bytes of a string as a slice of the bytes that are read, and does not look whether they are UTF-8.
+    package mutating func readStringSlice() throws(MessagePackError) -> ArraySlice<UInt8> {
+        let content = try stringContent()
+        next = content.upperBound
+        return bytes[content]
+    }
+
     /// Reads binary data and says where in the bytes it stands; not as text, lenient or not.
     package mutating func readBinaryPlace() throws(MessagePackError) -> Range<Int> {
         guard let content = try binaryContent() else { throw mismatch("binary data") }

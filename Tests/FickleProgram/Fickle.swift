@@ -1,6 +1,7 @@
 import Foundation
 import PostgreSQLJournal
 import Samovar
+import SamovarWeb
 
 /// A program that breaks the one rule that Samovar cannot check beforehand: `update` looks at more than its arguments.
 ///
@@ -56,6 +57,7 @@ enum Fickle: OpenProgram {
 @main
 struct FickleApp: SamovarApp {
     static var journals: [JournalKind] { [.postgreSQL] }
+    static var page: PageKind? { .web }
 
     static var worker: Worker<Fickle> {
         Worker { effect, _ in

@@ -8,6 +8,8 @@ enum Trapdoor: Program {
         var total = 0
         var done: [String] = []
         var hidesView = false
+        /// Whatever makes the state large.
+        var parts: [String: String] = [:]
     }
 
     enum Input: Portable {
@@ -32,6 +34,8 @@ enum Trapdoor: Program {
         case think(milliseconds: Int)
         /// A job that prints so many lines, and hangs after them or not.
         case talk(lines: Int, hangs: Bool)
+        /// So many parts of so many bytes come into the state.
+        case grow(name: String, parts: Int, bytes: Int)
     }
 
     enum Message: Portable {
@@ -91,6 +95,8 @@ enum Trapdoor: Program {
         case .work(let name): return .run(.work(name: name))
         case .think(let milliseconds): usleep(UInt32(milliseconds) * 1_000)
         case .talk(let lines, let hangs): return .run(.talk(lines: lines, hangs: hangs))
+        case .grow(let name, let parts, let bytes):
+            for number in 0..<parts { state.parts["\(name)\(number)"] = String(repeating: "x", count: bytes) }
         }
         return .none
     }
@@ -102,6 +108,10 @@ enum Trapdoor: Program {
     static func view(_ state: State) -> ViewState {
         if state.hidesView { trap("in view") }
         return ViewState(total: state.total, done: state.done)
+    }
+
+    static var invariants: [Invariant<Trapdoor>] {
+        [Invariant("the total is below a thousand") { state in state.total < 1_000 }]
     }
 
     /// Nil: dead effects are for the test to look at.

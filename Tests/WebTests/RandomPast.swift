@@ -104,4 +104,10 @@ final class KeptCheckpoints: CheckpointStore {
     var turns: [Int] { kept.keys.sorted() }
     func save(_ checkpoint: PastCheckpoint) throws { kept[checkpoint.turn] = checkpoint }
     func load(_ turn: Int) -> PastCheckpoint? { kept[turn] }
+    private var aside: [UInt8]?
+    func putAside(_ state: [UInt8]) -> Bool {
+        aside = state
+        return true
+    }
+    func takeBack() -> [UInt8]? { aside.take() }
 }

@@ -17,14 +17,18 @@ final class ServedPage: Sendable {
     ///   - descriptors: so many does the server get.
     ///   - doors: further arguments of the store, and of the server.
     ///   - variables: of the server's environment.
+    ///   - storeVariables: of the store's.
     init(
         _ program: String = Executable.tally, tool: String? = nil, descriptors: Int? = nil, in scratch: Scratch? = nil,
-        doors: (store: [String], page: [String]) = ([], []), variables: [String: String] = [:]
+        data: String? = nil,
+        doors: (store: [String], page: [String]) = ([], []), variables: [String: String] = [:],
+        storeVariables: [String: String] = [:]
     ) async throws {
         let scratch = try scratch ?? Scratch()
         (self.scratch, self.program) = (scratch, program)
-        data = scratch.folder("data")
-        store = try Child(program, ["store", "--data", data] + doors.store, in: scratch)
+        let data = data ?? scratch.folder("data")
+        self.data = data
+        store = try Child(program, ["store", "--data", data] + doors.store, in: scratch, variables: storeVariables)
         let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
         page = try Child(
             "sh", ["-c", limit + #"exec "$@""#, "sh", tool ?? program, "web", "--data", data, "--port", "0"] + doors.page,

@@ -188,12 +188,13 @@ struct TimelineTests {
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")
     }
 
-    @Test(.timeLimit(.minutes(3)))
-    func `With another timeline nothing of the old one is shown any more`() async throws {
+    @Test(.timeLimit(.minutes(3)), arguments: [("turn", "Turn 4"), ("state", "State after turn 4")])
+    func `With another timeline nothing of the old one is shown any more`(name: String, title: String) async throws {
         let (page, browser) = try await timeline(Self.three)
         try await browser.shows("setGoal", in: "main .turns")
-        try await browser.visit("http://\(page.host)/#turn/4")
-        try await browser.shows("Turn 4", in: "main h2")
+        try await browser.visit("http://\(page.host)/#\(name)/4")
+        try await browser.shows(title, in: "main h2")
+        try await browser.shows("goal", in: "main")
         page.store.send(SIGTERM)
         try await page.store.wait()
         let store = try Child(Executable.tally, ["store", "--fresh", "--data", page.data], in: page.scratch)

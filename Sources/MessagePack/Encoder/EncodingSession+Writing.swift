@@ -90,6 +90,8 @@ extension EncodingSession {
         order.removeAll(keepingCapacity: true)
         for index in 0..<count { order.append(element(index)) }
         order.sort { precedes($0, $1, in: bytes) }
+        // What is large has room at once: to grow would take as much again for as long as it is moved.
+        if bytes.count >= 1 << 20, bytes.count > writer.count { writer.storage.reserveCapacity(writer.count + bytes.count) }
         for element in order { writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[element])) }
         if order.capacity <= 1024 { swap(&order, &self.order.value) }
     }

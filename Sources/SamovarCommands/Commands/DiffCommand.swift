@@ -33,12 +33,12 @@ struct DiffCommand<App: SamovarApp>: AsyncParsableCommand {
         let (turn, changes) = try await StorePast<App>.read(try options.settings(), "diff") { past in
             let after = after ?? past.span.known.upperBound
             // In their order, so that the second is reached from the first.
-            var values: [Int: MessagePackValue] = [:]
+            var values: [Int: [UInt8]] = [:]
             for turn in [before, after].sorted() where values[turn] == nil {
                 try past.move(to: turn)
-                values[turn] = try MessagePackValue(encoded: root == .view ? past.view() : past.state())
+                values[turn] = try root == .view ? past.view() : past.state()
             }
-            return (after, ValueChanges(from: values[before], to: values[after], at: ValuePath(root: root)))
+            return (after, try ValueChanges(from: values[before] ?? [], to: values[after] ?? [], at: ValuePath(root: root)))
         }
         switch format {
         case .json:

@@ -74,8 +74,7 @@ struct WhatIfCommand<App: SamovarApp>: AsyncParsableCommand {
             throw CommandFailure(.usage, "\(error)")
         }
         let pair = view ? result.views : result.states
-        let (was, wouldBe) = (try MessagePackValue(encoded: pair.was), try MessagePackValue(encoded: pair.wouldBe))
-        let changes = ValueChanges(from: was, to: wouldBe, at: ValuePath(root: root))
+        let changes = try ValueChanges(from: pair.was, to: pair.wouldBe, at: ValuePath(root: root))
         switch format {
         case .json:
             var value = result.value

@@ -38,34 +38,35 @@ struct WhyCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings()
         if all {
             let missing = try await StorePast<App>.read(settings, "why") { past in
-                try search.all(in: past) { printData(Self.line(of: $0, path, format, isOneOfMany: true)) }
+                try search.all(in: past) { printData(try Self.line(of: $0, path, format, isOneOfMany: true)) }
             }
             if let missing { throw CommandFailure(.badData, missing) }
             return
         }
         switch try await StorePast<App>.read(settings, "why", { try search.last(in: $0) }) {
         case .never(let words): throw CommandFailure(.badData, words)
-        case .since(let change): printData(Self.line(of: change, path, format, isOneOfMany: false))
-        case .unchanged(let turn, let value):
+        case .since(let change): printData(try Self.line(of: change, path, format, isOneOfMany: false))
+        case .unchanged(let turn, let part):
             switch format {
             case .json:
+                let value = try part.decoded()
                 printData(JSONTranscoder.text(of: ["path": .string("\(path)"), "knownSince": .int(Int64(turn)), "after": value]))
             case .text:
-                printData("\(path) = \(ValueChanges.text(of: value)), since \(turn) or before, where the journal was trimmed")
+                printData("\(path) = \(ValueChanges.text(of: part)), since \(turn) or before, where the journal was trimmed")
             }
         }
     }
 
     private static func line(
         of change: ChangeSearch.Change, _ path: ValuePath, _ format: OutputFormat, isOneOfMany: Bool
-    ) -> String {
+    ) throws -> String {
         let record = change.record
         switch format {
         case .json:
             var value = record.value
             value["path"] = .string("\(path)")
-            if let before = change.before { value["before"] = before }
-            if let after = change.after { value["after"] = after }
+            value["before"] = try change.before?.decoded()
+            value["after"] = try change.after?.decoded()
             value["causes"] = change.causes.value
             return JSONTranscoder.text(of: value)
         case .text:

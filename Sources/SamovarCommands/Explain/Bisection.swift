@@ -49,20 +49,19 @@ struct Bisection: Sendable {
 
     private func finding(_ turn: Int, isFirst: Bool, _ past: any PastReader) throws -> Finding {
         let path = ValuePath(root: .state)
-        var before: MessagePackValue?
-        let hasBefore = turn > past.span.known.lowerBound
-        if hasBefore {
+        var before: [UInt8]?
+        if turn > past.span.known.lowerBound {
             try past.move(to: turn - 1)
-            before = try MessagePackValue(encoded: past.state())
+            before = try past.state()
         }
         try past.move(to: turn)
-        let after = try MessagePackValue(encoded: past.state())
+        let after = try past.state()
         guard let record = try past.record(of: turn) else {
             throw CommandFailure(.badData, "it is true after turn \(turn) already, whose record is not kept any more")
         }
         return Finding(
             record: record, causes: try CauseChain(of: record) { try past.record(of: $0) },
-            changes: hasBefore ? ValueChanges(from: before, to: after, at: path) : nil, isFirst: isFirst)
+            changes: try before.map { try ValueChanges(from: $0, to: after, at: path) }, isFirst: isFirst)
     }
 }
 

@@ -6,15 +6,15 @@ struct ChangeSearch: Sendable {
     struct Change: Sendable {
         let record: Record
         /// Nil where there was nothing.
-        let before: MessagePackValue?
-        let after: MessagePackValue?
+        let before: EncodedPart?
+        let after: EncodedPart?
         let causes: CauseChain
     }
 
     enum Answer: Sendable {
         case since(Change)
         /// It is what it was at the first turn that is known, whose record is not kept.
-        case unchanged(since: Int, MessagePackValue)
+        case unchanged(since: Int, EncodedPart)
         /// It has never been there; in words.
         case never(String)
     }
@@ -41,7 +41,7 @@ struct ChangeSearch: Sendable {
         try past.move(to: min(end, past.span.known.lowerBound))
         guard let part = try part(of: past) else { return .never(try missing(at: end, past)) }
         guard past.turn == 1, let record = try past.record(of: 1) else {
-            return .unchanged(since: past.turn, try MessagePackValue(encoded: part))
+            return .unchanged(since: past.turn, EncodedPart(bytes: part[...]))
         }
         return .since(try change(record, nil, part, past))
     }
@@ -103,8 +103,7 @@ struct ChangeSearch: Sendable {
 
     private func change(_ record: Record, _ before: [UInt8]?, _ after: [UInt8]?, _ past: any PastReader) throws -> Change {
         Change(
-            record: record, before: try before.map { try MessagePackValue(encoded: $0) },
-            after: try after.map { try MessagePackValue(encoded: $0) },
+            record: record, before: before.map { EncodedPart(bytes: $0[...]) }, after: after.map { EncodedPart(bytes: $0[...]) },
             causes: try CauseChain(of: record) { try past.record(of: $0) })
     }
 }

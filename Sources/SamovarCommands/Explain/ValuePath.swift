@@ -107,23 +107,37 @@ extension ValuePath {
             let part = ValuePath(root: root, steps: Array(steps.prefix(count + 1)))
             guard try part.find(in: bytes) == nil else { continue }
             let whole = ValuePath(root: root, steps: Array(steps.prefix(count)))
-            return "there is no \(part): " + Self.words(for: try whole.value(in: bytes) ?? .nil, whole, steps[count])
+            let there = EncodedPart(bytes: try whole.find(in: bytes) ?? [])
+            return "there is no \(part): \(try Self.words(for: there, whole, steps[count]))"
         }
         return nil
     }
 
-    private static func words(for value: MessagePackValue, _ path: ValuePath, _ step: Step) -> String {
-        switch value {
-        case .map(let pairs) where pairs.isEmpty: return "\(path) is empty"
-        case .map(let pairs):
-            let names = pairs.map(\.key.plainText)
+    /// Of a map with more keys, only so many are looked at.
+    private static let maximumNames = 10_000
+
+    private static func words(
+        for part: EncodedPart, _ path: ValuePath, _ step: Step
+    ) throws(MessagePackError) -> String {
+        var reader = part.reader
+        switch try reader.peekType() {
+        case .map:
+            let count = try reader.readMapHeader()
+            guard count > 0 else { return "\(path) is empty" }
+            var names: [String] = []
+            for _ in 0..<min(count, maximumNames) {
+                names.append(try reader.readValue().plainText)
+                try reader.skip()
+            }
             if case .key(let name) = step, let near = nearest(to: name, among: names) {
                 return "did you mean \(path.appending(.key(near)))?"
             }
             let shown = names.prefix(20).map { shortened($0, to: 60) }.joined(separator: ", ")
-            return "\(path) has \(shown)\(names.count > 20 ? ", …" : "")"
-        case .array(let elements): return "\(path) has \(elements.count) element\(elements.count == 1 ? "" : "s"), from 0"
-        default: return "\(path) is \(shortened(JSONTranscoder.text(of: value), to: 100))"
+            return "\(path) has \(shown)\(count > 20 ? ", …" : "")"
+        case .array:
+            let count = try reader.readArrayHeader()
+            return "\(path) has \(count) element\(count == 1 ? "" : "s"), from 0"
+        default: return "\(path) is \(shortened(part.shown(1_000).text, to: 100))"
         }
     }
 }

@@ -27,7 +27,10 @@ struct EngineCore<P: Program>: ~Copyable {
     init(secret: Secret, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]) {
         let (encoder, decoder) = (MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
         codecs = ProgramCodecs(encoder, decoder)
-        states = ValueCodec(encoder, decoder)
+        // A message is as large as a sender may make it; a state is as large as a snapshot can hold.
+        let room = MessagePackLimits(maximumBytes: Int(UInt32.max))
+        states = ValueCodec(
+            MessagePackEncoder(canonical: true, limits: room), MessagePackDecoder(limits: room, lenient: true))
         self.encoder = encoder
         self.decoder = decoder
         self.secret = secret

@@ -8,6 +8,10 @@ protocol CheckpointStore: AnyObject {
     func save(_ checkpoint: PastCheckpoint) throws
     /// Nil if it cannot be read, and then it is not kept any more.
     func load(_ turn: Int) -> PastCheckpoint?
+    /// Keeps one state out of memory for a while, instead of the one before; false if there is no room for it.
+    func putAside(_ state: [UInt8]) -> Bool
+    /// Gives it back, once; nil if it cannot be read.
+    func takeBack() -> [UInt8]?
 }
 
 /// When a state is kept.

@@ -9,6 +9,8 @@ import SamovarProtocol
 /// The idea: the first answer needs neither. What is not asked for is worked on in between, in steps: first the index, which runs no code of the
 /// program; then the states, of which one is kept here and there, so that any other is near.
 struct Explorer {
+    /// Bytes of a state of which no more are held than one needs.
+    private static let largeState = 1 << 20
     /// Where states are kept.
     typealias Checkpoints = any CheckpointStore
 
@@ -76,15 +78,19 @@ struct Explorer {
     private mutating func changes(from before: Int, to after: Int, _ past: any FollowedPast) throws -> MessagePackValue {
         guard before < after else { throw ExplorerError("the former turn comes first") }
         try reach(before, past)
-        let former = try MessagePackValue(encoded: try past.state())
+        // A large one waits where it takes no memory.
+        var former: [UInt8]? = try state(of: past)
+        encoded = nil
+        if let state = former, state.count >= Self.largeState, checkpoints.putAside(state) { former = nil }
         if after == before + 1, blocked[after] == nil {
             // Step by step, so that it is known what the turn orders.
             try past.walk(through: after) { _ in true }
         } else {
             try reach(after, past)
         }
-        let changes = ValueChanges(
-            from: former, to: try MessagePackValue(encoded: try state(of: past)), at: ValuePath(root: .state))
+        let later = try state(of: past)
+        guard let former = former ?? checkpoints.takeBack() else { throw ExplorerError("the state after turn \(before) was lost") }
+        let changes = try ValueChanges(from: former, to: later, at: ValuePath(root: .state))
         let (shown, isCut) = ExplorerAnswers.parts(of: changes)
         var answer: MessagePackValue = ["before": .int(Int64(before)), "after": .int(Int64(after)), "changes": .array(shown)]
         answer["isCut"] = .bool(isCut)
@@ -112,6 +118,7 @@ struct Explorer {
             throw ExplorerError(
                 "the state after turn \(turn) is not known: those of \(span.known.lowerBound) to \(span.known.upperBound) are")
         }
+        if encoded?.turn != turn { encoded = nil }
         let isOnWay = span.goesOn(from: past.turn, to: turn)
         let begin = isOnWay ? past.turn : span.snapshots.last { $0 <= turn } ?? 0
         let kept = checkpoints.turns.last { $0 <= turn } ?? 0

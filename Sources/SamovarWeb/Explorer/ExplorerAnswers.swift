@@ -10,10 +10,10 @@ enum ExplorerAnswers {
 
     /// The parts of a diff that are shown, and whether there are others.
     static func parts(of changes: ValueChanges) -> (parts: [MessagePackValue], isCut: Bool) {
-        guard case .array(let all) = changes.value else { return ([], changes.isCut) }
         var (shown, bytes) = ([MessagePackValue](), 0)
-        for part in all {
-            let part = PageValues.bounded(part)
+        for change in changes.changes {
+            // What is cut says already how long it was.
+            let part = PageValues.bounded(change.value, text: .max)
             bytes += JSONTranscoder.text(of: part).utf8.count
             // One is shown, however large it is.
             guard bytes <= diffBytes || shown.isEmpty else { return (shown, true) }

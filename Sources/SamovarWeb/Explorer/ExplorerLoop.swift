@@ -41,10 +41,9 @@ final class ExplorerLoop: @unchecked Sendable {
     /// How long it took to open the past.
     private var openingTime = Duration.zero
 
-    /// - Throws: `PageError` if the folder cannot be used.
     init(_ request: ExploreRequest) throws(PageError) {
         self.request = request
-        mark = try ExplorerMark(in: request.folder)
+        mark = try ExplorerMark.shared(in: request.folder) { printError("explore: \(escapeForTerminal("\($0)"))") }
         guard let output = reserveStandardOutput() else { throw PageError("cannot keep standard output for answers") }
         self.output = output
     }
@@ -89,7 +88,7 @@ final class ExplorerLoop: @unchecked Sendable {
         pause = past.isExclusive ? Self.pause : 0
         if timeline != past.timeline || explorer == nil {
             timeline = past.timeline
-            let checkpoints = try FolderCheckpoints(in: "\(request.folder)/\(past.timeline)")
+            let checkpoints = FolderCheckpoints(in: "\(request.folder)/\(past.timeline)")
             explorer = Explorer(checkpoints: checkpoints, blocked: request.blocked)
             pace = WorkPace()
         }

@@ -17,8 +17,20 @@ final class ExplorerMark: @unchecked Sendable {
     private static let byteCount = 4_096
     private let words: UnsafeMutablePointer<UInt64>
 
+    /// That of a folder, or, where there is no room for one, memory that nobody shares: then nobody knows which turn has ended an explorer.
+    static func shared(in folder: String, note: (PageError) -> Void) throws(PageError) -> ExplorerMark {
+        do {
+            return try ExplorerMark(in: folder)
+        } catch {
+            note(error)
+            return ExplorerMark(try map(-1, MAP_PRIVATE | CInt(MAP_ANONYMOUS), "memory"))
+        }
+    }
+
+    private init(_ words: UnsafeMutablePointer<UInt64>) { self.words = words }
+
     /// Maps the file of a folder that is its owner's alone; both are made if they are not there.
-    init(in folder: String) throws(PageError) {
+    private convenience init(in folder: String) throws(PageError) {
         let file = "\(folder)/mark"
         do {
             try FileManager.default.createDirectory(
@@ -27,11 +39,21 @@ final class ExplorerMark: @unchecked Sendable {
             throw PageError("cannot make \(folder): \(error.localizedDescription)")
         }
         let descriptor = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0, ftruncate(descriptor, off_t(Self.byteCount)) == 0 else { throw Self.failure(file) }
+        guard descriptor >= 0 else { throw Self.failure(file) }
         defer { close(descriptor) }
-        let memory = mmap(nil, Self.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
-        guard let memory, memory != MAP_FAILED else { throw Self.failure(file) }
-        words = memory.bindMemory(to: UInt64.self, capacity: Self.byteCount / 8)
+        // A page without room behind it would end the process that writes to it.
+        if lseek(descriptor, 0, SEEK_END) < off_t(Self.byteCount),
+            pwrite(descriptor, [UInt8](repeating: 0, count: Self.byteCount), Self.byteCount, 0) != Self.byteCount
+        {
+            throw Self.failure(file)
+        }
+        self.init(try Self.map(descriptor, MAP_SHARED, file))
+    }
+
+    private static func map(_ descriptor: Int32, _ flags: CInt, _ name: String) throws(PageError) -> UnsafeMutablePointer<UInt64> {
+        let memory = mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, descriptor, 0)
+        guard let memory, memory != MAP_FAILED else { throw failure(name) }
+        return memory.bindMemory(to: UInt64.self, capacity: byteCount / 8)
     }
 
     deinit { munmap(words, Self.byteCount) }

@@ -54,7 +54,9 @@ final class ExplorerProcess: Sendable {
     init(_ arguments: [String], logger: Logger) throws(PageError) {
         (self.arguments, self.logger) = (arguments, logger)
         folder = FileManager.default.temporaryDirectory.appending(path: "samovar-explore-\(UUID().uuidString)").path
-        mark = try ExplorerMark(in: folder)
+        mark = try ExplorerMark.shared(in: folder) {
+            logger.warning("\($0): no state is kept, and a turn that ends the explorer is not known by its number")
+        }
     }
 
     /// The answer in JSON, or why there is none.
@@ -119,6 +121,15 @@ final class ExplorerProcess: Sendable {
 
     // MARK: One process
 
+    private var environment: Environment {
+        .inherit.updating([
+            // Copies go where they are removed, whatever ends the explorer.
+            "TMPDIR": folder,
+            // What is large goes back to the system as soon as it is free, so that a state leaves nothing behind.
+            "MALLOC_MMAP_THRESHOLD_": "1048576",
+        ])
+    }
+
     private func runOnce() async {
         var options = PlatformOptions()
         options.processGroupID = 0
@@ -131,9 +142,7 @@ final class ExplorerProcess: Sendable {
         do {
             let result = try await Subprocess.run(
                 .own, arguments: Arguments(arguments),
-                // Copies go where they are removed, whatever ends the explorer.
-                environment: .inherit.updating(["TMPDIR": folder]), platformOptions: options, input: .inputWriter,
-                output: .sequence,
+                environment: environment, platformOptions: options, input: .inputWriter, output: .sequence,
                 error: .currentStandardError
             ) { execution in
                 let process = execution.processIdentifier.value

@@ -3,22 +3,22 @@ import SamovarCommands
 import SamovarProtocol
 
 /// Checkpoints as files in a folder that is its owner's alone, and is removed with the page's server. They are as secret as the journal.
+///
+/// A folder that cannot be used has none, and takes none.
 final class FolderCheckpoints: CheckpointStore {
     private let folder: String
     private var bytes: [Int: Int] = [:]
+    /// Bytes of the state that was put aside.
+    private var asideCount = 0
 
     /// - Parameter folder: of one timeline.
-    init(in folder: String) throws(PageError) {
+    init(in folder: String) {
         self.folder = folder
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
-                guard let turn = Int(name) else { continue }
-                bytes[turn] = try FileManager.default.attributesOfItem(atPath: file(turn))[.size] as? Int
-            }
-        } catch {
-            throw PageError("cannot use \(folder): \(error.localizedDescription)")
+        // One that is not there is empty.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            guard let turn = Int(name) else { continue }
+            // What cannot be asked for its size cannot be read.
+            bytes[turn] = (try? FileManager.default.attributesOfItem(atPath: file(turn)))?[.size] as? Int
         }
     }
 
@@ -30,21 +30,68 @@ final class FolderCheckpoints: CheckpointStore {
         guard checkpoint.state.count <= CheckpointPlan.maximumBytes else { return }
         // Its name is that of a turn only when it is whole.
         let draft = "\(folder)/draft"
-        try Data(checkpoint.state).write(to: URL(filePath: draft))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: draft)
-        guard rename(draft, file(checkpoint.turn)) == 0 else {
-            throw PageError("cannot write \(draft): \(String(cString: strerror(errno)))")
-        }
+        try write(checkpoint.state, to: draft)
+        guard rename(draft, file(checkpoint.turn)) == 0 else { throw Self.failure(draft, errno) }
         bytes[checkpoint.turn] = checkpoint.state.count
         while bytes.values.reduce(0, +) > CheckpointPlan.maximumBytes, let turn = CheckpointPlan.dropped(of: turns) { remove(turn) }
     }
 
+    private func write(_ state: [UInt8], to file: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(file, errno) }
+        let error = writeAll(state, to: descriptor)
+        close(descriptor)
+        guard let error else { return }
+        // A full disk is not kept full by a part of a state.
+        unlink(file)
+        throw Self.failure(file, error)
+    }
+
+    private static func failure(_ file: String, _ error: Int32) -> PageError {
+        PageError("cannot write \(file): \(String(cString: strerror(error)))")
+    }
+
     func load(_ turn: Int) -> PastCheckpoint? {
-        guard let data = FileManager.default.contents(atPath: file(turn)), data.count == bytes[turn] else {
+        guard let count = bytes[turn], let state = Self.content(of: file(turn), count) else {
             remove(turn)
             return nil
         }
-        return PastCheckpoint(turn: turn, state: Array(data))
+        return PastCheckpoint(turn: turn, state: state)
+    }
+
+    /// Read to where it stays: there is no second copy of a large state. Nil if it has not so many bytes.
+    private static func content(of file: String, _ count: Int) -> [UInt8]? {
+        let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let content = [UInt8](unsafeUninitializedCapacity: count) { buffer, size in
+            while size < count {
+                let part = read(descriptor, buffer.baseAddress?.advanced(by: size), count - size)
+                guard part > 0 else { return }
+                size += part
+            }
+        }
+        return content.count == count && lseek(descriptor, 0, SEEK_END) == off_t(count) ? content : nil
+    }
+
+    private var aside: String { "\(folder)/aside" }
+
+    func putAside(_ state: [UInt8]) -> Bool {
+        do {
+            try write(state, to: aside)
+        } catch {
+            // Then it stays in memory.
+            return false
+        }
+        asideCount = state.count
+        return true
+    }
+
+    func takeBack() -> [UInt8]? {
+        defer { unlink(aside) }
+        return Self.content(of: aside, asideCount)
     }
 
     private func remove(_ turn: Int) {

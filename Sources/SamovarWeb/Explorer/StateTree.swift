@@ -43,7 +43,7 @@ enum StateTree {
                 })
         default:
             level["kind"] = "value"
-            level["value"] = PageValues.bounded(try reader.readValue())
+            level["value"] = try leaf(&reader, valueBytes)
         }
         return level
     }
@@ -71,9 +71,23 @@ enum StateTree {
             try reader.skip()
         default:
             child["kind"] = "value"
-            child["value"] = .string(TurnText.preview(of: try reader.readValue(), previewLength))
+            child["value"] = .string(TurnText.preview(of: try leaf(&reader, 4 * previewLength), previewLength))
         }
         return child
+    }
+
+    /// A value that is no list of others. Of a long one only the beginning is read.
+    private static func leaf(_ reader: inout MessagePackReader, _ maximum: Int) throws -> MessagePackValue {
+        switch try reader.peekType() {
+        case .string:
+            let text = try reader.readStringSlice()
+            let shown = String(decoding: text.prefix(maximum), as: UTF8.self)
+            return .string(text.count > maximum ? shown + "… (\(text.count) bytes)" : shown)
+        case .binary:
+            let bytes = try reader.readBinarySlice()
+            return bytes.count > maximum ? .string("(\(bytes.count) bytes)") : .binary(Array(bytes))
+        default: return try reader.readValue()
+        }
     }
 }
 

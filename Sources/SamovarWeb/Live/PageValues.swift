@@ -85,22 +85,24 @@ enum PageValues {
     // MARK: Other values
 
     /// The value, with a text in the place of what was cut.
-    static func bounded(_ value: MessagePackValue, depth left: Int = depth) -> MessagePackValue {
+    static func bounded(
+        _ value: MessagePackValue, text maximum: Int = textBytes, depth left: Int = depth
+    ) -> MessagePackValue {
         switch value {
         case .string(let text):
-            guard text.utf8.count > textBytes else { return value }
-            return .string(String(decoding: text.utf8.prefix(textBytes), as: UTF8.self) + "… (\(text.utf8.count) bytes)")
+            guard text.utf8.count > maximum else { return value }
+            return .string(String(decoding: text.utf8.prefix(maximum), as: UTF8.self) + "… (\(text.utf8.count) bytes)")
         case .binary(let bytes):
-            guard bytes.count > textBytes else { return value }
+            guard bytes.count > maximum else { return value }
             return .string("(\(bytes.count) bytes)")
         case .array(let elements):
             guard left > 0 else { return .string("… nested too deep") }
-            var shown = elements.prefix(children).map { bounded($0, depth: left - 1) }
+            var shown = elements.prefix(children).map { bounded($0, text: maximum, depth: left - 1) }
             if elements.count > children { shown.append(.string("… \(elements.count - children) more")) }
             return .array(shown)
         case .map(let pairs):
             guard left > 0 else { return .string("… nested too deep") }
-            var shown = pairs.prefix(children).map { MessagePackPair($0.key, bounded($0.value, depth: left - 1)) }
+            var shown = pairs.prefix(children).map { MessagePackPair($0.key, bounded($0.value, text: maximum, depth: left - 1)) }
             if pairs.count > children { shown.append(MessagePackPair("…", .string("\(pairs.count - children) more"))) }
             return .map(shown)
         case .nil, .bool, .int, .uint, .float, .double, .extension: return value

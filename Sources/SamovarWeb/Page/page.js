@@ -331,8 +331,17 @@ function draw() {
   }
   setText(byId("turn"), store.turn === null ? "" : `turn ${store.turn}`);
   const banner = byId("banner");
-  banner.hidden = store.isConnected && !store.isStale;
-  setText(banner, store.isConnected ? "No sign of the store: what is shown may be old." : store.obstacle ?? "The page's server does not answer.");
+  const words = trouble();
+  banner.hidden = words === null;
+  setText(banner, words ?? "");
+}
+
+/** What a person has to know of the store before all that is shown. */
+function trouble() {
+  if (!store.isConnected) return store.obstacle ?? "The page's server does not answer.";
+  if (store.isStale) return "No sign of the store: what is shown may be old.";
+  if (store.status?.phase === "disk full") return "The disk of the store is full: what is sent waits until there is room. The past is shown as ever.";
+  return null;
 }
 
 // MARK: Hearing

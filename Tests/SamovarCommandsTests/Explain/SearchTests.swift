@@ -29,11 +29,11 @@ import Testing
                 switch try search.last(in: past) {
                 case .since(let change):
                     #expect(change.record.turn == expected ?? 1, place)
-                    #expect(change.after == values[end], place)
-                    #expect(change.before == values[change.record.turn - 1], place)
-                case .unchanged(let since, let value):
+                    #expect(try change.after?.decoded() == values[end], place)
+                    #expect(try change.before?.decoded() == values[change.record.turn - 1], place)
+                case .unchanged(let since, let part):
                     #expect(expected == nil && since == known.lowerBound && since > 1, place)
-                    #expect(value == values[end], place)
+                    #expect(try part.decoded() == values[end], place)
                 case .never(let words):
                     #expect(expected == nil && values[end] == nil, place)
                     #expect(words.hasPrefix("there is no \(path.root)"), place)
