@@ -163,10 +163,15 @@ final class World {
     /// Live, restored and replayed from the first turn: all the same.
     private func requireEnd() throws(Violation) {
         for store in stores { try store.compare() }
-        guard !swarm.hasStandby else { return try store.requireSameReplay() }
+        guard !swarm.hasStandby else {
+            // One that only follows has no journal to read.
+            if let journal = store.succession?.journal { try checker.requirePast(journal) }
+            return try store.requireSameReplay()
+        }
         try storeDied(store, "the end", isOrderly: true)
         try store.start(drift: 0, wall: wall)
         try storeDied(store, "the end", isOrderly: true)
+        try checker.requirePast(disk)
         // What was trimmed cannot be replayed.
         guard disk.first == 1 else { return }
         try store.requireSameReplay()

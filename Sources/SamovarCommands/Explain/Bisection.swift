@@ -31,16 +31,8 @@ struct Bisection: Sendable {
     func run(on past: any PastReader) throws -> Outcome {
         let last = to ?? past.span.known.upperBound
         let first = from ?? past.span.known.lowerBound
-        try past.move(to: first)
         var trial = Trial(goal: goal)
-        var found = try trial.isTrue(past) ? past.turn : nil
-        if found == nil {
-            try past.walk(through: last) { record in
-                guard record.mayChangeState, try trial.isTrue(past) else { return true }
-                found = record.turn
-                return false
-            }
-        }
+        let found = try past.firstTurn(from: first, through: last) { try trial.isTrue(past) }
         guard let found else {
             return .never(turns: first...last, unknown: try trial.unknown(past))
         }

@@ -67,14 +67,6 @@ extension Record {
         }
     }
 
-    /// Whether the state after it can be another than before.
-    var mayChangeState: Bool {
-        switch event {
-        case .started, .applied, .streamed: true
-        default: false
-        }
-    }
-
     /// The turn that it follows from, and how; nil if it comes from outside.
     fileprivate var cause: (turn: Int, words: String)? {
         switch origin {

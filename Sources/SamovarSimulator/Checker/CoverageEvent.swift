@@ -88,4 +88,13 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case inDoubt
     /// A store found that the database had lost turns, and stopped.
     case tailLost
+    /// A past was looked at that began with a snapshot, and one in several pieces.
+    case pastTrimmed
+    case pastInPieces
+    /// The last change of a part was found, and the first turn after which something was true.
+    case changeFound
+    case firstTurnFound
+    /// What was supposed had other turns fall away, and had turns come that never were.
+    case lostBySupposition
+    case gainedBySupposition
 }

@@ -128,7 +128,7 @@ extension InvariantChecker {
     private func check(view turn: Int, _ bytes: [UInt8], _ invariant: Invariant) throws(Violation) {
         try reached(turn, "a view")
         try require(
-            bytes == reference.view(at: turn), .i7, expected: "the view of turn \(turn), \(reference.tallies[turn])",
+            bytes == reference.view(at: turn), .i7, expected: "the view of turn \(turn), \(reference.states[turn].tally)",
             seen: "another one")
     }
 

@@ -26,8 +26,7 @@ extension InvariantChecker {
         case .started, .applied, .streamed: if reference.announced.isEmpty { reference.listen(turn: record.turn, now: record.time) }
         default: break
         }
-        // Records that call no `update` leave the tally as it was.
-        if reference.last < record.turn { reference.tallies.append(reference.state.tally) }
+        reference.append(record)
         reference.moments.append(reference.instant(of: record.time))
     }
 
@@ -86,7 +85,6 @@ extension InvariantChecker {
         do {
             let next = try ModelProgram.start(ModelProgram.Seed(viewBytes: reference.state.viewBytes), turn)
             reference.state = next.state
-            reference.tallies.append(reference.state.tally)
             reference.take(next.command, of: turn, root: record.root)
         } catch {
             try require(false, .i4, expected: "a seed that the program takes", seen: "\(error)")

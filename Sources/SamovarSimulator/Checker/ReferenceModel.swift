@@ -56,8 +56,10 @@ final class ReferenceModel {
     let timeline: Timeline
     let secret: Secret
     var state: ModelProgram.State
-    /// The tally after each turn; the first is that of turn 0.
-    var tallies: [Tally]
+    /// The state after each turn; the first is that of turn 0.
+    private(set) var states: [ModelProgram.State]
+    /// Those of all turns, trimmed or not.
+    private(set) var records: [Record] = []
     var time = Timestamp(microseconds: .min)
     var starts = 0
     /// Of the store that has written the newest batch, where several share the journal.
@@ -123,10 +125,17 @@ final class ReferenceModel {
         self.timeline = timeline
         self.secret = secret
         state = ModelProgram.State(tally: Tally(), viewBytes: viewBytes)
-        tallies = [Tally()]
+        states = [state]
     }
 
-    var last: Int { tallies.count - 1 }
+    /// Goes on from here by itself, with what a program can depend on: its state, its effects and its subscriptions.
+    init(forkOf other: ReferenceModel) {
+        (timeline, secret, state, states) = (other.timeline, other.secret, other.state, [])
+        (open, openByRoot, labels, dead) = (other.open, other.openByRoot, other.labels, other.dead)
+        timerOracle = other.timerOracle
+    }
+
+    var last: Int { records.count }
 
     /// The session's end is in the journal.
     func isOver(_ session: SessionID) -> Bool { expired.contains(session) }
@@ -137,7 +146,7 @@ final class ReferenceModel {
     func view(at turn: Int) -> [UInt8] {
         if let known = views[turn] { return known }
         if views.count >= 64 { views.removeAll(keepingCapacity: true) }
-        let view = packed(ModelProgram.view(of: tallies[turn], viewBytes: state.viewBytes))
+        let view = packed(ModelProgram.view(states[turn]))
         views[turn] = view
         return view
     }
@@ -163,6 +172,12 @@ final class ReferenceModel {
     }
 
     // MARK: Taking turns
+
+    /// A record is in the journal, and the state is that after it.
+    func append(_ record: Record) {
+        records.append(record)
+        states.append(state)
+    }
 
     func apply(_ message: ModelProgram.Message, _ turn: Turn, root: Int) {
         take(ModelProgram.update(&state, message, turn), of: turn, root: root)

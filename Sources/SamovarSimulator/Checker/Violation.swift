@@ -26,6 +26,7 @@ public enum Invariant: String, CaseIterable, Sendable {
     case i26 = "I26: a table of keys is in force as a whole, or not at all"
     case i27 = "I27: one store at a time has the journal, the one that has taken it last, and takes it from nobody who has it"
     case i28 = "I28: what a database has lost is not passed over in silence"
+    case i29 = "I29: what is said of the past is what a look at each turn says"
 }
 
 /// A promise was broken.

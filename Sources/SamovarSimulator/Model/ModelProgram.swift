@@ -146,6 +146,11 @@ enum ModelProgram: Program {
         state.timers.isEmpty ? [] : state.timers.sorted { $0.key < $1.key }.map { $0.value.subscription(id: Label($0.key)) }
     }
 
+    /// Broken now and then, so that it can be looked for.
+    static var invariants: [SamovarCore.Invariant<ModelProgram>] {
+        [.init("the checksum is no multiple of 16") { !$0.tally.checksum.isMultiple(of: 16) || $0.tally.messages == 0 }]
+    }
+
     static func view(_ state: State) -> ViewState { view(of: state.tally, viewBytes: state.viewBytes) }
 
     /// A view depends on the tally alone, so that a checker that keeps the tally of each turn knows each view.
