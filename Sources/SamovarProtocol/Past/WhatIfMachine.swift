@@ -45,6 +45,8 @@ public final class WhatIfMachine {
     private var strangers: Set<EffectID> = []
     /// Effects of the journal that the other history has not.
     private var missing: Set<EffectID> = []
+    /// As many of both may be remembered before those that are closed are forgotten.
+    var remembered = 1_000
     /// A request of an operator that has fallen away, and of which the program may have been told in the next turn.
     private var lostRequest: Int?
     private var counts = Counts()
@@ -162,6 +164,7 @@ public final class WhatIfMachine {
         }
         other.time = max(other.time, chain.item.time)
         try takeInsertions(through: chain.followUps.last?.turn ?? chain.item.turn)
+        forgetClosed()
     }
 
     /// - Returns: why the item falls away; nil if it would have come.
@@ -332,6 +335,18 @@ public final class WhatIfMachine {
         }
     }
 
+    /// An effect that is neither open nor dead is told of by no later record: only as many are remembered as the two histories have at once.
+    private func forgetClosed() {
+        guard differing > remembered, let original else { return }
+        strangers = strangers.filter { original.ledger.has($0) || other.ledger.has($0) }
+        missing = missing.filter { original.ledger.has($0) }
+        // Twice as many next time, so that it costs each effect a moment.
+        remembered = max(remembered, 2 * differing)
+    }
+
+    /// How many effects are remembered that one of the histories has not.
+    var differing: Int { strangers.count + missing.count }
+
     // MARK: The end
 
     /// What would have been.
@@ -376,6 +391,11 @@ extension Record {
         default: ([], .open, nil)
         }
     }
+}
+
+extension EffectLedger {
+    /// Whether an effect is open or dead.
+    fileprivate func has(_ effect: EffectID) -> Bool { open[effect] != nil || dead[effect] != nil }
 }
 
 extension StoreState {

@@ -56,6 +56,27 @@ import Testing
         #expect(try state(none).done.isEmpty)
     }
 
+    @Test func `Effects that are closed in both histories are not remembered`() throws {
+        let journal = try MillJournal()
+        var orders: Set<Int> = []
+        for _ in 0..<100 {
+            orders.insert(journal.records.count + 1)
+            try journal.send(.grind("a"))
+            for effect in journal.open { try journal.answer(effect.id, []) }
+        }
+        let machine = WhatIfMachine(Supposition(removed: orders), through: journal.records.count) {
+            TypedEngine(Mill.self, secret: millSecret)
+        }
+        machine.remembered = 10
+        var most = 0
+        for record in journal.records {
+            try machine.take(record)
+            most = max(most, machine.differing)
+        }
+        #expect(try machine.finish().missing.count >= 100)
+        #expect((5...11).contains(most), "\(most)")
+    }
+
     @Test func `An answer falls away if its effect was cancelled before`() throws {
         let journal = try MillJournal()
         try journal.send(.grind("long"))

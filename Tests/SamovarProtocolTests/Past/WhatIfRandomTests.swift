@@ -99,6 +99,8 @@ func whatIf(
     _ records: [Record], _ supposition: Supposition, through last: Int, _ random: inout Random
 ) throws -> WhatIf {
     let machine = WhatIfMachine(supposition, through: last) { TypedEngine(Mill.self, secret: millSecret) }
+    // What it forgets makes no difference.
+    if Bool.random(using: &random) { machine.remembered = 0 }
     var from = 0
     if let first = supposition.first, first > 2, Bool.random(using: &random) {
         if let snapshot = try snapshot(of: records, at: .random(in: 1..<first, using: &random)) {
