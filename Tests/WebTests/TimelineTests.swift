@@ -56,6 +56,20 @@ struct TimelineTests {
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")
     }
 
+    @Test(.timeLimit(.minutes(3)))
+    func `An effect that a turn has ordered shows its attempts, and leads to its page`() async throws {
+        let (page, browser) = try await timeline(of: Executable.trapProgram)
+        let worker = try Child(Executable.trapProgram, ["worker", "--data", page.data], in: page.scratch)
+        let sent = try await page.command("send", #"{"work":{"name":"tea"}}"#, "--wait", "settled")
+        let turn = try #require(sent.firstMatch(of: /"turn":(\d+)/)?.1, "\(sent)")
+        try await browser.visit("http://\(page.host)/#turn/\(turn)")
+        try await browser.shows("effect \(turn)/0: closed; answered by", in: "main .order .attempts")
+        try await browser.click("document.querySelector('main .order a')")
+        try await browser.shows("Effect \(turn)/0: closed", in: "main h2")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+        worker.send(SIGTERM)
+    }
+
     /// The processes that compute the past for a page.
     private func explorers(_ page: ServedPage) -> [ProcessTable.Entry] {
         ProcessTable.all(naming: page.scratch.path).filter { $0.command == "explore" }

@@ -115,29 +115,18 @@ import Testing
         return attempts.map { $0["how"] }
     }
 
-    private func ask(_ rig: Rig, _ arguments: MessagePackValue) throws -> AdminReply {
-        rig.requests += 1
-        let request = AdminRequest(id: rig.requests, verb: "attempts", arguments: arguments)
-        guard case .reply(let reply)? = rig.exchange(.request(request), from: admin).first else { throw CancellationError() }
-        return reply
-    }
-
     @Test func `Without an effect, all attempts are told page by page, and read back as they were`() throws {
-        let rig = try StoreWorkerTests.rig(slots: 1, credit: 1_000)
-        for number in 0..<300 { rig.order(job("\(number)")) }
-        var answered = 0
-        while answered < 300 {
-            let tasks = rig.takeTasks(worker(1))
-            guard !tasks.isEmpty else { break }
-            rig.now = rig.now + .milliseconds(3)
-            rig.exchange(.result(JobResults(tasks.map { $0.answered() }), credit: tasks.count), from: worker(1))
-            answered += tasks.count
-        }
+        let rig = try StoreWorkerTests.rig(slots: 300, credit: 300)
+        for number in 1...300 { rig.order(job("\(number)"), sequence: number) }
+        let tasks = rig.takeTasks(worker(1))
+        #expect(tasks.count == 300)
+        rig.now = rig.now + .milliseconds(3)
+        rig.exchange(.result(JobResults(tasks.map { $0.answered() }), credit: 300), from: worker(1))
         var told: [RememberedAttempt] = []
         var next = MessagePackValue.nil
         var pages = 0
         repeat {
-            let value = try ask(rig, next == .nil ? .nil : ["before": next]).value
+            let value = try #require(rig.ask("attempts", next == .nil ? .nil : ["before": next])).value
             guard case .array(let rows)? = value["attempts"] else { throw CancellationError() }
             #expect(rows.count <= 250)
             told += rows.compactMap { RememberedAttempt($0) }
@@ -148,8 +137,8 @@ import Testing
         #expect(told.allSatisfy { $0.how == "answered" && $0.worker == "\(workerID(1))" && $0.number == 1 })
         #expect(zip(told, told.dropFirst()).allSatisfy { $0.handedOut >= $1.handedOut })
         #expect(told.allSatisfy { $0.ended.map { $0 - told[0].handedOut <= .seconds(1) } == true })
-        #expect(try ask(rig, ["before": "x"]).refusal == "before is what another answer has as next")
-        #expect(try ask(rig, ["before": 0]).value["attempts"] == [])
+        #expect(rig.ask("attempts", ["before": "x"])?.refusal == "before is what another answer has as next")
+        #expect(rig.ask("attempts", ["before": 0])?.value["attempts"] == [])
     }
 
     @Test func `An effect is told with all its attempts: worker, times and how each ended`() throws {

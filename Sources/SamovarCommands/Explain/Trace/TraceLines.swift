@@ -171,9 +171,13 @@ struct TraceLines {
         if let startedBy = attempt.startedBy {
             text.raw(#","events":[{"timeUnixNano":""#)
             text.raw(Self.nanoseconds(startedBy))
-            text.raw(#"","name":"heard"}]"#)
+            text.raw(#"","name":"heard","attributes":[]}]"#)
         }
-        if attempt.isFailure { text.raw(#","status":{"code":2}"#) }
+        if attempt.isFailure {
+            text.raw(#","status":{"code":2,"message":"#)
+            text.string(attempt.how)
+            text.raw("}")
+        }
         text.raw("}")
     }
 
