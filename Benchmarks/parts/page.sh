@@ -94,16 +94,18 @@ added() {
     row "$1" "$(calculate "$figure")" % "$(median <"$work/page.none")" "" "$(verdict "at most $3" "$figure <= $3")"
 }
 
-# A load of half of what the store can do, for a while; sets $cost, the store's processor time for a turn in microseconds, and $late, the p99.9 of
-# receipts.
+# A load of half of what the store can do, for a while; sets $cost, the store's processor time for a turn in microseconds, $late, the p99.9 of
+# receipts, and $burnt, the share of a processor that another process took meanwhile, if one is named.
 half_load() {
-    local load turns before head
+    local load turns before head other=${1:-} took
     "$bin/tally" load --json --data "$data" --rate "$half" --clients 8 --processes 2 --subscribers 0 --duration 7s \
         --input '{"count":{"name":"load","by":1}}' >"$work/load.json" 2>"$work/load.log" </dev/null &
     load=$!
     sleep 2
     before=$(processor_time "$store") head=$(past_head "$data")
+    if [ -n "$other" ]; then took=$(processor_time "$other"); fi
     sleep 4
+    if [ -n "$other" ]; then burnt=$(calculate "($(processor_time "$other") - $took) / 4" 4); fi
     before=$(calculate "$(processor_time "$store") - $before") turns=$(($(past_head "$data") - head))
     wait "$load" || stop "no load: $(tail -3 "$work/load.log")"
     [ "$turns" -gt $((half * 36 / 10)) ] || say "Only $turns turns in 4 s of $half/s"
@@ -113,7 +115,7 @@ half_load() {
 
 # Alternately alone, while the explorer indexes, and beside a process of idle priority that burns as much as the explorer.
 page_that_indexes() {
-    local data=$work/past store burner burnt begin number half
+    local data=$work/past store burner burnt number half
     long_past
     store=$(store_of "$up")
     load_tally 4s
@@ -124,12 +126,10 @@ page_that_indexes() {
         echo "$cost" >>"$work/indexing.none"
         mkdir "$work/explore"
         feed_to "$work/explorer.txt" "$bin/tally" explore --data "$data" --folder "$work/explore"
-        begin=$EPOCHREALTIME
         echo '{"ask":"turns","count":100}' >&"$feed"
-        half_load
+        half_load "$fed"
         echo "$cost" >>"$work/indexing.cost"
         echo "$late" >>"$work/indexing.late"
-        burnt=$(calculate "$(processor_time "$fed") / $(since "$begin")" 4)
         echo '{"ask":"density"}' >&"$feed"
         printed '"isWhole":false' "$work/explorer.txt"
         end_feed "the explorer" "$work/explorer.txt"
