@@ -59,13 +59,18 @@ struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
         var next = MessagePackValue.nil
         repeat {
             let answer = try await admin.ask("attempts", next == .nil ? .nil : ["before": next])
-            guard case .array(let rows)? = answer["attempts"] else {
-                throw CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
+            guard case .array(let rows)? = answer["attempts"] else { throw Self.misfit(answer) }
+            for row in rows {
+                guard let attempt = RememberedAttempt(row) else { throw Self.misfit(row) }
+                attempts.append(attempt)
             }
-            attempts += rows.compactMap { RememberedAttempt($0) }
             next = answer["next"] ?? .nil
         } while next != .nil
         return attempts
+    }
+
+    private static func misfit(_ answer: MessagePackValue) -> CommandFailure {
+        CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
     }
 
     private func redactions() throws(CommandFailure) -> [Redaction] {

@@ -1,5 +1,5 @@
 /// How much of the time the explorer may work that nobody waits for: all of it beside a store that rests, a twentieth beside one that is busy, since
-/// reading a page of its journal costs the store about a millisecond.
+/// reading 512 KiB of its journal costs the store one or two milliseconds.
 struct WorkPace {
     /// A store that comes on faster is busy.
     static let busyTurnsPerSecond = 1_000.0
