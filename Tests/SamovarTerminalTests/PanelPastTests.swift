@@ -180,6 +180,41 @@ import Testing
         #expect(person.first == "count 498")
     }
 
+    @Test func `The answer to a question that was given up is not shown while a turn is typed, and asks nothing`() throws {
+        var person = try Person()
+        person.type(Keys.left)
+        person.escape()
+        person.type("g4")
+        try person.answer()
+        #expect(person.first == "count 500" && person.status.hasPrefix("go to turn: 4_") && person.asked == [499])
+        person.escape()
+        #expect(person.first == "count 500" && !person.status.contains("looking up") && person.asked == [499])
+        person.type("g2\r")
+        try person.answer()
+        #expect(person.first == "count 2")
+    }
+
+    @Test func `A turn that is being typed outlives a failure, so that no digit of it presses a button`() throws {
+        var person = try Person()
+        person.type(Keys.left + "g")
+        person.fail("no journal")
+        person.type("1")
+        #expect(person.sent == 0 && person.status.hasPrefix("go to turn: 1_"))
+        person.type("\r")
+        #expect(person.asked == [499, 1])
+    }
+
+    @Test func `A failure of a turn that is not wanted any more is not told, and the wanted one is looked up`() throws {
+        var person = try Person()
+        person.type(Keys.left)
+        person.escape()
+        person.type("g2\r")
+        person.fail("turn 499 is not kept any more")
+        #expect(person.status.hasPrefix("looking up turn 2 …") && person.asked == [499, 2])
+        try person.answer()
+        #expect(person.first == "count 2")
+    }
+
     @Test func `Without a program the keys say that there is no past`() throws {
         var person = try Person(lacksPast: "no program here")
         #expect(!person.status.contains("past"))
@@ -206,7 +241,7 @@ import Testing
     }
 
     @Test func `Whatever is typed and answered, one question at most is open, and never beyond what is live`() throws {
-        for seed: UInt64 in [1, 2, 3, .random(in: 0...UInt64.max)] {
+        for seed: UInt64 in [1, 2, 3, 8_932_066_794_137_334_276, .random(in: 0...UInt64.max)] {
             var random = SeededRandom(seed: seed)
             var person = try Person(turn: 300)
             var live = 300

@@ -26,8 +26,8 @@ extension PanelMachine {
 
         /// What is shown; nil while the first answer is awaited.
         var shown: Shown?
-        /// The turn that the person wants to see.
-        var wanted: Int
+        /// The turn that the person wants to see; nil while a first one is being typed.
+        var wanted: Int?
         /// The digits of a turn that is being typed.
         var typed: String?
     }
@@ -43,7 +43,7 @@ extension PanelMachine {
     package mutating func past(_ panel: AnyPanel, turn: Int, time: String) -> [Action] {
         guard awaited == turn else { return [] }
         awaited = nil
-        guard look != nil else { return [] }
+        guard look?.wanted != nil else { return [] }
         look?.shown = PastLook.Shown(panel: panel, turn: turn, time: time)
         status = Status()
         return lookUp() + draw()
@@ -51,10 +51,14 @@ extension PanelMachine {
 
     /// A turn that was looked up cannot be shown.
     package mutating func pastFailed(_ why: String) -> [Action] {
+        let failed = awaited
         awaited = nil
-        guard look != nil else { return [] }
+        guard let wanted = look?.wanted else { return [] }
+        guard wanted == failed else { return lookUp() }
         status = Status(why, .bad)
-        if let turn = look?.shown?.turn { look?.wanted = turn } else { look = nil }
+        let shown = look?.shown?.turn
+        look?.wanted = shown
+        giveUpUnlessWanted()
         return draw()
     }
 
@@ -71,8 +75,8 @@ extension PanelMachine {
         case .pageDown: return go(to: here + Self.page, now)
         case .home: return go(to: 1, now)
         case .character("g"):
-            guard let turn, !refusesPast() else { return [] }
-            look = look ?? PastLook(wanted: turn)
+            guard turn != nil, !refusesPast() else { return [] }
+            look = look ?? PastLook()
             look?.typed = ""
         case .character("q"): return [.leave]
         case .end, .escape: goLive(now)
@@ -92,10 +96,10 @@ extension PanelMachine {
         case .enter:
             look?.typed = nil
             if let turn = Int(typed) { return go(to: turn, now) }
-            if look?.shown == nil { look = nil }
+            giveUpUnlessWanted()
         case .escape:
             look?.typed = nil
-            if look?.shown == nil, awaited == nil { look = nil }
+            giveUpUnlessWanted()
         default: break
         }
         return []
@@ -107,7 +111,7 @@ extension PanelMachine {
             goLive(now)
             return []
         }
-        look = look ?? PastLook(wanted: turn)
+        look = look ?? PastLook()
         look?.wanted = max(1, turn)
         status = Status()
         return lookUp()
@@ -118,6 +122,11 @@ extension PanelMachine {
         guard let wanted = look?.wanted, awaited == nil, look?.shown?.turn != wanted else { return [] }
         awaited = wanted
         return [.lookUp(wanted)]
+    }
+
+    /// Ends a look at nothing: no turn is wanted, and none is being typed.
+    private mutating func giveUpUnlessWanted() {
+        if look?.wanted == nil, look?.typed == nil { look = nil }
     }
 
     private mutating func goLive(_ now: Timestamp) {
@@ -140,7 +149,7 @@ extension PanelMachine {
         guard let look else { return nil }
         if let typed = look.typed { return Status("go to turn: \(typed)_", .warning) }
         if !status.text.isEmpty { return status }
-        guard let shown = look.shown else { return Status("looking up turn \(look.wanted) …", .warning) }
+        guard let shown = look.shown else { return look.wanted.map { Status("looking up turn \($0) …", .warning) } }
         let newest = turn.map { " of \($0)" } ?? ""
         return Status("past: turn \(shown.turn)\(newest), \(shown.time)", .warning)
     }
