@@ -2,6 +2,7 @@ import MessagePack
 public import SamovarCore
 
 // The store's numbers for a monitoring system, for `metrics`. What can be derived is derived when it is asked for.
+// What has many branches is `mutating` without a change: “Methods that borrow a machine” in docs/decisions.md says why.
 extension StoreMachine {
     /// Queues of which times are told by name; the others share theirs, or there would be too many series.
     private static let timedQueues = 20
@@ -28,7 +29,7 @@ extension StoreMachine {
 
     // MARK: What can be told at any time
 
-    private func common(isHeldUp: Bool) -> [MetricFamily] {
+    private mutating func common(isHeldUp: Bool) -> [MetricFamily] {
         var build = MetricFamily(.gauge, "build_info", "The program, the version of its types, and its build; always 1.")
         build.add(
             1,
@@ -78,7 +79,7 @@ extension StoreMachine {
 
     // MARK: What tells of turns
 
-    private func counted() -> [MetricFamily] {
+    private mutating func counted() -> [MetricFamily] {
         let (counts, facts, kinds) = (turns.counts, turns.facts, turns.counts.kinds)
         var turnKinds = MetricFamily(.counter, "turns", "Turns of this process, by what was taken.")
         for (kind, count) in [

@@ -66,8 +66,9 @@ struct DigestSchedule {
 extension StoreMachine {
     /// When the next digest is due; nil if none is.
     var digestDue: Timestamp? {
-        guard phase == .serving, isFollowed else { return nil }
-        return digests.dueTime(head: head, snapshotBytes: snapshots.size, settings)
+        let (phase, isFollowed) = (phase, isFollowed)
+        let due = digests.dueTime(head: head, snapshotBytes: snapshots.size, settings)
+        return phase == .serving && isFollowed ? due : nil
     }
 
     /// Whether `writeDigest` shall be called now. The host times that call and tells the cost, because the machine has no clock.

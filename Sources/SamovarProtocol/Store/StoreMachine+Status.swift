@@ -1,7 +1,8 @@
 import MessagePack
 import SamovarCore
 
-// The store's health in one value, for `status`.
+// The store's health in one value, for `status`. What has many branches is `mutating` without a change: “Methods that borrow a machine” in
+// docs/decisions.md says why.
 extension StoreMachine {
     /// What can be told at once while nothing is taken, whatever waits at the gate: the turns on disk, and who is there.
     func status(in outage: Outage, since: Timestamp, now: Timestamp) -> MessagePackValue {
@@ -38,15 +39,16 @@ extension StoreMachine {
     }
 
     var phaseName: String {
-        switch phase {
+        let outage = turns.outage
+        return switch phase {
         case .recovering: "recovering"
-        case .serving: turns.outage?.outage.phase ?? "serving"
+        case .serving: outage?.outage.phase ?? "serving"
         case .draining: "draining"
         case .stopped: "stopped"
         }
     }
 
-    func status(now: Timestamp) -> MessagePackValue {
+    mutating func status(now: Timestamp) -> MessagePackValue {
         let counts = turns.counts
         let recent = recentPast(now: now)
         let snapshots = turns.quarantine.verdict(on: .maintenance) ?? turns.quarantine.verdict(on: .state)
@@ -106,7 +108,7 @@ extension StoreMachine {
         ]
     }
 
-    private func describe(_ key: Key, now: Timestamp) -> MessagePackValue {
+    private mutating func describe(_ key: Key, now: Timestamp) -> MessagePackValue {
         [
             "name": .string("\(key.name)"),
             "fingerprint": .string("\(key.fingerprint)"),
@@ -137,7 +139,7 @@ extension StoreMachine {
         }
     }
 
-    private func queues(_ recent: RecentPast.Span?, now: Timestamp) -> [MessagePackValue] {
+    private mutating func queues(_ recent: RecentPast.Span?, now: Timestamp) -> [MessagePackValue] {
         let elsewhere = waitingElsewhere(now: now)
         let backlog = scheduler.dispatcher.backlog(in: turns.state.ledger, now: now)
         let known = Set(backlog.map(\.queue))
@@ -165,7 +167,7 @@ extension StoreMachine {
 
     /// What waits for no worker, by queue: until a time, or behind another with its label or until that is resumed. Looks at all that is open, if
     /// there is any.
-    func waitingElsewhere(now: Timestamp) -> [Queue: (delayed: Int, behind: Int)] {
+    mutating func waitingElsewhere(now: Timestamp) -> [Queue: (delayed: Int, behind: Int)] {
         let ledger = turns.state.ledger
         guard scheduler.dispatcher.placed < ledger.open.count else { return [:] }
         var counts: [Queue: (delayed: Int, behind: Int)] = [:]

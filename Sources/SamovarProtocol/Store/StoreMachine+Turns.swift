@@ -123,8 +123,9 @@ extension StoreMachine {
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
     public func viewIsDue(now: Timestamp) -> Bool {
-        guard isRunning, !turns.isInDoubt, let due = readers.viewDue(head: head) else { return false }
-        return due <= time(now)
+        let (isRunning, isInDoubt, due, time) = (isRunning, turns.isInDoubt, readers.viewDue(head: head), time(now))
+        guard isRunning, !isInDoubt, let due else { return false }
+        return due <= time
     }
 
     public mutating func publishView(now: Timestamp) { readers.publishView(now: time(now), &turns, &out) }

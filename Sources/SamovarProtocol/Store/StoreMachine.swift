@@ -118,37 +118,37 @@ public struct StoreMachine: ~Copyable {
 
     /// The next time at which `advance` must be called, whatever happens.
     public func wakeUp(now: Timestamp) -> Timestamp {
-        guard phase != .stopped else { return now + settings.tickInterval }
-        guard !turns.isInDoubt else { return wakeUpInDoubt(now: now) }
+        // What is read comes before what is decided: “Methods that borrow a machine” in docs/decisions.md says why.
+        let (phase, isInDoubt, canTake, timersMayFire) = (phase, turns.isInDoubt, turns.canTake, timersMayFire)
+        let (time, tick) = (time(now), now + settings.tickInterval)
         var next = clock.nextTick
-        func wake(_ time: Timestamp?) { if let time { next = min(next, time) } }
+        func wake(_ time: Timestamp?, if applies: Bool = true) { if applies, let time { next = min(next, time) } }
         wake(scheduler.dispatcher.nextDue)
         // What cannot be taken yet waits for a commit or an answer, and either wakes the loop by itself.
-        if turns.canTake { wake(scheduler.nextOverdue) }
-        if turns.canTake, timersMayFire { wake(turns.state.subscriptions.nextDue) }
+        wake(scheduler.nextOverdue, if: canTake)
+        wake(turns.state.subscriptions.nextDue, if: timersMayFire)
+        wake(digestDue, if: canTake)
         wake(readers.viewDue(head: head))
         wake(readers.idleDue)
-        if turns.canTake { wake(digestDue) }
         wake(scheduler.heldUntil(turns.state.missing))
-        if case .draining(let end) = phase { wake(end) }
-        return now + max(.zero, next - time(now))
+
+        switch phase {
+        case .stopped: return tick
+        // One that stands still in doubt is asked again with the next tick.
+        case .draining(let end): return min(isInDoubt ? tick : now + max(.zero, next - time), now + max(.zero, end - time))
+        case .recovering, .serving: return isInDoubt ? tick : now + max(.zero, next - time)
+        }
     }
 
     /// The store's own time when the host's clock says `now`.
     func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: turns.state.time) }
 
     /// While too many effects are open, timers wait as inputs do.
-    var timersMayFire: Bool { phase == .serving && !turns.hasTooManyEffects }
+    var timersMayFire: Bool { phase == .serving && turns.canTake && !turns.hasTooManyEffects }
 
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
     var isIdle: Bool {
         turns.state.ledger.open.isEmpty && clients.inbox.count == 0 && workers.answers.isEmpty && turns.state.subscriptions.isIdle
-    }
-
-    /// When a store that stands still in doubt has to be asked again.
-    private func wakeUpInDoubt(now: Timestamp) -> Timestamp {
-        guard case .draining(let end) = phase else { return now + settings.tickInterval }
-        return min(now + settings.tickInterval, now + max(.zero, end - time(now)))
     }
 
     /// How long the store may still be there, a second at most; nil while it serves. Who is sent away comes no sooner, and waits no longer: another
