@@ -156,9 +156,11 @@ let package = Package(
                 .embedInCode("Page/charts.css"), .embedInCode("Page/icon.svg"),
             ],
             swiftSettings: settings),
+        // What only the tool has.
+        .target(name: "NewCommand", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
         .executableTarget(
             name: "SamovarCLI",
-            dependencies: ["SamovarCommands", "SamovarWeb", "SimulateCommand", "ConformCommand", argumentParser],
+            dependencies: ["NewCommand", "SamovarCommands", "SamovarWeb", "SimulateCommand", "ConformCommand", argumentParser],
             swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
@@ -268,7 +270,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser],
+            dependencies: samovar + [
+                "NewCommand", "SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser,
+            ],
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(

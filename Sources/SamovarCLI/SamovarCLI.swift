@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConformCommand
+import NewCommand
 import SamovarCommands
 import SamovarWeb
 import SimulateCommand
@@ -21,6 +22,7 @@ struct SamovarCommand: AsyncParsableCommand {
                 Programs built on Samovar have these commands, too, and more. Example:
                   samovar monitor --data .samovar/counter
                 """,
-            subcommands: SamovarTool.subcommands + [SamovarPage.toolCommand, SimulateCommand.self, ConformCommand.self])
+            subcommands: SamovarTool.subcommands
+                + [NewCommand.self, SamovarPage.toolCommand, SimulateCommand.self, ConformCommand.self])
     }
 }

@@ -4,8 +4,8 @@ import SamovarHost
 import SamovarProtocol
 
 /// Why a command ends without success: a sentence for a person, and an exit code of sysexits for a script.
-struct CommandFailure: Error, CustomStringConvertible {
-    enum Code: Int32 {
+package struct CommandFailure: Error, CustomStringConvertible {
+    package enum Code: Int32 {
         case usage = 64
         case badData = 65
         case unavailable = 69
@@ -17,9 +17,9 @@ struct CommandFailure: Error, CustomStringConvertible {
     }
 
     let code: Code
-    let description: String
+    package let description: String
 
-    init(_ code: Code, _ description: String) {
+    package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }

@@ -51,7 +51,7 @@ private func endOfBrokenPipe() -> Never {
 }
 
 /// One line of data.
-func printData(_ text: String) {
+package func printData(_ text: String) {
     StandardStream.output.write(text + "\n")
 }
 

@@ -79,7 +79,7 @@ public enum SamovarTool {
             StatusCommand<AnyProgram>.self, MetricsCommand<AnyProgram>.self,
             EffectsCommand<AnyProgram>.self, QueuesCommand<AnyProgram>.self,
             InspectCommand<AnyProgram>.self,
-            JournalCommand<AnyProgram>.self, KeysCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self, NewCommand.self,
+            JournalCommand<AnyProgram>.self, KeysCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self,
         ]
     }
 

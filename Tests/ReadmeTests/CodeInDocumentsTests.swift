@@ -108,7 +108,8 @@ import Testing
         var commands: Set<Substring> = ["journal", "help"]
         var ofJournals: Set<Substring> = []
         for path in try Checkout.files(
-            below: "Sources/SamovarCommands", "Sources/SamovarCLI", "Sources/SimulateCommand", "Sources/ConformCommand",
+            below: "Sources/SamovarCommands", "Sources/SamovarCLI", "Sources/NewCommand", "Sources/SimulateCommand",
+            "Sources/ConformCommand",
             ending: ".swift")
         {
             for match in try Checkout.text(path).matches(of: /commandName: "([a-z]+)"/) {

@@ -84,8 +84,8 @@ import Testing
 
     /// The files that install what Package.swift asks of the system, or tell a person to.
     @Test(arguments: [
-        "Makefile", "Dockerfile", "Sources/SamovarCommands/Scaffold/PackageTemplate.swift",
-        "Sources/SamovarCommands/Scaffold/PackageTemplate+Deployment.swift",
+        "Makefile", "Dockerfile", "Sources/NewCommand/PackageTemplate.swift",
+        "Sources/NewCommand/PackageTemplate+Deployment.swift",
     ])
     func `Whoever installs the libraries of the system installs all of them`(_ path: String) throws {
         let named = try Checkout.text("Package.swift").matches(of: /\.apt\(\["([^"]+)"\]\)/).map { String($0.1) }

@@ -237,7 +237,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 }
 
-func ownExecutable() throws(CommandFailure) -> String {
+package func ownExecutable() throws(CommandFailure) -> String {
     #if os(Linux)
     if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
     // No /proc: the name by which we were called may do.

@@ -61,7 +61,7 @@ public enum JSONTranscoder {
 
 extension UInt8 {
     /// `A`–`Z`, `a`–`z` or `_`.
-    var isWordStart: Bool {
+    package var isWordStart: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
         default: false
@@ -70,5 +70,5 @@ extension UInt8 {
 
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    var isWordPart: Bool { isWordStart || isDigit }
+    package var isWordPart: Bool { isWordStart || isDigit }
 }

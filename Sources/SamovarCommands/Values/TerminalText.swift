@@ -20,7 +20,7 @@ public func escapeForTerminal(_ text: String) -> String {
 /// An escaped text of at most `limit` Unicode scalars, the last one being “…” if something was cut.
 ///
 /// Scalars are counted, not characters, because one character may have any number of accents.
-func shortened(_ text: String, to limit: Int) -> String {
+package func shortened(_ text: String, to limit: Int) -> String {
     let escaped = escapeForTerminal(String(text.unicodeScalars.prefix(limit + 1)))
     guard escaped.unicodeScalars.count > limit else { return escaped }
     return String(escaped.unicodeScalars.prefix(limit - 1)) + "…"

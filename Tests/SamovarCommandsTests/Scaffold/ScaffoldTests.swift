@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NewCommand
 @testable import SamovarCommands
 
 /// Every combination of what may be chosen: the 16 of Keemun's templates, and each with a panel.

@@ -1,4 +1,5 @@
 import Foundation
+import SamovarCommands
 
 /// Puts the files of a package on disk: all of them, or none.
 enum ScaffoldWriting {

@@ -1,8 +1,10 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
+import SamovarCommands
 
-struct NewCommand: ParsableCommand {
-    static var configuration: CommandConfiguration {
+/// `samovar new`. A module of its own, so that no program builds what only the tool has.
+public struct NewCommand: ParsableCommand {
+    public static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "new", abstract: "Writes a package with a program, a worker and tests, to begin with.",
             discussion: """
@@ -43,7 +45,9 @@ struct NewCommand: ParsableCommand {
     @Option(name: .long, help: "The least version of that repository.")
     var from: String?
 
-    func run() throws {
+    public init() {}
+
+    public func run() throws {
         let name = try ScaffoldName(self.name)
         let choices = ScaffoldChoices(
             split: split, distributed: distributed, inputEvents: inputEvents, outputEvents: outputEvents, panel: panel)

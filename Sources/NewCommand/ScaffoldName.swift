@@ -1,3 +1,5 @@
+import SamovarCommands
+
 /// The name of a package that is to be written, and the names that follow from it.
 struct ScaffoldName: Equatable, Sendable {
     /// Of the package, its folder and its executable: `tea-timer`.
