@@ -33,7 +33,9 @@ let flyingSocks: Target.Dependency = .product(name: "FlyingSocks", package: "Fly
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 
 /// What `import Samovar` re-exports. SwiftPM does not rebuild through an umbrella module, so its users name the parts too.
-let samovar: [Target.Dependency] = ["Samovar", "SamovarCore", "JournalChain", "SamovarWorker", "SamovarHost", "SamovarCommands"]
+let samovar: [Target.Dependency] = [
+    "Samovar", "SamovarCore", "SamovarText", "JournalChain", "SamovarWorker", "SamovarHost", "SamovarCommands",
+]
 
 let package = Package(
     name: "samovar",
@@ -42,8 +44,8 @@ let package = Package(
         .library(
             name: "Samovar",
             targets: [
-                "Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "JournalChain", "SamovarWorker", "SamovarHost",
-                "SamovarCommands",
+                "Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarText", "JournalChain", "SamovarWorker",
+                "SamovarHost", "SamovarCommands",
             ]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
@@ -89,6 +91,11 @@ let package = Package(
         .target(
             name: "SamovarLoad", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", deque], swiftSettings: settings),
 
+        // What is said of values and turns: tables, JSON, explanations, source of Swift.
+        .target(
+            name: "SamovarText", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal"],
+            swiftSettings: settings),
+
         // Adapters: each hides one library.
         .target(name: "CrashPoints", swiftSettings: settings),
         .systemLibrary(
@@ -133,21 +140,23 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarLoad", "JournalChain", "SamovarWorker",
-                "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarText", "SamovarLoad", "JournalChain",
+                "SamovarWorker", "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(
             name: "Samovar",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "JournalChain", "SamovarWorker", "SamovarHost", "SamovarCommands",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarText", "JournalChain", "SamovarWorker", "SamovarHost",
+                "SamovarCommands",
             ],
             swiftSettings: settings),
         // Only for programs that name it: who has no page builds no server.
         .target(
             name: "SamovarWeb",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarHost", "SamovarCommands", flyingFox,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarText", "SamovarHost", "SamovarCommands",
+                flyingFox,
                 flyingSocks, logging, subprocess,
             ],
             resources: [
@@ -157,7 +166,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         // What only the tool has.
-        .target(name: "NewCommand", dependencies: ["SamovarCommands", argumentParser], swiftSettings: settings),
+        .target(name: "NewCommand", dependencies: ["SamovarCommands", "SamovarText", argumentParser], swiftSettings: settings),
         .executableTarget(
             name: "SamovarCLI",
             dependencies: ["NewCommand", "SamovarCommands", "SamovarWeb", "SimulateCommand", "ConformCommand", argumentParser],
@@ -172,7 +181,8 @@ let package = Package(
         .target(
             name: "ConformCommand",
             dependencies: [
-                "SamovarConformance", "SamovarCommands", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ", argumentParser,
+                "SamovarConformance", "SamovarCommands", "SamovarText", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ",
+                argumentParser,
             ],
             swiftSettings: settings),
         .target(name: "SimulateCommand", dependencies: ["SamovarSimulator", argumentParser], swiftSettings: settings),
@@ -276,7 +286,8 @@ let package = Package(
             swiftSettings: settings),
         // Decoders, and what tries them.
         .target(
-            name: "FuzzSubjects", dependencies: ["SamovarCore", "SamovarProtocol", "SamovarCommands", "MessagePack"],
+            name: "FuzzSubjects",
+            dependencies: ["SamovarCore", "SamovarProtocol", "SamovarText", "SamovarCommands", "MessagePack"],
             path: "Tests/FuzzSubjects", exclude: ["Corpus"], swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
@@ -329,7 +340,7 @@ let package = Package(
         .testTarget(
             name: "SamovarConformanceTests",
             dependencies: [
-                "SamovarConformance", "SamovarProtocol", "SamovarCommands", "SamovarCore", "MessagePack", "ProcessSupport",
+                "SamovarConformance", "SamovarProtocol", "SamovarText", "SamovarCore", "MessagePack", "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -347,7 +358,7 @@ let package = Package(
         .testTarget(
             name: "WebTests",
             dependencies: [
-                "SamovarWeb", "SamovarCommands", "SamovarTerminal", "SamovarCore", "SamovarProtocol", "MessagePack",
+                "SamovarWeb", "SamovarCommands", "SamovarText", "SamovarTerminal", "SamovarCore", "SamovarProtocol", "MessagePack",
                 "ProcessSupport",
                 "TallyExample", "CounterExample", "TrapProgram", "SamovarCLI",
             ],

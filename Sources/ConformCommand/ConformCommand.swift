@@ -4,6 +4,7 @@ import SamovarCommands
 public import SamovarConformance
 import SamovarCore
 import SamovarHost
+import SamovarText
 
 extension Subject: ExpressibleByArgument {}
 

@@ -3,6 +3,7 @@ import MessagePack
 import SamovarCommands
 import SamovarConformance
 import SamovarCore
+import SamovarText
 import ZeroMQ
 
 /// Plays one scenario to a process of its own: the sockets of a store in a folder, the clock, and what the machine of the scenario says.

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Foundation
 import SamovarCommands
+import SamovarText
 
 /// `samovar new`. A module of its own, so that no program builds what only the tool has.
 public struct NewCommand: ParsableCommand {

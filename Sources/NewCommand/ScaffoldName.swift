@@ -1,4 +1,5 @@
 import SamovarCommands
+import SamovarText
 
 /// The name of a package that is to be written, and the names that follow from it.
 struct ScaffoldName: Equatable, Sendable {

@@ -11,4 +11,5 @@
 @_exported public import SamovarHost
 @_exported public import protocol SamovarProtocol.Migrating
 @_exported public import struct SamovarProtocol.Migration
+@_exported public import SamovarText
 @_exported public import SamovarWorker

@@ -1,4 +1,5 @@
 import Logging
+import SamovarText
 
 /// Where the log goes: to standard error, each message on one line.
 ///

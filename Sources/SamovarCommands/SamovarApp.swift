@@ -3,6 +3,7 @@ public import JournalChain
 import MessagePack
 public import SamovarCore
 public import SamovarProtocol
+import SamovarText
 public import SamovarWorker
 
 /// Makes an executable of a program, with every command of Samovar.

@@ -1,4 +1,5 @@
 import Foundation
+import SamovarText
 
 /// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line.
 enum StandardStream: Int32 {

@@ -1,7 +1,8 @@
 public import ArgumentParser
 package import JournalChain
-package import MessagePack
+import MessagePack
 package import SamovarCore
+import SamovarText
 
 /// What a command knows of the program: everything in its own executable, nothing in the generic tool.
 package protocol ProgramTypes: Sendable {
@@ -54,20 +55,6 @@ package enum AnyProgram: ProgramTypes {
     package static func setupInputs() throws -> [[UInt8]] { [] }
     package static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
     package static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
-}
-
-extension MessagePackValue {
-    /// Reads one value from its bytes.
-    package init(encoded bytes: [UInt8]) throws(MessagePackError) {
-        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        self = try reader.readValue()
-    }
-
-    package var encoded: [UInt8] {
-        var writer = MessagePackWriter()
-        write(to: &writer)
-        return writer.bytes
-    }
 }
 
 /// What the `samovar` executable does with stores whose program it does not know.

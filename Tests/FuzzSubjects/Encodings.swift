@@ -1,4 +1,5 @@
 import MessagePack
+import SamovarText
 import SamovarCommands
 import SamovarProtocol
 

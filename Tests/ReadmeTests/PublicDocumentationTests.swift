@@ -5,7 +5,7 @@ import Testing
 @Suite struct PublicDocumentationTests {
     /// The modules that programs, tests and tools import.
     private static let modules = [
-        "SamovarCore", "MessagePack", "SamovarWorker", "SamovarHost", "SamovarTesting", "SamovarCommands",
+        "SamovarCore", "MessagePack", "SamovarWorker", "SamovarHost", "SamovarTesting", "SamovarText", "SamovarCommands",
     ]
 
     /// What a declaration is of; before it stand attributes and modifiers.

@@ -1,5 +1,5 @@
 import MessagePack
-import SamovarCommands
+import SamovarText
 import SamovarCore
 import SamovarProtocol
 

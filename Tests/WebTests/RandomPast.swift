@@ -1,6 +1,7 @@
 import MessagePack
 import ProcessSupport
 import SamovarCommands
+import SamovarText
 import SamovarCore
 import SamovarProtocol
 

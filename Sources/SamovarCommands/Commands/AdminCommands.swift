@@ -1,6 +1,7 @@
 import ArgumentParser
 import MessagePack
 import SamovarHost
+import SamovarText
 
 struct StatusCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

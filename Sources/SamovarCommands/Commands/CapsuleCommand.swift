@@ -3,6 +3,7 @@ import Foundation
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

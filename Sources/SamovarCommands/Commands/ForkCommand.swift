@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SamovarCore
 import SamovarHost
+import SamovarText
 
 struct ForkCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

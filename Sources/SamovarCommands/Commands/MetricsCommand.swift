@@ -1,6 +1,7 @@
 import ArgumentParser
 import MessagePack
 import SamovarHost
+import SamovarText
 
 extension MetricsText.Format: ExpressibleByArgument {}
 

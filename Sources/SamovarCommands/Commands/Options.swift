@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import SamovarCore
 import SamovarHost
+import SamovarText
 
 /// Which store, shared by all commands.
 struct StoreOptions: ParsableArguments {

@@ -2,6 +2,7 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
+import SamovarText
 
 struct OutputsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

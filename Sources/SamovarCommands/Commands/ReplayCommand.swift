@@ -2,6 +2,7 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
+import SamovarText
 
 struct ReplayCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

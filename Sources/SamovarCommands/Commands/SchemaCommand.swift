@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SamovarCore
 import SamovarProtocol
+import SamovarText
 
 struct SchemaCommand<App: SamovarApp>: ParsableCommand {
     static var configuration: CommandConfiguration {

@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 import Synchronization
 
 struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {

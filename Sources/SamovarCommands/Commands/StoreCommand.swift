@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 import SamovarWorker
 
 /// Options of a store process, shared with `up`.

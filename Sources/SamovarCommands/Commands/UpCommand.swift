@@ -4,6 +4,7 @@ import Logging
 import MessagePack
 import SamovarCore
 import SamovarHost
+package import SamovarText
 import UnixSignals
 
 struct UpCommand<App: SamovarApp>: AsyncParsableCommand {

@@ -3,6 +3,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarTerminal
+import SamovarText
 import Synchronization
 
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {

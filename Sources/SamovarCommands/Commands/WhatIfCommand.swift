@@ -3,6 +3,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 struct WhatIfCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

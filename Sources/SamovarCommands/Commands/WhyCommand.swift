@@ -2,6 +2,7 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarProtocol
+import SamovarText
 
 struct WhyCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

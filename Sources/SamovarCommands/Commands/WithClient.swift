@@ -2,6 +2,7 @@ import Logging
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 /// Runs `body` with a client of the store, and ends the client after it. One with an outbox takes inputs also while no store answers.
 ///

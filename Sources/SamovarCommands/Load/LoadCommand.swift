@@ -3,6 +3,7 @@ import Foundation
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarText
 
 struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

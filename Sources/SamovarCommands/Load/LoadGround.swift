@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarText
 
 /// The store that is put under load: one that runs, or one that was started for it.
 struct LoadGround: Sendable {

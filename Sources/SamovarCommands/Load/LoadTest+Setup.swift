@@ -2,6 +2,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 extension LoadTest {
     /// How long the store may take to serve, and for each answer.

@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarText
 import Subprocess
 import Synchronization
 import UnixSignals

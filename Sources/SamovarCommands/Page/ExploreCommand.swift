@@ -1,5 +1,6 @@
 import ArgumentParser
 import SamovarHost
+import SamovarText
 
 /// Started by `web`, and by nobody else.
 struct ExploreCommand<App: SamovarApp>: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 package import ArgumentParser
 import SamovarCore
 import SamovarHost
+import SamovarText
 import ServiceLifecycle
 
 package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {

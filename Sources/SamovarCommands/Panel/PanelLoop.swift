@@ -3,6 +3,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarTerminal
+import SamovarText
 
 /// The loop between a terminal and a panel's machine. It runs on a thread of its own: reading keys and writing to a slow terminal block.
 struct PanelLoop: ~Copyable {

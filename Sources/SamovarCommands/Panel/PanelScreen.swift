@@ -2,6 +2,7 @@ import MessagePack
 import SamovarHost
 import SamovarProtocol
 import SamovarTerminal
+import SamovarText
 
 /// Shows the views of a store in the terminal, sends what a person presses, and tells what the view was.
 struct PanelScreen: Sendable {

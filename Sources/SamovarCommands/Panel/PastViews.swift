@@ -1,6 +1,7 @@
 import Foundation
 import SamovarCore
 import SamovarHost
+import SamovarText
 import Subprocess
 import Synchronization
 

@@ -1,3 +1,5 @@
+import SamovarText
+
 /// A setting that cannot be used, in one sentence: where it stands, what was found there, and what is allowed.
 ///
 /// Commands end with exit code 78 (`EX_CONFIG`) for it. What it repeats of a file or a variable is escaped for terminals.

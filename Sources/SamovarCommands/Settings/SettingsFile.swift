@@ -1,4 +1,5 @@
 import Configuration
+import SamovarText
 import Yams
 
 /// A YAML file of settings, flattened: `store: {window: 8}` is the entry `store.window`.

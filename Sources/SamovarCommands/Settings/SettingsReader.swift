@@ -1,4 +1,5 @@
 import Configuration
+import SamovarText
 
 /// Reads settings from flags, environment and file, the first of these that has one.
 ///

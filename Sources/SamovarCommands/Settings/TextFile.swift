@@ -1,4 +1,5 @@
 import Foundation
+import SamovarText
 
 /// The whole text of a small file, or an error that says what the system said.
 func readText(of path: String, atMost limit: Int) throws(SettingsError) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import SamovarCore
 import SamovarHost
+import SamovarText
 package import Subprocess
 import Synchronization
 

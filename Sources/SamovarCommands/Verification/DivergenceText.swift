@@ -2,6 +2,7 @@ import Foundation
 import MessagePack
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 /// A command that is not the recorded one, for people: what the journal knows of the old one, and the new one in full.
 enum DivergenceText {
@@ -74,7 +75,7 @@ enum DivergenceText {
 
     static func json(_ bytes: [UInt8]) -> String {
         guard let value = readable(bytes) else { return "(\(bytes.count) bytes that cannot be read)" }
-        return SamovarCommands.shortened(JSONTranscoder.text(of: value), to: 400)
+        return SamovarText.shortened(JSONTranscoder.text(of: value), to: 400)
     }
 
     /// Nil for bytes that are no MessagePack.

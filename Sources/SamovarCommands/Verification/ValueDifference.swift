@@ -1,4 +1,5 @@
 import MessagePack
+import SamovarText
 
 /// Where two values differ: the path to the smallest parts that do.
 struct ValueDifference: Equatable {

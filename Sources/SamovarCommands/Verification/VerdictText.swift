@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 /// The outcome of `verify`, for people and for scripts.
 enum VerdictText {

@@ -3,6 +3,7 @@ import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
+import SamovarText
 import Subprocess
 
 struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {

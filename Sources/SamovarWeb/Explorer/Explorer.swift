@@ -2,6 +2,7 @@ import MessagePack
 import SamovarCommands
 import SamovarCore
 import SamovarProtocol
+import SamovarText
 
 /// Answers what a person wants to know of turns that are over, from an index and from checkpoints as far as they have come, and from the journal where
 /// they have not.

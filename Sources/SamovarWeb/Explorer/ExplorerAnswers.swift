@@ -1,5 +1,6 @@
 import MessagePack
 import SamovarCommands
+import SamovarText
 
 /// Bounds of what leaves the explorer.
 enum ExplorerAnswers {

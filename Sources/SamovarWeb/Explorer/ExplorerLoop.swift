@@ -4,6 +4,7 @@ import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 /// The process `explore`: computes the past of a store's journal for the page, whose server starts it and ends it.
 ///

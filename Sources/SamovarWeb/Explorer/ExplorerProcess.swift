@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCommands
 import SamovarCore
 import SamovarHost
+import SamovarText
 import Subprocess
 import Synchronization
 

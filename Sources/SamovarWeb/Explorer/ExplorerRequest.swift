@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCommands
 import SamovarProtocol
+import SamovarText
 
 /// What the page's server asks the explorer: one JSON object in one line, `{"ask":"turns","count":50}`.
 ///

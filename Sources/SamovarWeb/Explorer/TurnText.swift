@@ -2,6 +2,7 @@ import Foundation
 import MessagePack
 import SamovarCommands
 import SamovarProtocol
+import SamovarText
 
 /// Turns in words, short enough for a list.
 enum TurnText {

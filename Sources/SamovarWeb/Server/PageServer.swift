@@ -5,6 +5,7 @@ import Logging
 import MessagePack
 import SamovarCommands
 import SamovarHost
+import SamovarText
 
 /// The page's server: lets requests through the gate and answers them. It decides nothing else.
 struct PageServer: Sendable {

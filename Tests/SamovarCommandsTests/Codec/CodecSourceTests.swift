@@ -3,6 +3,7 @@ import SamovarCore
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// What `schema --codec` writes, and what it leaves to `Codable`.
 @Suite struct CodecSourceTests {

@@ -5,6 +5,7 @@ import SamovarProtocol
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// What is packed, by a program that throws dice.
 @Suite struct CapsulePackingTests {

@@ -3,6 +3,7 @@ import SamovarCore
 import SamovarProtocol
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// A past that is a list of states, made at random: small values that change, go away and come back.
 final class ListedPast: PastReader {

@@ -3,6 +3,7 @@ import MessagePack
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 @Suite struct PredicateTests {
     private static let state: MessagePackValue = [

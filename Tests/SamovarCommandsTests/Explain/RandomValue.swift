@@ -1,6 +1,7 @@
 import MessagePack
 import ProcessSupport
 import SamovarCommands
+import SamovarText
 
 /// Small values made at random, and changes made to them.
 enum RandomValue {

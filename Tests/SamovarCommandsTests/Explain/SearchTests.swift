@@ -5,6 +5,7 @@ import SamovarProtocol
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// `why` and `bisect` against those who look at every state, on pasts made at random.
 @Suite struct SearchTests {

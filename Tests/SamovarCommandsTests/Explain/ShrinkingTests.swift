@@ -2,6 +2,7 @@ import ProcessSupport
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// Making a list smaller, against rules that say what fails.
 @Suite struct ShrinkingTests {

@@ -4,6 +4,7 @@ import SamovarCore
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 @testable import SamovarProtocol
 
 /// Spans in OTLP/JSON, and what is redacted in them.

@@ -3,6 +3,7 @@ import MessagePack
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 @Suite struct ValueChangesTests {
     private func lines(_ before: MessagePackValue, _ after: MessagePackValue) throws -> [String] {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import NewCommand
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// Every combination of what may be chosen: the 16 of Keemun's templates, and each with a panel.
 private let combinations: [ScaffoldChoices] = (0..<32).map { bits in

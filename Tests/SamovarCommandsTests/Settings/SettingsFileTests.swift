@@ -3,6 +3,7 @@ import SamovarProtocol
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,6 +1,7 @@
 import Foundation
 import MessagePack
 import SamovarCommands
+import SamovarText
 import SamovarCore
 import Testing
 

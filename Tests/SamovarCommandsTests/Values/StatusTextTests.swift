@@ -2,6 +2,7 @@ import MessagePack
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 /// What `status` and `effects TURN/ORDINAL` print for people.
 @Suite struct StatusTextTests {

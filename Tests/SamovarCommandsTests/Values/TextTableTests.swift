@@ -2,6 +2,7 @@ import MessagePack
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 @Suite struct TextTableTests {
     @Test func `Rows stand below each other, numbers at the right, and what nobody has is left out`() {

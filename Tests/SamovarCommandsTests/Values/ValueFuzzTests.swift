@@ -3,6 +3,7 @@ import SamovarCore
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 @Suite struct ValueFuzzTests {
     /// Whatever is changed in a text, it is read or refused, and what was read can be written and read again.

@@ -2,6 +2,7 @@ import MessagePack
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarText
 
 @Suite struct ViewTextTests {
     private let view: MessagePackValue = [

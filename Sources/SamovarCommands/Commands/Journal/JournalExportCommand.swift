@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import MessagePack
 import SamovarHost
+import SamovarText
 
 struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SamovarHost
+import SamovarText
 
 struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import MessagePack
 import SamovarHost
+import SamovarText
 
 struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

@@ -2,6 +2,7 @@ import ArgumentParser
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 /// The keys with which peers come over the network. All but `reload` works on the folder alone, with or without a store.
 struct KeysCommand<Types: ProgramTypes>: AsyncParsableCommand {

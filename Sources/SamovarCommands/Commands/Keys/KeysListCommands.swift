@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarProtocol
+import SamovarText
 
 struct KeysListCommand: ParsableCommand {
     static var configuration: CommandConfiguration {

@@ -1,0 +1,45 @@
+import MessagePack
+
+/// Bytes of JSON as OTLP has it.
+struct OTLPText {
+    private(set) var bytes: [UInt8] = []
+
+    /// Adds text as it is.
+    package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    mutating func attribute(_ name: String, _ value: String) {
+        raw(#"{"key":""#)
+        raw(name)
+        raw(#"","value":{"stringValue":"#)
+        string(value)
+        raw("}}")
+    }
+
+    mutating func attribute(_ name: String, _ value: Int) {
+        raw(#"{"key":""#)
+        raw(name)
+        raw(#"","value":{"intValue":""#)
+        raw("\(value)")
+        raw("\"}}")
+    }
+
+    /// Nearly all text is ASCII without controls; any other goes the way of all JSON.
+    mutating func string(_ text: String) {
+        let start = bytes.count
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0x20..<0x7f: bytes.append(byte)
+            default:
+                bytes.removeSubrange(start...)
+                return raw(JSONTranscoder.text(of: .string(text)))
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,158 @@
+import MessagePack
+
+/// Values of a type that a coding other than the compiler's would probably refuse or change.
+struct CodecSample {
+    package let session: ShapeSession
+
+    /// Whether a type is encoded as its raw value, for which there is code.
+    func isRawValue(_ name: String) -> Bool {
+        guard let sample = session.sample(of: name) as? any RawRepresentable & Encodable else { return false }
+        return isRawValue(sample)
+    }
+
+    private func isRawValue<T: RawRepresentable & Encodable>(_ sample: T) -> Bool {
+        guard let raw = sample.rawValue as? any GeneratedCodable else { return false }
+        var writer = MessagePackWriter()
+        raw.encode(into: &writer)
+        // What cannot be encoded is nothing that code could be written for.
+        return (try? MessagePackEncoder(canonical: true).encode(sample)) == writer.bytes
+    }
+
+    /// Why a type does not seem to take its fields as they are, each for the property of its name.
+    func objection(to name: String) -> String? {
+        guard let type = session.swiftTypes[name] as? any Codable.Type else { return "it is not encoded as it is decoded" }
+        for round in 0..<Self.rounds {
+            for value in values(of: name, round) where !isKept(value, type) {
+                return "it does not take \(JSONTranscoder.text(of: value)) as it is, so it has a coding of its own"
+            }
+        }
+        switch session.types[name] {
+        case .fields(let fields):
+            return fields.keys.sorted().first { !isOwn($0, fields, of: nil, type) }.map { "\($0) is not the property of that name" }
+        case .cases(let cases):
+            for (name, values) in cases.sorted(by: { $0.key < $1.key }) {
+                if let key = values.keys.sorted().first(where: { !isOwn($0, values, of: name, type) }) {
+                    return "\(key) of \(name) is not the value of that name"
+                }
+            }
+            return nil
+        case .names, .alias, .unknown, nil: return nil
+        }
+    }
+
+    /// Whether a sample comes back as it was, under the name of its case.
+    private func isKept<T: Codable>(_ value: MessagePackValue, _ type: T.Type) -> Bool {
+        do {
+            let decoded = try MessagePackDecoder().decode(type, from: value.encoded)
+            if let name = Self.nameOfCase(decoded), case .map(let pairs) = value, pairs.first?.key != .string(name) { return false }
+            return try encoded(decoded) == Self.comparable(value)
+        } catch {
+            return false
+        }
+    }
+
+    /// Whether the value under a key, and no other, is what the property or associated value of that name gets.
+    private func isOwn<T: Codable>(_ key: String, _ fields: [String: Shape.Place], of case: String?, _ type: T.Type) -> Bool {
+        // An only value has nothing to be mistaken for, and no name that could be asked.
+        if fields.count == 1, `case` != nil { return true }
+        let pairs = fields.map { MessagePackPair(.string($0.key), value($0.value, $0.key == key ? 1 : 0)) }
+        do {
+            let whole = `case`.map { .map([MessagePackPair(.string($0), .map(pairs))]) } ?? MessagePackValue.map(pairs)
+            var mirror = Mirror(reflecting: try MessagePackDecoder().decode(type, from: whole.encoded))
+            if `case` != nil, let values = mirror.children.first?.value { mirror = Mirror(reflecting: values) }
+            // An associated value without a label is `.0` to a mirror and `_0` to a coder.
+            let property = mirror.children.first { $0.label.map { $0.hasPrefix(".") ? "_\($0.dropFirst())" : $0 } == key }
+            guard let property = property?.value as? any Encodable, let place = fields[key] else { return false }
+            return try encoded(property) == Self.comparable(value(place, 1))
+        } catch {
+            return false
+        }
+    }
+
+    private func encoded(_ value: some Encodable) throws -> MessagePackValue {
+        Self.comparable(try MessagePackValue(encoded: try MessagePackEncoder().encode(value)))
+    }
+
+    /// The case of an enum as it is declared, if it can be told.
+    private static func nameOfCase(_ value: some Any) -> String? {
+        let mirror = Mirror(reflecting: value)
+        guard mirror.displayStyle == .enum else { return nil }
+        if let label = mirror.children.first?.label { return label }
+        return value is any CustomStringConvertible ? nil : "\(value)"
+    }
+
+    /// Without the order of pairs and the width of floats.
+    private static func comparable(_ value: MessagePackValue) -> MessagePackValue {
+        switch value {
+        case .map(let pairs):
+            .map(pairs.map { MessagePackPair($0.key, comparable($0.value)) }.sorted { "\($0.key)" < "\($1.key)" })
+        case .array(let elements): .array(elements.map(comparable))
+        case .float(let value): .double(Double(value))
+        default: value
+        }
+    }
+
+    private static let rounds = 3
+    /// Small ones, which fit integers of every width.
+    private static let integers: [Int64] = [0, 1, 100]
+    private static let doubles = [0, -1.5, 1024]
+    private static let strings = ["", "a", " A b "]
+    private static let bytes: [[UInt8]] = [[], [1], [1, 2, 3]]
+
+    /// One value, or of an enum one for each case.
+    private func values(of name: String, _ round: Int) -> [MessagePackValue] {
+        switch session.types[name] {
+        case .fields(let fields): [map(fields, round)]
+        case .cases(let cases):
+            cases.sorted { $0.key < $1.key }.map { .map([MessagePackPair(.string($0.key), map($0.value, round))]) }
+        case .names(let names): [rawSample(of: name, names, round)]
+        case .alias(let place): [rawSample(of: name, value(place, round))]
+        case .unknown, nil: []
+        }
+    }
+
+    /// One of the raw values of an enum, which the shape has as texts.
+    private func rawSample(of name: String, _ names: [String], _ round: Int) -> MessagePackValue {
+        guard !names.isEmpty else { return .nil }
+        let chosen = names[round % names.count]
+        return rawSample(of: name, Int64(chosen).map { .int($0) } ?? .string(chosen))
+    }
+
+    /// This raw value if the type takes it, or else that of the value that was made up.
+    private func rawSample(of name: String, _ value: MessagePackValue) -> MessagePackValue {
+        if let type = session.swiftTypes[name] as? any Codable.Type, isKept(value, type) { return value }
+        guard let sample = session.sample(of: name) as? any Encodable else { return .nil }
+        // A type that cannot be encoded takes no sample, which is said of the one that has it inside.
+        return (try? encoded(sample)) ?? .nil
+    }
+
+    private func map(_ fields: [String: Shape.Place], _ round: Int) -> MessagePackValue {
+        var pairs: [MessagePackPair] = []
+        for (key, place) in fields {
+            if case .optional = PlaceKind(place), round == 0 { continue }
+            pairs.append(MessagePackPair(.string(key), value(place, round)))
+        }
+        return .map(pairs)
+    }
+
+    private func value(_ place: Shape.Place, _ round: Int) -> MessagePackValue {
+        switch PlaceKind(place) {
+        case .simple: simple(place, round)
+        case .optional(let wrapped): round == 0 ? .nil : value(wrapped, round)
+        case .array(let element): .array(round == 0 ? [] : [value(element, round)])
+        case .dictionary(let key, let element): .map(round == 0 ? [] : [MessagePackPair(simple(key, round), value(element, round))])
+        case .type(let name): values(of: name, round).first ?? .nil
+        case .unknown: .nil
+        }
+    }
+
+    private func simple(_ place: Shape.Place, _ round: Int) -> MessagePackValue {
+        switch place {
+        case "Bool": .bool(round == 1)
+        case "Int": .int(Self.integers[round])
+        case "Double": .double(Self.doubles[round])
+        case "Bytes": .binary(Self.bytes[round])
+        default: .string(Self.strings[round])
+        }
+    }
+}
