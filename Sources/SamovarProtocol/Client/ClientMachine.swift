@@ -162,41 +162,6 @@ extension ClientMachine {
     /// All outcomes up to this number may be forgotten by the store.
     private var confirmed: Int { isDurable ? savedConfirmed : backlog.confirmed }
 
-    /// Asks to be told when no effect whose root is `turn` is open.
-    public mutating func settle(turn: Int, now: Timestamp) throws(SubmitError) -> [Action] {
-        try request(.settle(turn: turn), now)
-    }
-
-    /// Asks for a view of at least turn `atLeast`; 0 for the current one.
-    ///
-    /// - Parameter timeline: whose turn that is; nil for the timeline of this client. A turn of another one would never come,
-    ///   and so means any view.
-    public mutating func requestView(
-        of instance: Instance = .main, atLeast turn: Int = 0, in timeline: Timeline? = nil, now: Timestamp
-    ) throws(SubmitError) -> [Action] {
-        let isOurs = timeline == nil || timeline == connection.timeline
-        return try request(.viewRequest(instance: instance, atLeast: isOurs ? turn : 0), now)
-    }
-
-    private mutating func request(_ frame: Frame, _ now: Timestamp) throws(SubmitError) -> [Action] {
-        try requireRoomForRequest()
-        requests.add(frame)
-        return ask(frame, now)
-    }
-
-    func requireRoomForRequest() throws(SubmitError) {
-        guard state == .open else { throw .closed }
-        guard requests.count < settings.requests else { throw .backlogFull }
-    }
-
-    mutating func ask(_ frame: Frame, _ now: Timestamp) -> [Action] {
-        guard connection.isWelcomed else { return [] }
-        requests.asked(now, again: connection.silence)
-        var actions: [Action] = []
-        send(frame, now, &actions)
-        return actions
-    }
-
     /// Sends what credit and window allow.
     public mutating func flush(now: Timestamp) -> [Action] {
         guard connection.isWelcomed else { return [] }

@@ -9,22 +9,22 @@ extension StoreMachine {
 
     /// An operator asks for metrics, of which the host knows some.
     mutating func askForMetrics(_ request: AdminRequest, from route: Route) {
-        guard metricsRequests.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
-        metricsRequests.append((request.id, route))
+        guard waiting.metrics.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
+        waiting.metrics.append((request.id, route))
         out.emit(.measureProcess, floor: .none)
     }
 
     /// The host has measured its process, for those who have asked and for `status`. While commits wait they are told of nothing but turns on disk.
     public mutating func processMeasured(_ facts: ProcessFacts, now: Timestamp) {
-        self.facts = facts
-        guard isRunning, !metricsRequests.isEmpty else { return metricsRequests.removeAll() }
+        measured.process = facts
+        guard isRunning, !waiting.metrics.isEmpty else { return waiting.metrics.removeAll() }
         let isHeldUp = turns.outage != nil
         let families = common(isHeldUp: isHeldUp) + process(facts) + (isHeldUp ? [] : counted() + byQueue(now: time(now)))
         let value: MessagePackValue = ["families": .array(families.map(\.value))]
-        for (id, route) in metricsRequests {
+        for (id, route) in waiting.metrics {
             out.send(.reply(AdminReply(id: id, value: value)), to: route, floor: isHeldUp ? .none : .turn(head))
         }
-        metricsRequests.removeAll()
+        waiting.metrics.removeAll()
     }
 
     // MARK: What can be told at any time
@@ -84,7 +84,7 @@ extension StoreMachine {
         var turnKinds = MetricFamily(.counter, "turns", "Turns of this process, by what was taken.")
         for (kind, count) in [
             ("input", kinds.inputs), ("answer", kinds.answers), ("failure", kinds.failures), ("timer", kinds.firings),
-            ("operator", kinds.operated), ("follow_up", kinds.followUps), ("record", head - times.firstTurn - kinds.sum),
+            ("operator", kinds.operated), ("follow_up", kinds.followUps), ("record", head - measured.firstTurn - kinds.sum),
         ] { turnKinds.add(count, [("kind", kind)]) }
         var inputs = MetricFamily(.counter, "inputs", "Inputs of clients, by what became of them.")
         for (verdict, count) in [
@@ -114,8 +114,8 @@ extension StoreMachine {
                 snapshots.newest.map { Self.seconds($0.time) } ?? .number(0)),
             .one(
                 "commit_seconds", "From the round that ends a batch until the store hears that it is on disk.", counts.commitTimes),
-            .one("round_seconds", "A round of the store's loop, from the events that woke it.", times.rounds),
-            .one("view_seconds", "Making a view.", times.views),
+            .one("round_seconds", "A round of the store's loop, from the events that woke it.", measured.rounds),
+            .one("view_seconds", "Making a view.", measured.views),
         ]
     }
 

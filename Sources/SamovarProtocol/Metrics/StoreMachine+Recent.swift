@@ -6,19 +6,19 @@ extension StoreMachine {
     private func sample(now: Timestamp) -> RecentPast.Sample {
         let (counts, meters) = (turns.counts, scheduler.dispatcher.meters)
         return RecentPast.Sample(
-            time: now, turns: head, inputs: counts.applied + counts.refused, commits: counts.commitTimes, rounds: times.rounds,
+            time: now, turns: head, inputs: counts.applied + counts.refused, commits: counts.commitTimes, rounds: measured.rounds,
             journalBytes: counts.journalBytes, meters: meters)
     }
 
     /// Called each tick. Once in a while the host is asked for what it knows.
     mutating func noteSample(now: Timestamp) {
-        guard recent.isDue(now: now) else { return }
-        recent.take(sample(now: now))
+        guard measured.recent.isDue(now: now) else { return }
+        measured.recent.take(sample(now: now))
         out.emit(.measureProcess, floor: .none)
     }
 
     /// Rates and percentiles of the last seconds; nil before the first tick.
-    func recentPast(now: Timestamp) -> RecentPast.Span? { recent.span(to: sample(now: now)) }
+    func recentPast(now: Timestamp) -> RecentPast.Span? { measured.recent.span(to: sample(now: now)) }
 
     static func shown(_ span: RecentPast.Span?) -> [MessagePackPair] {
         guard let span else { return [] }
@@ -49,11 +49,11 @@ extension StoreMachine {
     }
 
     /// The journal does not keep the turns up to this one any more.
-    public mutating func journalTrimmed(through turn: Int) { trimmed = turn }
+    public mutating func journalTrimmed(through turn: Int) { measured.trimmed = turn }
 
     /// What the host told last, some seconds ago at most.
     var shownProcess: MessagePackValue {
-        guard let facts else { return .nil }
+        guard let facts = measured.process else { return .nil }
         return [
             "processorSeconds": .double(facts.processorSeconds), "residentBytes": .number(facts.residentBytes),
             "journalBytes": facts.journalBytes.map { .number($0) } ?? .nil,

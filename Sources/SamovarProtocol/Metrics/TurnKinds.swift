@@ -26,11 +26,3 @@ struct TurnKinds {
         }
     }
 }
-
-/// What the host measures for the machine, which has no clock.
-struct MeasuredTimes {
-    var rounds = DurationHistogram()
-    var views = DurationHistogram()
-    /// The newest turn before this process.
-    var firstTurn = 0
-}

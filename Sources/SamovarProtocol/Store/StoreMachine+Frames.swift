@@ -226,7 +226,7 @@ extension StoreMachine {
             return out.send(.reply(reply), to: route, floor: .none)
         }
         let reply = try reply(to: request, by: access.sender(identity), now: now)
-        if head > durable { askers[route] = (identity, head) }
+        if head > durable { waiting.answers[route] = (identity, head) }
         out.send(.reply(reply), to: route, floor: .turn(head))
     }
 

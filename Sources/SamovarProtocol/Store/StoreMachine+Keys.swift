@@ -25,13 +25,13 @@ extension StoreMachine {
 
     /// An operator has changed the table. Nothing is told of turns, so the answer waits for the host only.
     mutating func askForKeys(_ request: AdminRequest, from route: Route) {
-        guard keyRequests.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
-        keyRequests.append((request.id, route))
+        guard waiting.keys.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
+        waiting.keys.append((request.id, route))
         out.emit(.readKeys, floor: .none)
     }
 
     private mutating func answerKeyRequests(_ read: Result<KeyTable, KeyTableError>) {
-        for (id, route) in keyRequests {
+        for (id, route) in waiting.keys {
             let reply =
                 switch read {
                 case .success(let table): AdminReply(id: id, value: ["keys": .number(table.keys.count)])
@@ -39,7 +39,7 @@ extension StoreMachine {
                 }
             out.send(.reply(reply), to: route, floor: .none)
         }
-        keyRequests.removeAll()
+        waiting.keys.removeAll()
     }
 
     mutating func expireKeys(now: Timestamp) {
@@ -81,10 +81,10 @@ extension StoreMachine {
         workers.enforce(
             { objection($0, Door.work.roles, owner: $2, of: "worker's identity") ?? access.objection(to: $1, by: $0) },
             isRenewed: { access.admitsWorker($0, $1, now: now) }, now: now, &scheduler, &turns, &out)
-        for (route, asker) in askers {
+        for (route, asker) in waiting.answers {
             guard let error = access.objection(to: asker.identity, Door.admin.roles, "this socket", now: now) else { continue }
             out.close(route, error)
-            askers[route] = nil
+            waiting.answers[route] = nil
         }
         let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
         if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {

@@ -59,7 +59,7 @@ extension StoreMachine {
             MessagePackPair("stateDigestSeconds", digests.written.map { .number(Int((now - $0.time).components.seconds)) } ?? .nil),
             MessagePackPair("snapshotTurn", .number(self.snapshots.newest?.turn ?? 0)),
             MessagePackPair("snapshotTime", self.snapshots.newest.map { .instant($0.time) } ?? .nil),
-            MessagePackPair("trimmedTurn", .number(trimmed)),
+            MessagePackPair("trimmedTurn", .number(measured.trimmed)),
             MessagePackPair(
                 "lag", ["turns": .number(head - durable), "seconds": turns.commitAge(now: now).map { .seconds($0) } ?? .nil]),
             MessagePackPair("process", shownProcess),

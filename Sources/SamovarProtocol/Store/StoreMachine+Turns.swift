@@ -96,7 +96,7 @@ extension StoreMachine {
         let now = time(now)
         turns.committed(through: turn, now: now)
         out.committed(through: turn)
-        if !askers.isEmpty { askers = askers.filter { $0.value.floor > turn } }
+        if !waiting.answers.isEmpty { waiting.answers = waiting.answers.filter { $0.value.floor > turn } }
         if !turns.isInDoubt { scheduler.left(through: turn, now: now) }
         if isRunning { closeBatch(now: now) }
     }
@@ -132,11 +132,11 @@ extension StoreMachine {
 
     public mutating func viewTook(_ cost: Duration) {
         readers.viewTook(cost)
-        times.views.add(cost)
+        measured.views.add(cost)
     }
 
     /// The host has done a round, from the events that woke it to the last action.
-    public mutating func roundTook(_ cost: Duration) { times.rounds.add(cost) }
+    public mutating func roundTook(_ cost: Duration) { measured.rounds.add(cost) }
 
     // MARK: Ticks
 

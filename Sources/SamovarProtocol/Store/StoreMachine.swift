@@ -37,28 +37,16 @@ public struct StoreMachine: ~Copyable {
     var readers: Readers
     var firings = Firings()
     var operators: Operators
+    var waiting = WaitingOperators()
     var followers = Followers()
     var access: Access
-    /// Operators whose answers wait for a turn on disk.
-    var askers: [Route: (identity: Identity, floor: Int)] = [:]
     /// The journal may be another's by now, where its epoch numbers this start.
     private var isShared = false
     /// A lost tail, unless another store has written it; and whether the lease has been asked for since.
     private var suspicion: (reason: StopReason, isAsked: Bool)?
-    /// Operators who wait for the host to read the keys again.
-    var keyRequests: [(id: Int, route: Route)] = []
     var snapshots = SnapshotSchedule()
     var digests = DigestSchedule()
-    /// What the host has measured.
-    var times = MeasuredTimes()
-    /// What was counted some seconds ago.
-    var recent = RecentPast()
-    /// What the host knew last of its process and its disk.
-    var facts: ProcessFacts?
-    /// The last turn that the journal does not keep any more; 0 if it has all of them, as far as the host has told.
-    var trimmed = 0
-    /// Operators who wait for what the host knows of its process.
-    var metricsRequests: [(id: Int, route: Route)] = []
+    var measured = Measurements()
     /// What is asked for at the view socket, as the host hears it.
     public var viewTopics: ViewTopics
 
@@ -242,7 +230,7 @@ public struct StoreMachine: ~Copyable {
         clock = StoreClock(startingAt: now, newest: turns.state.time)
         let now = clock.started
         out.begin(durable: head)
-        times.firstTurn = head
+        measured.firstTurn = head
         let (isNew, number, build) = (head == 0, given ?? starts + 1, out.identity.build)
         scheduler = EffectScheduler(
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))

@@ -132,7 +132,7 @@ import Testing
         rig.commits = true
         rig.tick(.milliseconds(1))
         #expect(rig.take(remoteAdmin).isEmpty && rig.take(other).count == 1)
-        #expect(rig.machine.askers.isEmpty)
+        #expect(rig.machine.waiting.answers.isEmpty)
     }
 
     @Test func `A client that waits for WELCOME is not silent, however long the disk takes`() throws {
