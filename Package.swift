@@ -181,7 +181,7 @@ let package = Package(
         .target(
             name: "ConformCommand",
             dependencies: [
-                "SamovarConformance", "SamovarCommands", "SamovarText", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ",
+                "SamovarConformance", "SamovarText", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ",
                 argumentParser,
             ],
             swiftSettings: settings),
@@ -280,10 +280,16 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: samovar + [
-                "NewCommand", "SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser,
+            dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SamovarTextTests",
+            dependencies: [
+                "Samovar", "SamovarText", "SamovarTerminal", "SamovarCore", "SamovarProtocol", "MessagePack", "ProcessSupport",
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "NewCommandTests", dependencies: ["NewCommand", "SamovarText"], swiftSettings: settings),
         // Decoders, and what tries them.
         .target(
             name: "FuzzSubjects",

@@ -1,6 +1,5 @@
 public import ArgumentParser
 import Foundation
-import SamovarCommands
 public import SamovarConformance
 import SamovarCore
 import SamovarHost

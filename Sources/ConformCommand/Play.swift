@@ -1,6 +1,5 @@
 import Foundation
 import MessagePack
-import SamovarCommands
 import SamovarConformance
 import SamovarCore
 import SamovarText

@@ -1,4 +1,3 @@
-import SamovarCommands
 import SamovarText
 
 /// The name of a package that is to be written, and the names that follow from it.
@@ -41,7 +40,8 @@ struct ScaffoldName: Equatable, Sendable {
         "Any", "Bool", "Command", "Connector", "Duration", "Effect", "Error", "Failure", "Input", "Instance", "Int", "Job", "Label",
         "Message", "Never", "Next", "NoSeed", "OpenProgram", "Output", "Panel", "PanelNode", "Permanent", "Portable", "Program",
         "Protocol", "Receipt", "Refusal", "Retry", "Samovar", "SamovarApp", "SamovarCommands", "SamovarCore", "SamovarHost",
-        "SamovarWorker", "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing", "Timestamp",
+        "SamovarText", "SamovarWorker", "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing",
+        "Timestamp",
         "Turn", "Type", "ViewState", "Views", "Void", "Worker",
     ]
 }

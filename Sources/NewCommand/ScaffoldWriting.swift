@@ -1,5 +1,4 @@
 import Foundation
-import SamovarCommands
 import SamovarText
 
 /// Puts the files of a package on disk: all of them, or none.

@@ -61,7 +61,7 @@ import Testing
             perform(machine.past(try panel(turn), turn: turn, time: "12:00"))
         }
 
-        mutating func fail(_ why: String) { perform(machine.pastFailed(why)) }
+        mutating func fail(_ why: String) { perform(machine.pastFailed(why, now: now)) }
 
         var first: String { machine.lines.first ?? "" }
         var status: String { machine.lines.last ?? "" }
@@ -213,6 +213,59 @@ import Testing
         #expect(person.status.hasPrefix("looking up turn 2 …") && person.asked == [499, 2])
         try person.answer()
         #expect(person.first == "count 2")
+    }
+
+    @Test func `An answer to a question that was given up is not shown, though another turn is wanted by then`() throws {
+        var person = try Person()
+        person.type(Keys.left)
+        person.escape()
+        person.type("g4\r")
+        try person.answer()
+        #expect(person.first == "count 500" && person.asked == [499, 4])
+        person.fail("turn 4 is not kept any more")
+        #expect(person.first == "count 500" && person.status.hasPrefix("turn 4 is not kept any more"))
+    }
+
+    @Test func `Back at the turn that is shown, an answer on the way is dropped, and nothing is asked again`() throws {
+        var person = try Person()
+        person.type(Keys.left)
+        try person.answer()
+        person.type(Keys.left)
+        person.type(Keys.right)
+        try person.answer()
+        #expect(person.first == "count 499" && person.asked == [499, 498])
+    }
+
+    @Test(arguments: ["g\r\r", "g12\rfail\r", "g\u{1b}\r"]) func `Enter behind a look that came to nothing presses no button`(
+        _ keys: String
+    ) throws {
+        var person = try Person()
+        person.type("\t")
+        person.now = person.now + .seconds(1)
+        for key in keys.replacing("fail", with: "f") {
+            switch key {
+            case "f": person.fail("no journal")
+            case "\u{1b}": person.escape()
+            default: person.type(String(key))
+            }
+        }
+        #expect(person.sent == 0)
+        person.now = person.now + .seconds(1)
+        person.type("\r")
+        #expect(person.sent == 1)
+    }
+
+    @Test func `Where there is no past, the digits behind g press no button`() throws {
+        var person = try Person(lacksPast: "no program here")
+        person.now = person.now + .seconds(1)
+        person.type("g12\r")
+        #expect(person.sent == 0 && person.asked.isEmpty)
+    }
+
+    @Test func `Before the first turn there is nothing`() throws {
+        var person = try Person(turn: 1)
+        person.type(Keys.left)
+        #expect(person.asked.isEmpty && person.first == "count 1" && !person.status.contains("past:"))
     }
 
     @Test func `Without a program the keys say that there is no past`() throws {

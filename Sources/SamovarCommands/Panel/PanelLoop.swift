@@ -87,10 +87,10 @@ struct PanelLoop: ~Copyable {
 
     private mutating func hear(_ past: PastViews.Answer) -> [PanelMachine.Action] {
         switch past {
-        case .failed(let why): return machine.pastFailed(why)
+        case .failed(let why): return machine.pastFailed(why, now: now)
         case .view(let other, let turn, let time, let bytes):
             guard other == timeline.map({ "\($0)" }) else {
-                return machine.pastFailed("the journal is of another timeline than the view: name its folder with --data")
+                return machine.pastFailed("the journal is of another timeline than the view: name its folder with --data", now: now)
             }
             return machine.past(panel(of: bytes, turn: turn), turn: turn, time: time)
         }

@@ -100,6 +100,7 @@ private struct ShadowReplay: ~Copyable {
     }
 
     func require(_ found: Schema) throws(StoreError) {
+        // Read before the branch: “Methods that borrow a machine” in docs/decisions.md.
         let (schema, dataFolder) = (schema, dataFolder)
         guard found != schema else { return }
         throw StoreError(.configuration, "the store of \(dataFolder) runs \(found); this program is \(schema)")
@@ -184,6 +185,7 @@ private struct ShadowReplay: ~Copyable {
     }
 
     var difference: StoreError {
+        // As above.
         let (divergence, traces) = (divergence, traces)
         guard let divergence else { return StoreError(.damaged, "the store's journal is not what is replayed of it") }
         return StoreError(divergence: DivergenceReport(divergence, traces: traces, kept: []), isFickle: false)

@@ -131,7 +131,7 @@ public struct StoreMachine: ~Copyable {
     /// The store's own time when the host's clock says `now`.
     func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: turns.state.time) }
 
-    /// While too many effects are open, timers wait as inputs do.
+    /// Timers wait as inputs do while too many effects are open, and as everything does while the batch is full or in doubt.
     var timersMayFire: Bool { phase == .serving && turns.canTake && !turns.hasTooManyEffects }
 
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.

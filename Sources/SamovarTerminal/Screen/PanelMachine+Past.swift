@@ -1,4 +1,4 @@
-import SamovarCore
+package import SamovarCore
 
 /// The past of the view: what a person looks at while the store goes on.
 ///
@@ -9,7 +9,7 @@ import SamovarCore
 /// | page up, page down | scroll | 100 turns back, 100 on |
 /// | g, digits, enter | to that turn | the same |
 /// | home | – | to turn 1 |
-/// | end, escape | – | live |
+/// | end, escape | – | live; while a turn is typed, only the typing ends |
 /// | up, down | – | scroll |
 /// | q, control-C | leave | leave |
 /// | a view | is shown | waits, and is told |
@@ -24,12 +24,19 @@ extension PanelMachine {
             let time: String
         }
 
-        /// What is shown; nil while the first answer is awaited.
+        /// What is shown; nil before the first answer.
         var shown: Shown?
         /// The turn that the person wants to see; nil while a first one is being typed.
         var wanted: Int?
         /// The digits of a turn that is being typed.
         var typed: String?
+    }
+
+    /// A turn that was asked for and not answered.
+    struct Awaited: Equatable {
+        let turn: Int
+        /// Whether the person has gone back to what is live since.
+        var isGivenUp = false
     }
 
     /// Turns of one page.
@@ -41,24 +48,26 @@ extension PanelMachine {
 
     /// The view as of a turn that was looked up, and the time of that.
     package mutating func past(_ panel: AnyPanel, turn: Int, time: String) -> [Action] {
-        guard awaited == turn else { return [] }
-        awaited = nil
-        guard look?.wanted != nil else { return [] }
-        look?.shown = PastLook.Shown(panel: panel, turn: turn, time: time)
-        status = Status()
+        guard let awaited, awaited.turn == turn else { return [] }
+        self.awaited = nil
+        guard let look, let wanted = look.wanted else { return [] }
+        if !awaited.isGivenUp, look.shown?.turn != wanted {
+            self.look?.shown = PastLook.Shown(panel: panel, turn: turn, time: time)
+            status = Status()
+        }
         return lookUp() + draw()
     }
 
     /// A turn that was looked up cannot be shown.
-    package mutating func pastFailed(_ why: String) -> [Action] {
-        let failed = awaited
+    package mutating func pastFailed(_ why: String, now: Timestamp) -> [Action] {
+        let isGivenUp = awaited?.isGivenUp ?? true
         awaited = nil
-        guard let wanted = look?.wanted else { return [] }
-        guard wanted == failed else { return lookUp() }
+        guard look?.wanted != nil else { return [] }
+        if isGivenUp { return lookUp() }
         status = Status(why, .bad)
         let shown = look?.shown?.turn
         look?.wanted = shown
-        giveUpUnlessWanted()
+        giveUpUnlessWanted(now)
         return draw()
     }
 
@@ -75,7 +84,7 @@ extension PanelMachine {
         case .pageDown: return go(to: here + Self.page, now)
         case .home: return go(to: 1, now)
         case .character("g"):
-            guard turn != nil, !refusesPast() else { return [] }
+            guard turn != nil, !refusesPast(now) else { return [] }
             look = look ?? PastLook()
             look?.typed = ""
         case .character("q"): return [.leave]
@@ -96,23 +105,24 @@ extension PanelMachine {
         case .enter:
             look?.typed = nil
             if let turn = Int(typed) { return go(to: turn, now) }
-            giveUpUnlessWanted()
+            giveUpUnlessWanted(now)
         case .escape:
             look?.typed = nil
-            giveUpUnlessWanted()
+            giveUpUnlessWanted(now)
         default: break
         }
         return []
     }
 
     private mutating func go(to turn: Int, _ now: Timestamp) -> [Action] {
-        guard let newest = self.turn, !refusesPast() else { return [] }
+        guard let newest = self.turn, !refusesPast(now) else { return [] }
+        let turn = max(1, turn)
         guard turn < newest else {
             goLive(now)
             return []
         }
         look = look ?? PastLook()
-        look?.wanted = max(1, turn)
+        look?.wanted = turn
         status = Status()
         return lookUp()
     }
@@ -120,25 +130,32 @@ extension PanelMachine {
     /// Asks for what is wanted, unless it is there, or something is awaited.
     private mutating func lookUp() -> [Action] {
         guard let wanted = look?.wanted, awaited == nil, look?.shown?.turn != wanted else { return [] }
-        awaited = wanted
+        awaited = Awaited(turn: wanted)
         return [.lookUp(wanted)]
     }
 
     /// Ends a look at nothing: no turn is wanted, and none is being typed.
-    private mutating func giveUpUnlessWanted() {
-        if look?.wanted == nil, look?.typed == nil { look = nil }
+    private mutating func giveUpUnlessWanted(_ now: Timestamp) {
+        if look?.wanted == nil, look?.typed == nil { goLive(now) }
     }
 
     private mutating func goLive(_ now: Timestamp) {
         guard look != nil else { return }
         look = nil
+        awaited?.isGivenUp = true
+        settle(now)
+    }
+
+    /// Nothing can be pressed for a moment: what is typed may have been meant for the past.
+    private mutating func settle(_ now: Timestamp) {
         slots = slots.map { Slot(control: $0.control, since: now) }
         focus?.inherited = now
     }
 
-    private mutating func refusesPast() -> Bool {
+    private mutating func refusesPast(_ now: Timestamp) -> Bool {
         guard let lacksPast else { return false }
         status = Status(lacksPast, .warning)
+        settle(now)
         return true
     }
 

@@ -76,8 +76,7 @@ package struct PanelMachine: Sendable {
     let lacksPast: String?
     /// Nil while what is live is shown.
     var look: PastLook?
-    /// The turn that was asked for and not answered.
-    var awaited: Int?
+    var awaited: Awaited?
 
     /// The first line that is shown.
     var scroll = 0

@@ -12,7 +12,7 @@ enum Alignment {
 
     /// Equal elements in the same order, as many as can be; between two of them, what was removed and what was inserted are taken for changed
     /// elements, one by one, and what is left of either for removed or inserted.
-    package static func pairs<Element: Hashable>(of one: [Element], and other: [Element]) -> [Pair] {
+    static func pairs<Element: Hashable>(of one: [Element], and other: [Element]) -> [Pair] {
         let shorter = min(one.count, other.count)
         var begin = 0
         while begin < shorter, one[begin] == other[begin] { begin += 1 }

@@ -36,8 +36,8 @@ package struct EncodedPart: Hashable, Sendable {
 
 /// A pair of a map.
 struct EncodedPair: Sendable {
-    package let key: EncodedPart
-    package let value: EncodedPart
+    let key: EncodedPart
+    let value: EncodedPart
 }
 
 extension MessagePackReader {

@@ -12,7 +12,7 @@ package struct ExpressionError: Error, Equatable, CustomStringConvertible {
 /// Reads a path or an expression, character by character. Whatever the text is, each reading moves on or ends.
 struct TextScanner {
     /// Of a text, in bytes.
-    package static let maximumLength = 4_096
+    static let maximumLength = 4_096
 
     private let characters: [Character]
     private(set) var position = 0
@@ -24,17 +24,17 @@ struct TextScanner {
         characters = Array(text)
     }
 
-    package var isAtEnd: Bool { position == characters.count }
-    package var next: Character? { isAtEnd ? nil : characters[position] }
+    var isAtEnd: Bool { position == characters.count }
+    var next: Character? { isAtEnd ? nil : characters[position] }
 
-    package func error(_ text: String, at position: Int? = nil) -> ExpressionError {
+    func error(_ text: String, at position: Int? = nil) -> ExpressionError {
         ExpressionError(column: (position ?? self.position) + 1, text: text)
     }
 
     mutating func skipSpaces() { while let next, next.isWhitespace { position += 1 } }
 
     /// Consumes a text if it comes next.
-    package mutating func take(_ text: String) -> Bool {
+    mutating func take(_ text: String) -> Bool {
         let wanted = Array(text)
         guard characters[position...].starts(with: wanted) else { return false }
         position += wanted.count
@@ -70,7 +70,7 @@ struct TextScanner {
     }
 
     /// What comes next, for an error.
-    package var found: String { next.map { "“\($0)”" } ?? "the end" }
+    var found: String { next.map { "“\($0)”" } ?? "the end" }
 }
 
 // MARK: Paths

@@ -20,7 +20,7 @@ struct CodecChoice {
     }
 
     /// The name as it stands in the source of the module. A program may have the name of its module, which then means the program.
-    package func short(_ name: String) -> String {
+    func short(_ name: String) -> String {
         var result = ""
         var rest = Substring(name)
         while !rest.isEmpty {
@@ -34,10 +34,10 @@ struct CodecChoice {
     }
 
     /// Whether it is a type of the module.
-    package func isOwn(_ name: String) -> Bool { name.hasPrefix(prefix) }
+    func isOwn(_ name: String) -> Bool { name.hasPrefix(prefix) }
 
     /// The types that get code if a codec is asked for a value of this place: it is of no use inside of a type that has none.
-    package mutating func types(in place: Shape.Place) -> Set<String> {
+    mutating func types(in place: Shape.Place) -> Set<String> {
         switch PlaceKind(place) {
         case .simple, .unknown: return []
         case .optional(let wrapped): return types(in: wrapped)

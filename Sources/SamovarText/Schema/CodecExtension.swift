@@ -2,11 +2,11 @@ import MessagePack
 
 /// The source of the conformance of one type.
 struct CodecExtension {
-    package let name: String
-    package let session: ShapeSession
-    package let choice: CodecChoice
+    let name: String
+    let session: ShapeSession
+    let choice: CodecChoice
 
-    package var text: String {
+    var text: String {
         let type = choice.short(name)
         guard let definition = session.types[name], let body = body(of: definition) else {
             return "extension \(type): GeneratedCodable {}"

@@ -2,7 +2,7 @@ import MessagePack
 
 /// Values of a type that a coding other than the compiler's would probably refuse or change.
 struct CodecSample {
-    package let session: ShapeSession
+    let session: ShapeSession
 
     /// Whether a type is encoded as its raw value, for which there is code.
     func isRawValue(_ name: String) -> Bool {

@@ -1,6 +1,6 @@
 /// What stands in the text instead of what was expected.
 extension JSONParser {
-    package func error(_ message: String, at offset: Int) -> JSONError {
+    func error(_ message: String, at offset: Int) -> JSONError {
         JSONError(message, at: JSONError.Position(of: offset, in: bytes))
     }
 
@@ -22,7 +22,7 @@ extension JSONParser {
     func quoted(_ text: String) -> String { "\"\(shortened(text, to: 40))\"" }
 
     /// The letters that follow; empty if something else does.
-    package var word: String {
+    var word: String {
         guard let first = peek, first.isWordStart else { return "" }
         return String(decoding: bytes[next...].prefix(while: \.isWordPart), as: UTF8.self)
     }

@@ -2,7 +2,7 @@ import Foundation
 import MessagePack
 
 extension JSONParser {
-    package mutating func number() throws(JSONError) -> MessagePackValue {
+    mutating func number() throws(JSONError) -> MessagePackValue {
         let start = next
         _ = pass("-")
         let leading = peek
@@ -39,7 +39,7 @@ extension JSONParser {
     }
 
     /// Reads a string, at whose opening quote the parser stands.
-    package mutating func string() throws(JSONError) -> String {
+    mutating func string() throws(JSONError) -> String {
         let start = next
         var text = ""
         next += 1

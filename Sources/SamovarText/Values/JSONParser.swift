@@ -2,9 +2,9 @@ import MessagePack
 
 /// A strict parser of RFC 8259 that recurses at most as deep as its limits allow.
 struct JSONParser {
-    package let bytes: [UInt8]
-    package let limits: MessagePackLimits
-    package var next = 0
+    let bytes: [UInt8]
+    let limits: MessagePackLimits
+    var next = 0
 
     init(_ text: String, limits: MessagePackLimits) throws(JSONError) {
         guard text.utf8.count <= limits.maximumBytes else {
@@ -43,7 +43,7 @@ struct JSONParser {
         return value
     }
 
-    package static let words: [String: MessagePackValue] = ["true": .bool(true), "false": .bool(false), "null": .nil]
+    static let words: [String: MessagePackValue] = ["true": .bool(true), "false": .bool(false), "null": .nil]
 
     private mutating func array(depth: Int) throws(JSONError) -> [MessagePackValue] {
         try open(depth: depth)
@@ -80,9 +80,9 @@ struct JSONParser {
 
     // MARK: Pieces
 
-    package var peek: UInt8? { next < bytes.count ? bytes[next] : nil }
+    var peek: UInt8? { next < bytes.count ? bytes[next] : nil }
 
-    package mutating func pass(_ character: Unicode.Scalar) -> Bool {
+    mutating func pass(_ character: Unicode.Scalar) -> Bool {
         guard peek == UInt8(ascii: character) else { return false }
         next += 1
         return true

@@ -3,10 +3,10 @@ import SamovarTerminal
 
 /// Writes a value as JSON text; see ``JSONTranscoder`` for what becomes of the values that JSON does not have.
 struct JSONWriter {
-    package let pretty: Bool
+    let pretty: Bool
     private(set) var text = ""
 
-    package mutating func write(_ value: MessagePackValue, depth: Int = 0) {
+    mutating func write(_ value: MessagePackValue, depth: Int = 0) {
         switch value {
         case .nil: text += "null"
         case .bool(let value): text += value ? "true" : "false"

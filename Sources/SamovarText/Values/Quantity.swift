@@ -4,7 +4,7 @@ import MessagePack
 /// Numbers of a status with their units, for people.
 enum Quantity {
     /// `812 B`, `34.5 MiB`.
-    package static func bytes(_ value: MessagePackValue?) -> String? {
+    static func bytes(_ value: MessagePackValue?) -> String? {
         number(value).map { bytes in
             var (rest, units) = (bytes, ["B", "KiB", "MiB", "GiB", "TiB"][...])
             while rest >= 1_024, units.count > 1 { (rest, units) = (rest / 1_024, units.dropFirst()) }
@@ -13,7 +13,7 @@ enum Quantity {
     }
 
     /// `85 µs`, `1.2 ms`, `3 s`.
-    package static func duration(_ value: MessagePackValue?) -> String? {
+    static func duration(_ value: MessagePackValue?) -> String? {
         number(value).map { seconds in
             switch seconds {
             case ..<0.001: "\(digits((seconds * 1_000_000).rounded())) µs"
@@ -24,7 +24,7 @@ enum Quantity {
     }
 
     /// `12 s`, `5 min`, `3 h 12 min`, `4 d 7 h`.
-    package static func age(_ value: MessagePackValue?) -> String? {
+    static func age(_ value: MessagePackValue?) -> String? {
         guard case .int(let seconds)? = value else { return nil }
         let (minutes, hours, days) = (seconds / 60 % 60, seconds / 3_600 % 24, seconds / 86_400)
         switch seconds {
@@ -36,15 +36,15 @@ enum Quantity {
     }
 
     /// `0`, `12.5`, `3400` for each second.
-    package static func rate(_ value: MessagePackValue?) -> String? { number(value).map(digits) }
+    static func rate(_ value: MessagePackValue?) -> String? { number(value).map(digits) }
 
     /// `p50 1.2 ms, p99 3 ms`; nil if nothing was measured.
-    package static func percentiles(_ value: MessagePackValue?) -> String? {
+    static func percentiles(_ value: MessagePackValue?) -> String? {
         guard let half = duration(value?["p50"]), let most = duration(value?["p99"]) else { return nil }
         return "p50 \(half), p99 \(most)"
     }
 
-    package static func number(_ value: MessagePackValue?) -> Double? {
+    static func number(_ value: MessagePackValue?) -> Double? {
         switch value {
         case .int(let number)?: Double(number)
         case .double(let number)? where number.isFinite: number

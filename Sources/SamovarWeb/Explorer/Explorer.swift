@@ -1,5 +1,4 @@
 import MessagePack
-import SamovarCommands
 import SamovarCore
 import SamovarProtocol
 import SamovarText

@@ -1,5 +1,4 @@
 import MessagePack
-import SamovarCommands
 import SamovarText
 
 /// Bounds of what leaves the explorer.

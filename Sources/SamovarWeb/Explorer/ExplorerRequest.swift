@@ -1,5 +1,4 @@
 import MessagePack
-import SamovarCommands
 import SamovarProtocol
 import SamovarText
 

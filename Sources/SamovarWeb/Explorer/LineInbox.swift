@@ -1,5 +1,4 @@
 import Foundation
-import SamovarCommands
 
 /// Lines of standard input, one of which waits to be taken: who asks waits for the answer before the next one.
 ///

@@ -1,5 +1,4 @@
 import MessagePack
-import SamovarCommands
 import SamovarText
 
 /// One level of a state: a part and its children, as a tree shows it that opens one part after the other. What is below the children is passed over, not

@@ -1,6 +1,5 @@
 import Foundation
 import MessagePack
-import SamovarCommands
 import SamovarProtocol
 import SamovarText
 

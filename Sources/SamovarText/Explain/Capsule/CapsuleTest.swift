@@ -18,12 +18,12 @@ package struct CapsuleTest {
     /// Characters of a line of base64.
     private static let width = 120
 
-    package let content: CapsuleContent
-    package let goal: Goal
+    let content: CapsuleContent
+    let goal: Goal
     /// The name of the file with the capsule; nil if the source holds it.
-    package let file: String?
-    package let module: String
-    package let type: String
+    let file: String?
+    let module: String
+    let type: String
 
     /// - Parameter program: as the runtime names it, such as `TallyExample.Tally`.
     /// - Throws: `CommandFailure` for a type that no test can name.

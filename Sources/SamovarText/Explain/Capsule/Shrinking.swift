@@ -18,7 +18,7 @@ struct Shrinking<Element> {
     /// - Parameters:
     ///   - isOver: asked before each try.
     ///   - fails: what is left of a part, if that fails; else nil. It may leave out more, and never has more.
-    package mutating func run(until isOver: () -> Bool, _ fails: ([Element]) throws -> [Element]?) rethrows {
+    mutating func run(until isOver: () -> Bool, _ fails: ([Element]) throws -> [Element]?) rethrows {
         var pieces = 2
         while !elements.isEmpty {
             let size = max(1, (elements.count + pieces - 1) / pieces)

@@ -5,9 +5,9 @@ struct OTLPText {
     private(set) var bytes: [UInt8] = []
 
     /// Adds text as it is.
-    package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     mutating func attribute(_ name: String, _ value: String) {
         raw(#"{"key":""#)

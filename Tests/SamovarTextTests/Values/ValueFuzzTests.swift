@@ -2,7 +2,6 @@ import MessagePack
 import SamovarCore
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 @Suite struct ValueFuzzTests {

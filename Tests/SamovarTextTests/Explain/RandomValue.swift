@@ -1,6 +1,5 @@
 import MessagePack
 import ProcessSupport
-import SamovarCommands
 import SamovarText
 
 /// Small values made at random, and changes made to them.

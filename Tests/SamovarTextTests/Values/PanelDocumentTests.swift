@@ -1,6 +1,5 @@
 import Foundation
 import MessagePack
-import SamovarCommands
 import SamovarText
 import SamovarCore
 import Testing

@@ -1,7 +1,6 @@
 import ProcessSupport
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 /// Making a list smaller, against rules that say what fails.

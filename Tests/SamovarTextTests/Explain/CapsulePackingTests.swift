@@ -4,7 +4,6 @@ import SamovarCore
 import SamovarProtocol
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 /// What is packed, by a program that throws dice.

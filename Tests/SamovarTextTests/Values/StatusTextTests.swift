@@ -1,7 +1,6 @@
 import MessagePack
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 /// What `status` and `effects TURN/ORDINAL` print for people.

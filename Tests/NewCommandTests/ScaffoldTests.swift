@@ -1,7 +1,6 @@
 import Testing
 
 @testable import NewCommand
-@testable import SamovarCommands
 @testable import SamovarText
 
 /// Every combination of what may be chosen: the 16 of Keemun's templates, and each with a panel.

@@ -1,7 +1,7 @@
 import MessagePack
 import Testing
 
-@testable import SamovarCommands
+@testable import SamovarText
 
 @Suite struct ValueDifferenceTests {
     private func differences(_ one: MessagePackValue, _ other: MessagePackValue, limit: Int = 9) -> [ValueDifference] {

@@ -4,7 +4,6 @@ import SamovarCore
 import SamovarProtocol
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 /// `why` and `bisect` against those who look at every state, on pasts made at random.

@@ -3,7 +3,6 @@ import MessagePack
 import SamovarCore
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 @testable import SamovarProtocol
 

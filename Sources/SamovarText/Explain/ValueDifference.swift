@@ -1,16 +1,15 @@
-import MessagePack
-import SamovarText
+package import MessagePack
 
 /// Where two values differ: the path to the smallest parts that do.
-struct ValueDifference: Equatable {
+package struct ValueDifference: Equatable {
     /// Such as `tree.files.3`; empty for the whole value.
-    let path: String
+    package let path: String
     /// Both as JSON, in short; “nothing” where there is none.
-    let one: String
-    let other: String
+    package let one: String
+    package let other: String
 
     /// The first differences, in the order of the first value.
-    static func first(_ limit: Int, between one: MessagePackValue, and other: MessagePackValue) -> [ValueDifference] {
+    package static func first(_ limit: Int, between one: MessagePackValue, and other: MessagePackValue) -> [ValueDifference] {
         var found: [ValueDifference] = []
         collect(one, other, path: [], limit: limit, into: &found)
         return found

@@ -2,7 +2,6 @@ import ProcessSupport
 import MessagePack
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 @Suite struct ValueChangesTests {

@@ -1,7 +1,6 @@
 import MessagePack
 import Testing
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 @Suite struct JSONParsingTests {

@@ -2,7 +2,6 @@ import MessagePack
 import SamovarCore
 import SamovarProtocol
 
-@testable import SamovarCommands
 @testable import SamovarText
 
 /// A past that is a list of states, made at random: small values that change, go away and come back.
