@@ -1,6 +1,6 @@
 /// Why bytes are not what the reader was asked for.
 ///
-/// Thrown by ``MessagePackReader`` for every malformed, truncated or unexpected input, and by ``MessagePackDecoder`` for
+/// Thrown by ``MessagePackReader`` for every malformed, truncated or unexpected input, and by `MessagePackDecoder` for
 /// bytes that are not one well-formed MessagePack value. No input traps.
 public struct MessagePackError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What went wrong, open to growth: switch over it with a `default`.
@@ -28,9 +28,9 @@ public struct MessagePackError: Error, Equatable, Sendable, CustomStringConverti
         public static var typeMismatch: Code { Code(.typeMismatch) }
         /// The next value is a number which does not fit the type asked for.
         public static var outOfRange: Code { Code(.outOfRange) }
-        /// Values are nested deeper than ``MessagePackLimits/maximumDepth``.
+        /// Values are nested deeper than `MessagePackLimits.maximumDepth`.
         public static var tooDeep: Code { Code(.tooDeep) }
-        /// The bytes are more than ``MessagePackLimits/maximumBytes``.
+        /// The bytes are more than `MessagePackLimits.maximumBytes`.
         public static var tooLarge: Code { Code(.tooLarge) }
         /// Bytes follow the one value that was expected.
         public static var trailingBytes: Code { Code(.trailingBytes) }
@@ -45,7 +45,7 @@ public struct MessagePackError: Error, Equatable, Sendable, CustomStringConverti
     /// Where the offending value begins, counted from the first byte given to the reader.
     public let offset: Int
 
-    /// Makes an error, for a ``MessagePackable`` type which refuses what it reads.
+    /// Makes an error, for a `MessagePackable` type which refuses what it reads.
     public init(_ code: Code, _ message: String, offset: Int) {
         self.code = code
         self.message = message

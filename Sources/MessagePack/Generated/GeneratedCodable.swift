@@ -1,16 +1,16 @@
 /// A `Codable` type whose MessagePack form is also known to code that `PROGRAM schema --codec` has written.
 ///
-/// That code writes the bytes that ``MessagePackEncoder`` makes in canonical mode, and reads those, some ten times as fast. A
-/// ``ValueCodec`` lets it try first: whatever it does not know, such as fields in another order or further ones, is read by `Codable`,
+/// That code writes the bytes that `MessagePackEncoder` makes in canonical mode, and reads those, some ten times as fast. A
+/// `ValueCodec` lets it try first: whatever it does not know, such as fields in another order or further ones, is read by `Codable`,
 /// which also says what is wrong. So a conformance changes the speed of a type and nothing else.
 ///
-/// Do not conform by hand: a type with a form of its own is ``MessagePackable``.
+/// Do not conform by hand: a type with a form of its own is `MessagePackable`.
 public protocol GeneratedCodable: Codable {
-    /// The keys, cases and types that the code was written for, as ``Shape/Definition/summary`` puts them; nil if it holds for whatever
-    /// the type is. A ``ValueCodec`` leaves code alone that was written for another form.
+    /// The keys, cases and types that the code was written for, as `Shape.Definition.summary` puts them; nil if it holds for whatever
+    /// the type is. A `ValueCodec` leaves code alone that was written for another form.
     static var generatedForm: String? { get }
 
-    /// Writes the value as ``MessagePackEncoder`` does in canonical mode.
+    /// Writes the value as `MessagePackEncoder` does in canonical mode.
     func encode(into writer: inout MessagePackWriter)
 
     /// Reads what ``encode(into:)`` writes.

@@ -1,6 +1,6 @@
 /// What is done with effects that were ordered earlier, and with whole queues: by `update`, as part of a command, or by an operator.
 ///
-/// Programs use ``Command/requeue(_:)-swift.type.method`` and its siblings. Pauses and rules are durable: they hold until they are changed,
+/// Programs use `Command.requeue` and its siblings. Pauses and rules are durable: they hold until they are changed,
 /// over restarts of the store too.
 public indirect enum Control: Hashable, Sendable {
     /// Dead effects are open again, with all their attempts before them, and with the key that they had.

@@ -22,7 +22,7 @@ public final class Past: PastReader {
     let logger: Logger
     var accepted = AcceptedDivergences()
     private var machine: PastMachine?
-    /// See ``PastMachine/mark``; set before the first state is asked for.
+    /// See `PastMachine.mark`; set before the first state is asked for.
     public var mark: (Int?) -> Void = { _ in }
     /// The turn that was asked for or told of last, to go on from after an accepted divergence.
     private var told = 0

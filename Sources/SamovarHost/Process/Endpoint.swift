@@ -24,7 +24,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         .local(folder: runtimeFolder(of: dataFolder))
     }
 
-    /// What the text says. Whether anybody may listen or connect there is another question: ``requireListening(hasKeys:allowsInsecure:)``,
+    /// What the text says. Whether anybody may listen or connect there is another question: `requireListening(hasKeys:allowsInsecure:)`,
     /// ``StoreAccess``.
     ///
     /// - Parameter dataFolder: names the folder of a store with ports.

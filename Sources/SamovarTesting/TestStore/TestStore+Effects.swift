@@ -40,9 +40,8 @@ extension TestStore {
         end("failAttempt(\(ValueText.of(effect)))", effect, .failed(.threw, text, permanent: false), expect, at: location)
     }
 
-    /// Sends a message of a job that goes on, as `job.stream` does: it is applied at once.
-    ///
-    /// - Parameter checkpoint: from where the next attempt would go on; see ``expectResume(of:after:checkpoint:at:)``.
+    /// Sends a message of a job that goes on, as `job.stream` does: it is applied at once. From the checkpoint the next attempt would go on; see
+    /// ``expectResume(of:after:checkpoint:at:)``.
     public func stream<Checkpoint: Portable>(
         _ message: P.Message, from effect: P.Effect, checkpoint: Checkpoint, expect: (inout P.State) -> Void = { _ in },
         at location: SourceLocation = #_sourceLocation
@@ -86,9 +85,8 @@ extension TestStore {
         report(call, "another checkpoint", Difference(expected: checkpoint, actual: actual, named: "checkpoint"), at: location)
     }
 
-    /// From now on the worker serves these queues and no others, until ``workersServeAll()``; what it has it keeps.
-    ///
-    /// - Parameter capabilities: what it can do of what effects need; nil for all of it.
+    /// From now on the worker serves these queues and no others, until ``workersServeAll()``; what it has it keeps. Of what effects need it can do
+    /// `capabilities`; nil for all of it.
     public func workersServe(_ queues: Queue..., can capabilities: Set<String>? = nil) {
         bench.serve(only: Set(queues), can: capabilities)
     }

@@ -150,7 +150,7 @@ public final class TestStore<P: Program> {
     /// store.sending(as: "back-office") { store.send(.close) { $0.isClosed = true } }
     /// ```
     ///
-    /// - Parameter name: 1 to 32 letters, digits, `.`, `_` and `-`.
+    /// The name has 1 to 32 letters, digits, `.`, `_` and `-`.
     public func sending<Failure: Error>(
         as name: String, at location: SourceLocation = #_sourceLocation, _ body: () throws(Failure) -> Void
     ) throws(Failure) {
