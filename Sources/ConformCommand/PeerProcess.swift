@@ -63,11 +63,14 @@ final class PeerProcess: Sendable {
 
     /// The end of what it has said on standard error.
     var errors: String {
-        guard let file = FileHandle(forReadingAtPath: errorFile) else { return "" }
-        // What cannot be read is not shown.
-        let size = (try? file.seekToEnd()) ?? 0
-        try? file.seek(toOffset: size > 2_000 ? size - 2_000 : 0)
-        return String(decoding: (try? file.readToEnd()) ?? Data(), as: UTF8.self)
+        do {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: errorFile))
+            let size = try file.seekToEnd()
+            try file.seek(toOffset: size > 2_000 ? size - 2_000 : 0)
+            return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+        } catch {
+            return "what it has said on standard error cannot be read: \(error.localizedDescription)"
+        }
     }
 
     func write(_ line: String) { state.withLock { $0.unwritten += Array(line.utf8) + [UInt8(ascii: "\n")] } }

@@ -36,15 +36,6 @@ extension CommandFailure {
         case let error as PeerError where error.code == .forbidden || error.code == .keyRefused:
             self.init(.noPermission, "\(error)")
         case let error as WorkerError where error.isForbidden: self.init(.noPermission, "\(error)")
-        case let error as KeyFileError:
-            let code: Code =
-                switch error.kind {
-                case .configuration: .configuration
-                case .request: .badData
-                case .busy: .tryLater
-                case .inputOutput: .inputOutput
-                }
-            self.init(code, escapeForTerminal("\(error)"))
         case is OutboxError: self.init(.inputOutput, "\(error)")
         case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
         default: return nil
