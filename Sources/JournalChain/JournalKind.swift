@@ -101,7 +101,8 @@ package struct JournalOwner: Equatable, Sendable {
 package protocol JournalLease: AnyObject, Sendable {
     /// Who has the journal.
     func look() throws(JournalError) -> JournalOwner
-    /// Holds the lease for so long from here on, for a store that is about to take the journal or has it.
+    /// Holds the lease for so long from here on, for a store that is about to take the journal or has it. Of one that has it, the answer
+    /// says “gone” also while the session that renews does not hold the lock, whoever does.
     func renew(for duration: Duration) throws(JournalError) -> JournalOwner
     /// Whether the session is over, and the next call begins another.
     var hasEnded: Bool { get }

@@ -84,12 +84,19 @@ final class PostgreSQLLease: JournalLease {
             let parameters: [PostgreSQLValue] = [
                 .uuid(id), .integer(JournalSchema.partition), .text(address), .integer(milliseconds),
             ]
-            return try state.server.ask { connection throws(PostgreSQLError) in try Self.owner(try connection.run(sql, parameters))
+            var owner = try state.server.ask { connection throws(PostgreSQLError) in
+                try Self.owner(try connection.run(sql, parameters))
             }
+            if owner.isOwn {
+                // What another session of this store has is gone when that ends.
+                owner.isGone = owner.isGone || !state.hasLock
+                state.hasLock = !owner.isGone
+            }
+            return owner
         }
     }
 
-    /// The former connection may have the lock as long as the server has not noticed its end: then it is asked for again at the next renewal.
+    /// The former connection may have the lock as long as the server has not noticed its end: then the next renewal asks for it again.
     private func lock(_ state: inout State) throws(PostgreSQLError) {
         let sql = "SELECT pg_try_advisory_lock(\(Self.key("$1")))"
         state.hasLock = try state.server.ask { [id] connection throws(PostgreSQLError) in

@@ -1,3 +1,4 @@
+import Foundation
 import Journal
 import JournalChain
 import PostgreSQL
@@ -69,6 +70,25 @@ struct LeaseTests {
         try await eventually("the owner has a session again") {
             do { return try lease.renew(for: .seconds(10)).isOwn } catch { return false }
         }
+        #expect(try !other.look().isGone)
+    }
+
+    @Test func `Who has another session while the server has not noticed the end of the former one is told that it lacks the lock`()
+        async throws
+    {
+        let server = try await TestServer()
+        let (journal, lease) = try taken(server)
+        let other = try self.lease(of: PostgreSQLJournal(at: journal.place), "there")
+        var connection = try server.connect()
+        let frozen = pid_t(try connection.run("SELECT pid FROM pg_locks WHERE locktype = 'advisory'", []).integer(0, 0))
+        kill(frozen, SIGSTOP)
+        try await eventually("a renewal in another session") {
+            do { return try lease.renew(for: .seconds(10)).isGone } catch { return false }
+        }
+        #expect(try !other.look().isGone, "the former session has it")
+        kill(frozen, SIGCONT)
+        try await eventually("the lock is free") { try other.look().isGone }
+        #expect(try !lease.renew(for: .seconds(10)).isGone)
         #expect(try !other.look().isGone)
     }
 

@@ -23,7 +23,7 @@ public enum LeaseAction: Equatable, Sendable {
 /// | state | `ticked` | `renewed` | `failed` | `hurry` |
 /// |---|---|---|---|---|
 /// | resting | renewing, once it is time: `.renew` | – | – | it is time |
-/// | renewing | – | resting; `.handOver` if it is wanted, once | resting, for a shorter time | – |
+/// | renewing | – | resting, for a shorter time without the lock; `.handOver` if it is wanted, once | resting, for a shorter time | – |
 /// | | | ended, if the epoch is another's, or turns are gone | | |
 /// | ended | – | – | – | – |
 ///
@@ -73,6 +73,9 @@ public struct LeaseMachine: ~Copyable {
     }
 
     /// The lease was renewed, unless the journal is another's.
+    ///
+    /// - Parameter found: its lock is free if it is not held by the session that has renewed. Then a former one has it that the server has
+    ///   not seen end, or nobody, and a standby would take this store for gone.
     public mutating func renewed(_ found: JournalOwnership, now: Timestamp) -> LeaseAction? {
         guard case .renewing(let sent, let durable) = state else { return nil }
         guard found.epoch == epoch else {
@@ -87,7 +90,7 @@ public struct LeaseMachine: ~Copyable {
             return .lostTail("it ends at turn \(found.head), and had confirmed turn \(durable)")
         }
         renewed = sent
-        state = .resting(until: max(now, sent + settings.renewEvery))
+        state = .resting(until: found.isLockFree ? now + settings.retryAfter : max(now, sent + settings.renewEvery))
         guard found.isWanted, !isHandingOver else { return nil }
         isHandingOver = true
         return .handOver

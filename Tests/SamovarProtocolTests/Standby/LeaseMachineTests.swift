@@ -8,8 +8,10 @@ extension LeaseMachine {
 }
 
 @Suite struct LeaseMachineTests {
-    private static func owner(epoch: Int = 4, head: Int = 10, isWanted: Bool = false) -> JournalOwnership {
-        JournalOwnership(epoch: epoch, head: head, isWanted: isWanted, owner: "tcp://a:1")
+    private static func owner(
+        epoch: Int = 4, head: Int = 10, isLockFree: Bool = false, isWanted: Bool = false
+    ) -> JournalOwnership {
+        JournalOwnership(epoch: epoch, head: head, isLockFree: isLockFree, isWanted: isWanted, owner: "tcp://a:1")
     }
 
     /// Renewed once, at 0.
@@ -43,6 +45,18 @@ extension LeaseMachine {
         #expect(machine.ticked(durable: 10, now: at(3.5)) == .renew)
         #expect(machine.renewed(Self.owner(), now: at(3.6)) == nil)
         #expect(machine.doubts(10.4, 10.5) == [false, true])
+    }
+
+    @Test func `A renewal that has not got the lock counts, and is repeated before a standby may take the store for gone`() {
+        var machine = Self.machine()
+        #expect(machine.ticked(durable: 10, now: at(2.5)) == .renew)
+        #expect(machine.renewed(Self.owner(isLockFree: true), now: at(2.6)) == nil)
+        #expect(machine.doubts(9.4, 9.5) == [false, true])
+        #expect(machine.deadline(now: at(2.6)) == at(3.1))
+        #expect(LeaseSettings().retryAfter < LeaseSettings().freeFor)
+        #expect(machine.ticked(durable: 10, now: at(3.1)) == .renew)
+        #expect(machine.renewed(Self.owner(), now: at(3.2)) == nil)
+        #expect(machine.deadline(now: at(3.2)) == at(5.6))
     }
 
     @Test func `It is in doubt 7 s after the renewal was sent, however late its answer came, until another succeeds`() {
