@@ -47,6 +47,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [(4.7, true), (4.9, false)])
+    func `A peer that was slow to start has all the time that a step gives, from its first sign on`(
+        subscribed: Double, isInTime: Bool
+    ) throws {
+        func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1e6)) }
+        let scenario = try #require(Scenario.all(of: .subscriber).first { $0.name == "topic" })
+        var machine = ScenarioMachine(scenario, as: .subscriber, slack: .seconds(2), now: at(0))
+        #expect(machine.deadline == at(12))
+        // The first of two connections is there after 2.8 s, and the slack is 2 s.
+        let identity: Value = .binary([UInt8](repeating: 7, count: 16))
+        let hello = RawFrame(.hello, 1, timeline: RawFrame.noTimeline, [[["Conform", 1], 0, "client", identity]])
+        machine.received(hello.parts, from: Route(.front, [1]), now: at(2.8))
+        #expect(machine.deadline == at(4.8) && machine.verdict == nil)
+        machine.ticked(now: at(subscribed))
+        machine.subscribed(Stage.topic, now: at(subscribed))
+        #expect((machine.verdict == .held) == isInTime)
+    }
+
     @Test(arguments: Subject.allCases)
     func `Names are unique, and each scenario has a rule and a story`(role: Subject) {
         let scenarios = Scenario.all(of: role)

@@ -61,8 +61,7 @@ public struct ScenarioMachine {
     /// A message came to a listener.
     public mutating func received(_ parts: [[UInt8]], from route: Route, now: Timestamp) {
         guard verdict == nil else { return }
-        stage.now = now
-        stage.hasMet = true
+        meet(now)
         let frame: RawFrame
         do throws(Malformed) {
             frame = try RawFrame(parts: parts)
@@ -105,9 +104,16 @@ public struct ScenarioMachine {
     /// A topic was asked for at the view listener.
     public mutating func subscribed(_ topic: [UInt8], now: Timestamp) {
         guard verdict == nil else { return }
-        stage.now = now
-        stage.hasMet = true
+        meet(now)
         happened(.subscribed(topic))
+    }
+
+    /// Something is heard of the peer. With the first of it the peer has started, and the step that waits begins: what else that demands has
+    /// its whole time from here on, however long the start took.
+    private mutating func meet(_ now: Timestamp) {
+        stage.now = now
+        if !stage.hasMet { since = now }
+        stage.hasMet = true
     }
 
     public mutating func ticked(now: Timestamp) {
