@@ -22,6 +22,12 @@ import Testing
         #expect(result.digest == course, "seed \(seed) takes another course: 0x\(digest); if that is meant, record it in `courses`")
     }
 
+    /// A key loses its role and the store stops in the same round: clients are told why, though the machine has stopped by then.
+    @Test func `A client that is sent away in the last round of its store is told so`() {
+        let result = Simulation(seed: 26_086_410_887, minutes: 1).run()
+        #expect(result.violation == nil, "\(result.violation.map { "\($0)" } ?? "")")
+    }
+
     @Test func `The same seed gives the same run, and a trace changes nothing`() {
         let silent = Simulation(seed: 3, minutes: 1).run()
         let told = Simulation(seed: 3, minutes: 1).run(tracing: .everything)

@@ -154,7 +154,6 @@ extension InvariantChecker {
             try require(
                 link.standing.hasTransgressed || !isGood || link.peer === world.intruder, .i26,
                 expected: "\(link.peer.name) to be heard, whose key \(fingerprint) allows what it does", seen: "\(error)")
-            if let client = link.peer as? ClientProcess { sentAway.insert(client.session) }
             reference.count(.forbidden)
         default: break
         }
@@ -163,6 +162,7 @@ extension InvariantChecker {
     private func sends(_ error: PeerError, on link: Link) {
         switch error.code {
         case .superseded, .unknownPeer: link.standing.isKnown = false
+        case .forbidden: if let client = link.peer as? ClientProcess { sentAway.insert(client.session) }
         case .retryLater where link.listener == .work:
             link.standing.isKnown = false
             // A worker that comes while the disk is full is not silent, if the store knows it.
