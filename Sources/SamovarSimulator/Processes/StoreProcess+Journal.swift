@@ -10,7 +10,10 @@ extension StoreProcess {
         var machine = ready
         clerk = JournalWriter(journal)
         maintenance = makeMaintenance()
-        if world.database?.hasUnconfirmed == false { try world.checker.recovered(machine) }
+        // While this one was stopped another may have taken it: then there are turns that this one lacks, and it ends when it hears of them.
+        if let database = world.database, !database.hasUnconfirmed, database.contents.row.epoch == start {
+            try world.checker.recovered(machine)
+        }
         prepare(machine)
         former = (keys, time)
         (heard, hears) = (machine.head, machine.head)
