@@ -178,10 +178,9 @@ extension InvariantChecker {
         try require(
             !order.isOverLimit, .i15, expected: "effect \(task.effect) to fail, for it is one too many", seen: "lease \(task.lease)"
         )
-        let drift = (world.now - reference.startInstant) / 1_000 + milliseconds
         let early = (order.notBefore - reference.storeTime(at: world.now)).microseconds
         try require(
-            early <= drift, .i15, expected: "effect \(task.effect) to wait for its time",
+            early <= reference.drift(at: world.now), .i15, expected: "effect \(task.effect) to wait for its time",
             seen: "lease \(task.lease), \(early) µs early")
     }
 

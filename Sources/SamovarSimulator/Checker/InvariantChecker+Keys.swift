@@ -256,10 +256,10 @@ extension InvariantChecker {
     func requireReason(toLeave id: WorkerID, _ record: Record) throws(Violation) {
         defer { reference.keys.leave(id) }
         // Before it has come back after a start, an earlier start counts, and the wall clock.
-        let made = reference.instant(of: record.time)
+        let (made, before) = (reference.instant(of: record.time), reference.before(record.time))
         guard world.keyKeeper != nil, !world.swarm.isHarsh, !reference.keys.farewells.contains(id),
             let worker = world.workers.first(where: { $0.id == id && $0.isUp }),
-            let heard = reference.keys.heard[id]?.filter({ $0 <= made }).max(), heard >= reference.startInstant
+            let heard = reference.keys.heard[id]?.filter({ $0 <= before }).max(), heard >= reference.startInstant
         else { return }
         let silence = made - heard
         var isKept = true

@@ -53,8 +53,8 @@ final class InvariantChecker {
 
     /// For how long the store has heard no greeting of a session when it made this record, which may be a while ago.
     func silence(of session: SessionID, at record: Record) -> Instant? {
-        let made = reference.startInstant + (record.time - reference.startTime).microseconds
-        return greetings[session]?.last { $0 <= made }.map { made - $0 }
+        let (made, before) = (reference.instant(of: record.time), reference.before(record.time))
+        return greetings[session]?.last { $0 <= before }.map { made - $0 }
     }
 
     // MARK: The journal

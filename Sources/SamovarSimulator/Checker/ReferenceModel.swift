@@ -194,6 +194,12 @@ final class ReferenceModel {
     /// When a store whose clock said this made it, but for what it drifts.
     func instant(of time: Timestamp) -> Instant { startInstant + (time - startTime).microseconds }
 
+    /// The latest time that was before that for certain, whatever the clock has drifted.
+    func before(_ time: Timestamp) -> Instant { instant(of: time) - drift(at: instant(of: time)) }
+
+    /// What a clock has drifted since the start at the most, and what is lost in rounding.
+    func drift(at now: Instant) -> Instant { (now - startInstant) / 1_000 + milliseconds }
+
     /// What the clock of the store says, but for what it drifts.
     func storeTime(at now: Instant) -> Timestamp { startTime + .microseconds(now - startInstant) }
 }
