@@ -27,6 +27,7 @@ import Testing
         (26_086_410_887, "a key loses its role and its store stops in the same round: clients are told why"),
         (234_805_776_937, "a store takes the journal and is stopped before it knows, until another has taken it"),
         (817_256_324_057, "a session expires in the moment in which its client greets, by a clock that is ahead"),
+        (817_256_328_770, "a client hears of an input by a store that does not know yet that it is none any more"),
     ]
 
     @Test(arguments: rare)

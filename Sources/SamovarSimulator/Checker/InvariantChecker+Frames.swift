@@ -64,7 +64,10 @@ extension InvariantChecker {
         switch envelope.frame {
         case .receipt(let outcomes, _):
             guard let client = peer as? ClientProcess else { return }
-            for outcome in outcomes { try check(outcome, of: client.session) }
+            for outcome in outcomes {
+                try requireNext(outcome, of: client.session)
+                try check(outcome, of: client.session)
+            }
         case .welcome(let welcome):
             link?.credit.welcomed()
             link?.tasks.welcomed()
