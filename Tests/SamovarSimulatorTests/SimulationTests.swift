@@ -28,6 +28,8 @@ import Testing
         (234_805_776_937, "a store takes the journal and is stopped before it knows, until another has taken it"),
         (817_256_324_057, "a session expires in the moment in which its client greets, by a clock that is ahead"),
         (817_256_328_770, "a client hears of an input by a store that does not know yet that it is none any more"),
+        (65_970_380_752, "a store has taken the journal and cannot write its start yet, while the one before goes on publishing"),
+        (65_970_384_161, "two servers fail one after the other, and between them a lock is held for less than a look takes"),
     ]
 
     @Test(arguments: rare)

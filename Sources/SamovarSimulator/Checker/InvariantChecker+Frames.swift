@@ -1,3 +1,4 @@
+import Journal
 import SamovarCore
 import SamovarProtocol
 
@@ -53,8 +54,11 @@ extension InvariantChecker {
         }
     }
 
-    /// Another store has begun to serve since, and this one may not know it.
-    private func isFormer(_ store: StoreProcess) -> Bool { world.swarm.hasStandby && store.start < reference.starts }
+    /// Another store has taken the journal since, and this one may not know it.
+    private func isFormer(_ store: StoreProcess) -> Bool {
+        guard let database = world.database else { return false }
+        return store.start < max(reference.starts, database.contents.row.epoch)
+    }
 
     /// What a former owner tells is true as far as it goes: of turns on disk, and with leases of its own start.
     private func formerSends(

@@ -64,6 +64,10 @@ final class Database {
     /// How often a store has taken its lock.
     private var lockNumbers: [Int: Int] = [:]
     private var freeSince: [Int: Instant] = [:]
+    /// When a lock was taken, and since when it had been free.
+    private var held: [Int: (since: Instant, freeBefore: Instant?)] = [:]
+    /// A lock that is held for less than this time may be free whenever a standby looks.
+    private static let unseen = 500 * milliseconds
     /// When nobody had the journal for the last time.
     private var lastVacant: Instant = 0
     /// What the clock of this server is ahead.
@@ -181,6 +185,7 @@ final class Database {
     private func lock(_ store: Int) {
         locks.insert(store)
         lockNumbers[store, default: 0] += 1
+        held[store] = (now(), freeSince[store])
         freeSince[store] = nil
     }
 
@@ -215,7 +220,8 @@ final class Database {
     func unlock(_ store: Int, ifStill number: Int? = nil) {
         guard number == nil || number == lockNumber(store) else { return }
         guard locks.remove(store) != nil else { return }
-        freeSince[store] = now()
+        let unseen = held[store].flatMap { now() - $0.since < Self.unseen ? $0.freeBefore : nil }
+        freeSince[store] = unseen ?? now()
     }
 
     // MARK: Servers
