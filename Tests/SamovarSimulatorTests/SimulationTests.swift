@@ -30,6 +30,7 @@ import Testing
         (817_256_328_770, "a client hears of an input by a store that does not know yet that it is none any more"),
         (65_970_380_752, "a store has taken the journal and cannot write its start yet, while the one before goes on publishing"),
         (65_970_384_161, "two servers fail one after the other, and between them a lock is held for less than a look takes"),
+        (65_970_384_571, "a store that was stopped takes a table of keys of before, in which a key that was taken away is good"),
     ]
 
     @Test(arguments: rare)

@@ -82,7 +82,7 @@ final class IntruderProcess: Process {
     private func identity() -> Identity {
         let keeper = world.keyKeeper
         // While a key is good, whoever has it is its owner.
-        let retired = keeper?.retired.suffix(8).filter { world.store.keys[$0] == nil } ?? []
+        let retired = keeper?.retired.suffix(8).filter { !world.store.mayLetIn($0) } ?? []
         if !retired.isEmpty, random.chance(0.3) { return .key(random.pick(retired)) }
         if random.chance(0.05) { return .key(Fingerprint(high: random.word(), low: 0)) }
         return keeper?.holders[random.pick(Self.names)].map { .key($0.held) } ?? .local

@@ -186,6 +186,12 @@ final class StoreProcess: Process {
         wake(at: world.now)
     }
 
+    /// Whether a key is in the table that is in force, or in one that was read and is not yet.
+    func mayLetIn(_ fingerprint: Fingerprint) -> Bool {
+        let waiting = events.contains { if case .keys(.success(let table)) = $0 { table[fingerprint] != nil } else { false } }
+        return keys[fingerprint] != nil || waiting
+    }
+
     /// Somebody has it read the table of keys again, or its machine has. Once is enough.
     func readKeys() {
         guard isUp, let read = world.keyKeeper?.read() else { return }
