@@ -56,6 +56,8 @@ let package = Package(
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         // The page, for programs that want it.
         .library(name: "SamovarWeb", targets: ["SamovarWeb"]),
+        // Load tests, likewise.
+        .library(name: "SamovarLoadTest", targets: ["SamovarLoadTest"]),
         .executable(name: "samovar", targets: ["SamovarCLI"]),
         .executable(name: "simulator", targets: ["SimulatorCLI"]),
         .executable(name: "counter", targets: ["CounterExample"]),
@@ -88,8 +90,6 @@ let package = Package(
         .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
 
         .target(name: "SamovarTerminal", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
-        .target(
-            name: "SamovarLoad", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", deque], swiftSettings: settings),
 
         // What is said of values and turns: tables, JSON, explanations, source of Swift.
         .target(
@@ -130,9 +130,9 @@ let package = Package(
         .target(
             name: "SamovarHost",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "SamovarWorker", "CrashPoints", "ZeroMQ", "Journal",
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "CrashPoints", "ZeroMQ", "Journal",
                 "JournalChain",
-                "SQLiteJournal", "CLinux", "SHA2", deque, histogram, lifecycle, logging,
+                "SQLiteJournal", "CLinux", "SHA2", deque, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -140,8 +140,8 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarText", "SamovarLoad", "JournalChain",
-                "SamovarWorker", "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarText", "JournalChain", "SamovarWorker",
+                "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(
@@ -165,11 +165,24 @@ let package = Package(
                 .embedInCode("Page/charts.css"), .embedInCode("Page/icon.svg"),
             ],
             swiftSettings: settings),
+        // Only for programs that name it: who runs no load tests builds neither agents nor judge.
+        .target(
+            name: "SamovarLoad", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", deque], swiftSettings: settings),
+        .target(
+            name: "SamovarLoadTest",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "SamovarText", "SamovarHost", "SamovarCommands",
+                "Journal", "ZeroMQ", argumentParser, histogram, logging, signals, subprocess,
+            ],
+            swiftSettings: settings),
         // What only the tool has.
         .target(name: "NewCommand", dependencies: ["SamovarCommands", "SamovarText", argumentParser], swiftSettings: settings),
         .executableTarget(
             name: "SamovarCLI",
-            dependencies: ["NewCommand", "SamovarCommands", "SamovarWeb", "SimulateCommand", "ConformCommand", argumentParser],
+            dependencies: [
+                "NewCommand", "SamovarCommands", "SamovarWeb", "SamovarLoadTest", "SimulateCommand", "ConformCommand",
+                argumentParser,
+            ],
             swiftSettings: settings),
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
@@ -192,11 +205,12 @@ let package = Package(
             swiftSettings: settings),
 
         .executableTarget(
-            name: "CounterExample", dependencies: samovar, path: "Examples/Counter", swiftSettings: settings),
+            name: "CounterExample", dependencies: samovar + ["SamovarLoadTest"], path: "Examples/Counter", swiftSettings: settings),
         .executableTarget(
             name: "DupesExample", dependencies: samovar + ["SHA2"], path: "Examples/Dupes", swiftSettings: settings),
         .executableTarget(
-            name: "TallyExample", dependencies: samovar + ["SamovarWeb"], path: "Examples/Tally", swiftSettings: settings),
+            name: "TallyExample", dependencies: samovar + ["SamovarWeb", "SamovarLoadTest"], path: "Examples/Tally",
+            swiftSettings: settings),
         .executableTarget(
             name: "StopwatchExample", dependencies: samovar, path: "Examples/Stopwatch", swiftSettings: settings),
         .executableTarget(
@@ -211,7 +225,8 @@ let package = Package(
 
         // With a journal in PostgreSQL.
         .executableTarget(
-            name: "TicketsExample", dependencies: samovar + ["PostgreSQLJournal"], path: "Examples/Tickets", swiftSettings: settings
+            name: "TicketsExample", dependencies: samovar + ["PostgreSQLJournal", "SamovarLoadTest"], path: "Examples/Tickets",
+            swiftSettings: settings
         ),
 
         .executableTarget(
@@ -253,6 +268,10 @@ let package = Package(
         .testTarget(
             name: "SamovarLoadTests", dependencies: ["SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
+        .testTarget(
+            name: "SamovarLoadTestTests",
+            dependencies: ["SamovarLoadTest", "SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport"],
+            swiftSettings: settings),
         .testTarget(name: "SHA2Tests", dependencies: ["SHA2"], swiftSettings: settings),
         .testTarget(
             name: "ZeroMQTests", dependencies: ["ZeroMQ", "CZeroMQ", "ProcessSupport"], swiftSettings: settings),
@@ -280,7 +299,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: samovar + ["SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser],
+            dependencies: samovar + ["SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarTextTests",
@@ -320,7 +339,8 @@ let package = Package(
         .executableTarget(
             name: "ChaosProgram",
             dependencies: samovar + [
-                "ChaosSupport", "ProcessSupport", "PostgreSQLJournal", "CrashPoints", "Strangers", "SamovarProtocol", "ZeroMQ",
+                "SamovarLoadTest", "ChaosSupport", "ProcessSupport", "PostgreSQLJournal", "CrashPoints", "Strangers",
+                "SamovarProtocol", "ZeroMQ",
                 "MessagePack", logging, signals,
             ],
             path: "Tests/ChaosProgram", swiftSettings: settings),
@@ -332,7 +352,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "ContractProgram", dependencies: samovar + [logging], path: "Tests/ContractProgram", swiftSettings: settings),
+            name: "ContractProgram", dependencies: samovar + ["SamovarLoadTest", logging], path: "Tests/ContractProgram",
+            swiftSettings: settings),
         .testTarget(
             name: "ContractTests",
             dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", "ZeroMQ", logging] + samovar,
@@ -357,6 +378,7 @@ let package = Package(
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
                 "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "SamovarLoad",
+                "SamovarLoadTest",
                 "SamovarHost", "MessagePack", "ZeroMQ", "CrashPoints", grdb,
             ],
             swiftSettings: settings),

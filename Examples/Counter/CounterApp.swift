@@ -1,4 +1,5 @@
 import Samovar
+import SamovarLoadTest
 
 /// The program as an executable with all of Samovar's commands: `counter up`, `counter send '{"incrementAsync":{}}'`.
 @main
@@ -13,6 +14,10 @@ struct CounterApp: SamovarApp {
             }
         }
     }
+
+    // snippet: counter-load
+    static var loadTest: LoadTestKind? { .agents }
+    // end
 
     // snippet: counter-samples
     static var sampleInputs: [Counter.Input] { [.increment] }

@@ -1,5 +1,6 @@
 import PostgreSQLJournal
 import Samovar
+import SamovarLoadTest
 
 /// The program as an executable, with a journal in its data folder or in PostgreSQL:
 /// `tickets store --journal postgresql://db.example/shop`.
@@ -18,5 +19,6 @@ struct TicketsApp: SamovarApp {
     }
 
     static var slots: Int { 8 }
+    static var loadTest: LoadTestKind? { .agents }
     static var sampleInputs: [Tickets.Input] { [.buy(by: "load")] }
 }

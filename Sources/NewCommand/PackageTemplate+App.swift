@@ -20,9 +20,6 @@ extension PackageTemplate {
                 d               }
                 d           }
                 d       }
-
-                        /// What `\(name.package) load` sends.
-                        static var sampleInputs: [\(name.type).Input] { [.add(by: 1)] }
                     }
 
                 """)

@@ -100,7 +100,7 @@ struct PackageTemplate {
                 i   swift run \(name.package) send start                    # the count grows by itself
                 P   swift run \(name.package) monitor
                 p   swift run \(name.package) monitor      # draws the panel: Tab and arrows move, Enter presses, q leaves
-                    swift run -c release \(name.package) load             # how many inputs it takes, and how fast, in a store of its own
+                    samovar load --data .samovar/\(name.package) --input '{"add":{"by":1}}'     # how fast it takes inputs
                     ```
 
                     | file | has |

@@ -2,6 +2,7 @@ import ArgumentParser
 import ConformCommand
 import NewCommand
 import SamovarCommands
+import SamovarLoadTest
 import SamovarWeb
 import SimulateCommand
 
@@ -23,6 +24,6 @@ struct SamovarCommand: AsyncParsableCommand {
                   samovar monitor --data .samovar/counter
                 """,
             subcommands: SamovarTool.subcommands
-                + [NewCommand.self, SamovarPage.toolCommand, SimulateCommand.self, ConformCommand.self])
+                + [SamovarTool.loadCommand, NewCommand.self, SamovarPage.toolCommand, SimulateCommand.self, ConformCommand.self])
     }
 }

@@ -44,7 +44,7 @@ extension CommandFailure {
 }
 
 /// The name by which this executable was called, for help and for its data folder.
-var executableName: String {
+package var executableName: String {
     let path = CommandLine.arguments.first ?? "samovar"
     return path.split(separator: "/").last.map(String.init) ?? path
 }

@@ -42,6 +42,8 @@ public protocol SamovarApp: Sendable {
     static var journals: [JournalKind] { get }
     /// What shows its stores in a browser. Default: nothing.
     static var page: PageKind? { get }
+    /// What puts it under load. Default: nothing.
+    static var loadTest: LoadTestKind? { get }
 
     /// The engine of a store, which nobody has to write: a program needs nothing of it, and `import Samovar` does not even name
     /// its type. It is a requirement only so that the default is compiled together with the program, which makes its turns several
@@ -73,6 +75,8 @@ extension SamovarApp {
     public static var journals: [JournalKind] { [] }
     /// Nothing.
     public static var page: PageKind? { nil }
+    /// Nothing.
+    public static var loadTest: LoadTestKind? { nil }
     /// None.
     public static var sampleInputs: [Program.Input] { [] }
     /// None.
@@ -127,7 +131,8 @@ struct ProgramCommand<App: SamovarApp>: AsyncParsableCommand {
                 WhatIfCommand<App>.self, ForkCommand<App>.self,
                 CapsuleCommand<App>.self, TraceCommand<App>.self,
                 VerifyCommand<App>.self, CheckCommand<App>.self, JournalCommand<AppTypes<App>>.self,
-                KeysCommand<AppTypes<App>>.self, SchemaCommand<App>.self, LoadCommand<AppTypes<App>>.self,
+                KeysCommand<AppTypes<App>>.self, SchemaCommand<App>.self,
+                App.loadTest?.command(AppTypes<App>.self) ?? MissingLoadCommand.self,
             ])
     }
 }

@@ -2,11 +2,11 @@ import Foundation
 import SamovarText
 
 /// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line.
-enum StandardStream: Int32 {
+package enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    func write(_ text: String) {
+    package func write(_ text: String) {
         let failure = writeAll(Array(text.utf8), to: rawValue)
         // Where nobody reads what went wrong, there is nowhere left to say it.
         guard let failure, self == .output else { return }

@@ -59,14 +59,14 @@ package enum AnyProgram: ProgramTypes {
 
 /// What the `samovar` executable does with stores whose program it does not know.
 public enum SamovarTool {
-    /// What needs no program, and no page.
+    /// What needs no program, no page and no load test.
     public static var subcommands: [any ParsableCommand.Type] {
         [
             MonitorCommand<AnyProgram>.self, SendCommand<AnyProgram>.self, ViewCommand<AnyProgram>.self,
             StatusCommand<AnyProgram>.self, MetricsCommand<AnyProgram>.self,
             EffectsCommand<AnyProgram>.self, QueuesCommand<AnyProgram>.self,
             InspectCommand<AnyProgram>.self,
-            JournalCommand<AnyProgram>.self, KeysCommand<AnyProgram>.self, LoadCommand<AnyProgram>.self,
+            JournalCommand<AnyProgram>.self, KeysCommand<AnyProgram>.self,
         ]
     }
 

@@ -6,10 +6,12 @@ import Samovar
 import SamovarCore
 import SamovarHost
 import SamovarCommands
+import SamovarLoadTest
 
 /// The store and the workers of `Slate`. Workers log what they do in the folder `CHAOS_HISTORY`.
 struct SlateApp: SamovarApp {
     static var journals: [JournalKind] { [.postgreSQL] }
+    static var loadTest: LoadTestKind? { .agents }
     static var slots: Int { 4 }
     static var readAhead: Int { 4 }
 

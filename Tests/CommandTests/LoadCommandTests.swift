@@ -201,6 +201,22 @@ import Testing
         #expect(load.output.contains("nonsense"), "\(load.output)")
     }
 
+    @Test func `A program that names no load tests says how to have them`() async throws {
+        let scratch = try Scratch()
+        for arguments in [["load"], ["load", "--rate", "5", "--kill", "store"]] {
+            let child = try Child(Executable.dupes, arguments, in: scratch)
+            #expect(try await child.wait() == .exited(64), "\(child.errors)")
+            #expect(
+                child.errors.hasPrefix("error: dupes is built without load tests. To have them, give its target "),
+                "\(child.errors)")
+            let product = #".product(name: "SamovarLoadTest", package: "samovar"), import SamovarLoadTest, and declare"#
+            #expect(child.errors.contains(product), "\(child.errors)")
+        }
+        let help = try Child(Executable.dupes, ["load", "--help"], in: scratch)
+        #expect(try await help.wait() == .exited(0), "\(help.errors)")
+        #expect(help.output.contains("static var loadTest: LoadTestKind? { .agents }"), "\(help.output)")
+    }
+
     @Test func `Mistakes are said before anything starts`() async throws {
         let scratch = try Scratch()
         let mistakes: [(arguments: [String], code: Int32, text: String)] = [

@@ -6,6 +6,8 @@ import SamovarProtocol
 import Synchronization
 import Testing
 
+@testable import SamovarLoadTest
+
 /// The judge before the journal of a real store, with true and with doctored accounts of what its client was told.
 @Suite(.serialized) struct LoadJudgeTests {
     private typealias Receipt = (session: SessionID, sequence: Int, turn: Int)

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Samovar
+import SamovarLoadTest
 
 /// Where this worker process writes what happened to its environment.
 struct Diary: Sendable {
@@ -24,6 +25,7 @@ struct Diary: Sendable {
 
 @main
 struct ContractApp: SamovarApp {
+    static var loadTest: LoadTestKind? { .agents }
     static let slots = 4
 
     static var worker: Worker<Contract> {

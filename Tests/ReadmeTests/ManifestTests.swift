@@ -52,6 +52,17 @@ import Testing
         #expect(Self.reach(of: "SamovarCLI", in: targets).contains("SamovarSimulator"))
     }
 
+    @Test func `Page, load tests and PostgreSQL are built by who names them`() throws {
+        let targets = try Self.targets()
+        let reached = Self.reach(of: "Samovar", in: targets)
+        let optional: Set = [
+            "SamovarWeb", "FlyingFox", "SamovarLoad", "SamovarLoadTest", "Histogram", "PostgreSQL", "PostgreSQLJournal",
+        ]
+        #expect(reached.isDisjoint(with: optional))
+        let named = ["SamovarWeb", "SamovarLoadTest", "PostgreSQLJournal"].map { Self.reach(of: $0, in: targets).union([$0]) }
+        #expect(named.reduce(into: Set()) { $0.formUnion($1) }.isSuperset(of: optional))
+    }
+
     @Test func `The simulator is built without hosts, adapters and their libraries`() throws {
         let reached = Self.reach(of: "SimulatorCLI", in: try Self.targets())
         #expect(reached.isSuperset(of: ["SamovarSimulator", "SamovarProtocol"]))

@@ -1,5 +1,6 @@
 import SamovarCore
 import SamovarLoad
+import SamovarProtocol
 import Testing
 
 /// One test per way through the table of `CoordinatorMachine`.

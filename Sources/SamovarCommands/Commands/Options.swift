@@ -1,25 +1,27 @@
-import ArgumentParser
-import Logging
+package import ArgumentParser
+package import Logging
 import SamovarCore
-import SamovarHost
+package import SamovarHost
 import SamovarText
 
 /// Which store, shared by all commands.
-struct StoreOptions: ParsableArguments {
+package struct StoreOptions: ParsableArguments {
     @Option(name: .long, help: "The data folder of the store.")
-    var data: String?
+    package var data: String?
 
     @Option(name: .long, help: "Where the journal is, if not in the data folder: postgresql://HOST/DATABASE, say.")
-    var journal: String?
+    package var journal: String?
 
     @Option(name: .long, help: "Where the store is reached: ipc:///FOLDER or tcp://HOST:PORT. Default: by the data folder.")
-    var endpoint: String?
+    package var endpoint: String?
 
     @Option(name: .long, help: "A YAML file with settings; flags and SAMOVAR_* variables win over it.")
-    var config: String?
+    package var config: String?
 
     @Option(name: .customLong("log-level"), help: "trace, debug, info, notice, warning, error or critical.")
     var logLevel: String?
+
+    package init() {}
 
     /// The same, for another process of this executable.
     var arguments: [String] {
@@ -28,7 +30,7 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// - Parameter more: flags of the command itself that are settings, by their keys.
-    func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
+    package func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
         var flags = more
         flags["data"] = data
         flags["journal"] = journal
@@ -41,16 +43,18 @@ struct StoreOptions: ParsableArguments {
 }
 
 /// Which store, and as whom: for commands that connect to one.
-struct PeerOptions: ParsableArguments {
-    @OptionGroup var store: StoreOptions
+package struct PeerOptions: ParsableArguments {
+    @OptionGroup package var store: StoreOptions
 
     @Option(
         name: .long,
         help: "The file with the key for stores on the network. --endpoint may name several, with commas between, tried in turn.")
     var key: String?
 
+    package init() {}
+
     /// - Parameter more: flags of the command itself that are settings, by their keys.
-    func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
+    package func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
         var flags = more
         flags["key"] = key
         return try store.settings(flags)
@@ -87,7 +91,7 @@ extension ProcessSettings {
     }
 
     /// How a peer reaches its store.
-    func access<Types: ProgramTypes>(for types: Types.Type) throws -> StoreAccess {
+    package func access<Types: ProgramTypes>(for types: Types.Type) throws -> StoreAccess {
         guard let endpoint else { return .of(dataFolder: try dataFolder(for: types)) }
         let access = try StoreAccess(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".", keyFile: key)
         // A mistake shows before anything is started.
@@ -95,7 +99,7 @@ extension ProcessSettings {
         return access
     }
 
-    func logger(_ label: String) -> Logger {
+    package func logger(_ label: String) -> Logger {
         var logger = LogLines.logger(label)
         logger.logLevel = logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
         return logger
@@ -103,26 +107,26 @@ extension ProcessSettings {
 }
 
 /// A duration on the command line: seconds, or a number with `ms`, `s`, `m`.
-struct Seconds: ExpressibleByArgument, CustomStringConvertible {
-    let duration: Duration
+package struct Seconds: ExpressibleByArgument, CustomStringConvertible {
+    package let duration: Duration
 
     /// How long a store that does not answer is waited for unless `--timeout` says so: it is restarted in less.
     static let forStore = Seconds(.seconds(3))
     /// For what may come whenever it wants.
     static let forever = Seconds(.seconds(86_400 * 365))
 
-    init(_ duration: Duration) {
+    package init(_ duration: Duration) {
         self.duration = duration
     }
 
-    init?(argument: String) {
+    package init?(argument: String) {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60)]
         let unit = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
         guard let number = Double(argument.dropLast(unit.0.count)), number >= 0, number < 1e9 else { return nil }
         duration = .milliseconds(Int64(number * unit.1 * 1_000))
     }
 
-    var description: String { duration.text }
+    package var description: String { duration.text }
 
-    var defaultValueDescription: String { "\(duration.components.seconds)s" }
+    package var defaultValueDescription: String { "\(duration.components.seconds)s" }
 }

@@ -1,15 +1,15 @@
 import Logging
 import SamovarCore
-import SamovarHost
+package import SamovarHost
 import SamovarProtocol
-import SamovarText
+package import SamovarText
 
 /// Runs `body` with a client of the store, and ends the client after it. One with an outbox takes inputs also while no store answers.
 ///
 /// - Parameters:
 ///   - place: where the store is, if not where the options say.
 ///   - patience: how long a store that does not answer is waited for, if the person has said so.
-func withClient<Types: ProgramTypes, Result: Sendable>(
+package func withClient<Types: ProgramTypes, Result: Sendable>(
     _ options: PeerOptions, for types: Types.Type, at place: StoreAccess? = nil, patience: Seconds? = nil, outbox: String? = nil,
     _ body: @escaping @Sendable (StoreClient) async throws -> Result
 ) async throws -> Result {
@@ -57,7 +57,7 @@ func withClient<Types: ProgramTypes, Result: Sendable>(
 /// Runs `body`, but no longer than `limit`; then throws what `failure` makes.
 ///
 /// - Parameter giveUp: ends what `body` waits for if that does not end by cancellation.
-func within<Result: Sendable>(
+package func within<Result: Sendable>(
     _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result,
     else failure: @escaping @Sendable () -> CommandFailure,
     giveUp: @Sendable () -> Void = {}

@@ -7,18 +7,18 @@ import SamovarProtocol
 ///
 /// The key `store.viewIntervalMilliseconds` of the file is the variable `SAMOVAR_STORE_VIEW_INTERVAL_MILLISECONDS`.
 /// `config/local.yaml` explains each of them.
-struct ProcessSettings: Equatable, Sendable {
-    var data: String?
+package struct ProcessSettings: Equatable, Sendable {
+    package var data: String?
     /// The address of the journal; nil for the one in the data folder.
-    var journal: String?
+    package var journal: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
-    var endpoint: String?
+    package var endpoint: String?
     /// The path of the file with a peer's key.
-    var key: String?
-    var insecureTcp = false
+    package var key: String?
+    package var insecureTcp = false
     /// The keys folder of a store.
-    var keys: String?
-    var logLevel: String?
+    package var keys: String?
+    package var logLevel: String?
     var slots: Int?
     var readAhead: Int?
     /// The queues that a worker serves; empty for the default one.

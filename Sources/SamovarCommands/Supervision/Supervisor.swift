@@ -1,5 +1,5 @@
 import Foundation
-import Logging
+package import Logging
 import SamovarCore
 import SamovarHost
 import SamovarText
@@ -17,8 +17,8 @@ import SystemPackage
 /// Each child has a process group of its own, so a Ctrl-C on the terminal reaches only the supervisor, and a lifeline: its
 /// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
 /// starts that did no work are spaced out.
-final class Supervisor: Sendable {
-    struct Plan: Sendable {
+package final class Supervisor: Sendable {
+    package struct Plan: Sendable {
         var executable: Executable
         /// One list for each store of the journal.
         var storeArguments: [[String]]
@@ -28,18 +28,27 @@ final class Supervisor: Sendable {
         var shadowArguments: [String]?
         /// Of the process that serves the page; nil for none.
         var pageArguments: [String]?
+
+        package init(
+            executable: Executable, storeArguments: [[String]], workerArguments: [String], workers: Int,
+            shadowArguments: [String]? = nil, pageArguments: [String]? = nil
+        ) {
+            (self.executable, self.storeArguments) = (executable, storeArguments)
+            (self.workerArguments, self.workers) = (workerArguments, workers)
+            (self.shadowArguments, self.pageArguments) = (shadowArguments, pageArguments)
+        }
     }
 
     /// Stores come before workers.
-    enum Role: Hashable, Comparable {
+    package enum Role: Hashable, Comparable {
         case store(Int)
         case worker(Int)
         case shadow
         case page
 
-        var isStore: Bool { if case .store = self { true } else { false } }
+        package var isStore: Bool { if case .store = self { true } else { false } }
 
-        var name: String {
+        package var name: String {
             switch self {
             case .store(0): "store"
             case .store(let number): "store \(number + 1)"
@@ -71,13 +80,13 @@ final class Supervisor: Sendable {
     private static let usefulLife = Duration.seconds(1)
     private static let longestPause = Duration.seconds(5)
 
-    init(_ plan: Plan, logger: Logger) {
+    package init(_ plan: Plan, logger: Logger) {
         self.plan = plan
         self.logger = logger
     }
 
     /// Runs until `end` was called and all children have ended; throws if a store cannot run.
-    func run() async throws {
+    package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in plan.storeArguments.indices {
                 group.addTask { try await self.keepRunning(.store(number)) }
@@ -98,7 +107,7 @@ final class Supervisor: Sendable {
     }
 
     /// Lets workers finish what they run and give the rest back, then stops the stores.
-    func end() async {
+    package func end() async {
         let workers = state.withLock { state in
             state.isEndingWorkers = true
             return state.running.filter { !$0.key.isStore }
@@ -130,12 +139,12 @@ final class Supervisor: Sendable {
         for process in processes { _ = killGroup(process) }
     }
 
-    var children: [(role: Role, process: Int32)] {
+    package var children: [(role: Role, process: Int32)] {
         state.withLock { $0.running.map { ($0.key, $0.value.process) } }.sorted { $0.0 < $1.0 }
     }
 
     /// Ends one child as an accident would; it is started again. False if it does not run at present.
-    func kill(_ role: Role) -> Bool {
+    package func kill(_ role: Role) -> Bool {
         state.withLock { $0.running[role].map { killGroup($0.process) } ?? false }
     }
 
@@ -263,7 +272,7 @@ extension Executable {
 }
 
 extension TerminationStatus {
-    var words: String {
+    package var words: String {
         switch self {
         case .exited(let code): "exit code \(code)"
         case .signaled(let signal): "signal \(signal)"

@@ -1,4 +1,4 @@
-import Journal
+package import Journal
 public import JournalChain
 import SQLiteJournal
 
@@ -56,7 +56,7 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
     /// Opens the journal to read it, waiting for the lock of its folder. A place is read while a store has it.
     ///
     /// - Parameter examining: opens also what is damaged.
-    func open(examining: Bool = false, wait: Duration = .seconds(5)) throws(JournalError) -> any StoredJournal {
+    package func open(examining: Bool = false, wait: Duration = .seconds(5)) throws(JournalError) -> any StoredJournal {
         if let place { return try place.open(examining ? .examine : .read) }
         if let elsewhere = try DataFolder.journalElsewhere(than: dataFolder) {
             throw JournalError(.missing, "The journal of \(dataFolder) is at \(elsewhere): name it with --journal.")

@@ -2,11 +2,11 @@ import Foundation
 public import SamovarCore
 
 /// The one clock of a process: the wall clock at its start, advanced by the boot-time clock, so that it never jumps.
-struct HostClock: Sendable {
+package struct HostClock: Sendable {
     /// What the wall clock is ahead of the boot-time clock.
     private let offset: Int64
 
-    init() {
+    package init() {
         offset = Self.microseconds(of: CLOCK_REALTIME) - Self.microseconds(of: Self.bootTime)
     }
 
@@ -15,7 +15,7 @@ struct HostClock: Sendable {
     /// The same clock, so far ahead.
     func ahead(by lead: Duration) -> HostClock { HostClock(offset: offset + lead.microseconds) }
 
-    func now() -> Timestamp {
+    package func now() -> Timestamp {
         Timestamp(microseconds: offset + Self.microseconds(of: Self.bootTime))
     }
 
@@ -33,7 +33,7 @@ struct HostClock: Sendable {
     }
 
     /// How long to wait for a point in time, in whole milliseconds, rounded up; nil for ever.
-    func milliseconds(until time: Timestamp?) -> Int? {
+    package func milliseconds(until time: Timestamp?) -> Int? {
         guard let time else { return nil }
         let now = now()
         guard time > now else { return 0 }

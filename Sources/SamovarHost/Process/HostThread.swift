@@ -10,7 +10,7 @@ package func onThread<Result: Sendable>(_ name: String, _ body: @escaping @Senda
     }
 }
 
-func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
     let thread = Thread(block: body)
     thread.name = name
     // Programs may nest their values deeply, and a decoder follows them on the stack.
@@ -21,7 +21,7 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
 /// Likewise for work on a journal on which no store runs.
 ///
 /// - Throws: `StoreError` in place of an error of the journal.
-func onJournalThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+package func onJournalThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await onThread("samovar-journal") {
         do {
             return try body()

@@ -1,25 +1,25 @@
 import Synchronization
-import ZeroMQ
+package import ZeroMQ
 
 /// What other threads tell a loop: posted from anywhere, taken by the loop after its wake-up.
 ///
 /// The posters bound it: each of them waits for the loop before it posts more.
-final class Mailbox<Message: Sendable>: Sendable {
+package final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
         var isClosed = false
     }
 
     private let state = Mutex(State())
-    let wakeup: Wakeup
+    package let wakeup: Wakeup
 
-    init() throws(ZeroMQError) {
+    package init() throws(ZeroMQError) {
         wakeup = try Wakeup()
     }
 
     /// False if the loop has ended, and nobody will take it.
     @discardableResult
-    func post(_ message: Message) -> Bool {
+    package func post(_ message: Message) -> Bool {
         let (isTaken, wasEmpty) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.messages.append(message)
@@ -29,7 +29,7 @@ final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
-    func takeAll() -> [Message] {
+    package func takeAll() -> [Message] {
         wakeup.drain()
         return state.withLock { state in
             let taken = state.messages
@@ -39,7 +39,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// Takes nothing any more, and returns what was left.
-    func close() -> [Message] {
+    package func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
             let left = state.messages

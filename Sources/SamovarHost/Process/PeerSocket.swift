@@ -1,13 +1,13 @@
 import DequeModule
-import SamovarCore
-import SamovarProtocol
-import ZeroMQ
+package import SamovarCore
+package import SamovarProtocol
+package import ZeroMQ
 
 /// The connecting socket of a worker, a client, a subscriber or an agent: one connection at one place, replaced by a new socket at the
 /// next place after every break.
 ///
 /// Messages that the socket cannot take yet wait in order, until it can or until it is closed.
-struct PeerSocket: ~Copyable {
+package struct PeerSocket: ~Copyable {
     private let context: Context
     private let kind: Socket.Kind
     private let options: SocketOptions
@@ -19,7 +19,7 @@ struct PeerSocket: ~Copyable {
     /// As it was read for this attempt.
     private var key: KeyFile?
     /// Which that was; nil without a key.
-    private(set) var shownKey: Fingerprint?
+    package private(set) var shownKey: Fingerprint?
     private var place = ""
     /// Why the attempt has failed before there was a socket.
     private var failure: Disconnection?
@@ -30,19 +30,19 @@ struct PeerSocket: ~Copyable {
     private var slot: Poller.Slot?
     private var monitorSlot: Poller.Slot?
     private var waiting: Deque<[[UInt8]]> = []
-    private(set) var sentBytes = 0
-    private(set) var receivedBytes = 0
+    package private(set) var sentBytes = 0
+    package private(set) var receivedBytes = 0
 
     private static let messagesPerTurn = 256
     /// A store that ends at such a moment does so once; one that has another key does so each time.
     private static let maximumUnanswered = 5
 
     /// A subscriber of the views of an instance.
-    init(_ context: Context, views instance: Instance, of store: StoreAccess) {
+    package init(_ context: Context, views instance: Instance, of store: StoreAccess) {
         self.init(context, .subscriber, options: .subscriber, to: store, at: .view, topic: viewTopic(of: instance))
     }
 
-    init(
+    package init(
         _ context: Context, _ kind: Socket.Kind = .dealer, options: SocketOptions, to store: StoreAccess, at door: Door,
         topic: [UInt8]? = nil, resolver: Resolver = .shared
     ) {
@@ -52,7 +52,7 @@ struct PeerSocket: ~Copyable {
     }
 
     /// One that connects to nobody's store, and always to this address.
-    init(_ context: Context, options: SocketOptions, address: String) {
+    package init(_ context: Context, options: SocketOptions, address: String) {
         self.init(context, .dealer, options, ConnectionPlan([.address(address)]), nil, .shared) { $0.address }
     }
 
@@ -75,14 +75,14 @@ struct PeerSocket: ~Copyable {
     /// The other, which is for another door of the same store, stands: the next attempt of this one is where that is.
     ///
     /// - Returns: whether this one is elsewhere.
-    mutating func follow(_ other: borrowing PeerSocket) -> Bool { plan.follow(other.plan) }
+    package mutating func follow(_ other: borrowing PeerSocket) -> Bool { plan.follow(other.plan) }
 
     /// At how many places there may be somebody, as far as is known.
-    var places: Int { plan.places }
+    package var places: Int { plan.places }
 
     /// Opens another socket in place of the one there is, at the next place. If its host has to be looked up, that is done before, and
     /// nobody waits.
-    mutating func connect(_ poller: inout Poller) throws {
+    package mutating func connect(_ poller: inout Poller) throws {
         disconnect(&poller)
         do throws(KeyFileError) {
             key = try keyFile.map { path throws(KeyFileError) in try KeyFile.ofPeer(path) }
@@ -96,7 +96,7 @@ struct PeerSocket: ~Copyable {
     }
 
     /// The key that the file has now; nil if there is none to be read, and a new one may just be about to be.
-    func readKey() -> Fingerprint? { keyFile.flatMap { try? KeyFile.ofPeer($0).fingerprint } }
+    package func readKey() -> Fingerprint? { keyFile.flatMap { try? KeyFile.ofPeer($0).fingerprint } }
 
     private mutating func take(_ step: ConnectionPlan.Step, _ poller: inout Poller) throws {
         switch step {
@@ -121,7 +121,7 @@ struct PeerSocket: ~Copyable {
         self.monitor = consume monitor
     }
 
-    mutating func disconnect(_ poller: inout Poller) {
+    package mutating func disconnect(_ poller: inout Poller) {
         names.forget()
         (key, shownKey, failure) = (nil, nil, nil)
         if let slot = slot.take() { poller.remove(slot) }
@@ -148,7 +148,7 @@ struct PeerSocket: ~Copyable {
     /// Nothing waits to be sent.
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func send(_ frames: [[UInt8]]) throws(ZeroMQError) {
+    package mutating func send(_ frames: [[UInt8]]) throws(ZeroMQError) {
         waiting.append(frames)
         try sendWaiting()
     }
@@ -162,7 +162,7 @@ struct PeerSocket: ~Copyable {
     }
 
     /// Asks the poller for what is needed now; call it before each wait.
-    func prepare(_ poller: inout Poller) {
+    package func prepare(_ poller: inout Poller) {
         guard let slot else { return }
         poller.setInterest(waiting.isEmpty ? .readable : [.readable, .writable], for: slot)
     }
@@ -172,7 +172,7 @@ struct PeerSocket: ~Copyable {
     ///
     /// - Returns: the end of the connection, if the last wait has found word of it. What the other side has said last may have come since
     ///   that wait, and its end with it, so it has been handed over, too.
-    mutating func receive(_ poller: inout Poller, _ body: ([[UInt8]]) throws -> Void) throws -> Disconnection? {
+    package mutating func receive(_ poller: inout Poller, _ body: ([[UInt8]]) throws -> Void) throws -> Disconnection? {
         if let failure = try resolve(&poller) { return failure }
         try sendWaiting()
         guard let slot, let monitorSlot else { return nil }
@@ -195,7 +195,7 @@ struct PeerSocket: ~Copyable {
     /// missing view shows in the next tick.
     ///
     /// - Parameter body: takes one, and says whether who has sent it is believed to be the store. Its place is then tried again first.
-    mutating func receiveEnvelopes(_ poller: inout Poller, _ body: (Envelope) throws -> Bool) throws -> Disconnection? {
+    package mutating func receiveEnvelopes(_ poller: inout Poller, _ body: (Envelope) throws -> Bool) throws -> Disconnection? {
         // A published message begins with its topic.
         let first = topic == nil ? 0 : 1
         var isServed = false

@@ -95,7 +95,7 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The key file, if a place of that plan needs it.
-    func keyFile(for door: Door) -> String? {
+    package func keyFile(for door: Door) -> String? {
         let isNeeded = endpoints.contains { endpoint in
             switch endpoint.target(of: door, hasKey: keyFile != nil) {
             case .address(let address): address.hasPrefix("tcp://")

@@ -89,14 +89,14 @@ struct Standby: ~Copyable {
         }
     }
 
-    private func tell(_ lag: LatencySummary?, through turn: Int) {
+    private func tell(_ lag: StandbyLag.Summary?, through turn: Int) {
         guard let lag else { return }
-        let figures: [(name: String, percentile: Double)] = [("lag-p50", 50), ("lag-p99", 99), ("lag-max", 100)]
-        var metadata: Logger.Metadata = ["turn": "\(turn)", "batches": "\(lag.count)"]
-        for (name, percentile) in figures {
-            metadata[name] = lag.value(at: percentile).map { "\(($0 + 999) / 1_000)ms" }
-        }
-        logger.info("followed", metadata: metadata)
+        logger.info(
+            "followed",
+            metadata: [
+                "turn": "\(turn)", "batches": "\(lag.batches)", "lag-p50": "\(lag.p50)ms", "lag-p99": "\(lag.p99)ms",
+                "lag-max": "\(lag.longest)ms",
+            ])
     }
 
     private func want() throws {

@@ -1,12 +1,12 @@
 import Foundation
 import SamovarCore
-import SamovarProtocol
+package import SamovarProtocol
 import Synchronization
-import ZeroMQ
+package import ZeroMQ
 
 /// Decides who comes in at the doors of a store: over `ipc` its own user, over the network whoever has a key of the table. The threads of
 /// ZeroMQ ask it; the table is replaced as a whole.
-final class KeyGate: Sendable {
+package final class KeyGate: Sendable {
     private struct State {
         var table: KeyTable
         /// A key of the store itself, with which it tries its doors.
@@ -23,7 +23,7 @@ final class KeyGate: Sendable {
     /// - Parameters:
     ///   - clock: the store's own time, by which keys expire.
     ///   - report: hears of those that were not let in, of each address at most once in ten seconds.
-    init(_ table: KeyTable, _ clock: HostClock, report: @escaping @Sendable (String) -> Void) {
+    package init(_ table: KeyTable, _ clock: HostClock, report: @escaping @Sendable (String) -> Void) {
         state = Mutex(State(table: table))
         self.clock = clock
         self.report = report
@@ -62,7 +62,7 @@ final class KeyGate: Sendable {
     }
 
     /// For a port: the keys that have business there.
-    func door(_ door: Door, _ context: Context) throws(ZeroMQError) -> Authenticator {
+    package func door(_ door: Door, _ context: Context) throws(ZeroMQError) -> Authenticator {
         try Authenticator(context, named: door.rawValue) { [self] request in
             guard case .key(let key) = request.credentials else { return .refuse }
             let fingerprint = Fingerprint(of: key)

@@ -1,5 +1,4 @@
 import SQLiteJournal
-import SamovarLoad
 import SamovarProtocol
 
 extension StoreLoop {

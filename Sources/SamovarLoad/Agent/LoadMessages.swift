@@ -1,3 +1,5 @@
+public import SamovarProtocol
+
 /// What agent and coordinator say to each other: one frame each, in MessagePack. Both are of one version of Samovar; another one is refused
 /// when it joins.
 public enum LoadProtocol {
@@ -44,18 +46,6 @@ extension Latencies: Equatable where Series: Equatable {}
 extension Latencies: Sendable where Series: Sendable {}
 extension Latencies: Encodable where Series: Encodable {}
 extension Latencies: Decodable where Series: Decodable {}
-
-/// What a process took of its machine in one second.
-public struct ProcessSample: Codable, Equatable, Sendable {
-    /// Seconds of a processor since the process began.
-    public var processorSeconds: Double
-    public var residentBytes: Int64
-
-    public init(processorSeconds: Double, residentBytes: Int64) {
-        self.processorSeconds = processorSeconds
-        self.residentBytes = residentBytes
-    }
-}
 
 /// Bytes in frames of this agent, without what ZeroMQ adds.
 public struct WireBytes: Codable, Equatable, Sendable {

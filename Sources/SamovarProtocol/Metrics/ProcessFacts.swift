@@ -1,3 +1,15 @@
+/// What a process takes of its machine.
+public struct ProcessSample: Codable, Equatable, Sendable {
+    /// Seconds of a processor since the process began, in user and system mode.
+    public var processorSeconds: Double
+    public var residentBytes: Int64
+
+    public init(processorSeconds: Double, residentBytes: Int64) {
+        self.processorSeconds = processorSeconds
+        self.residentBytes = residentBytes
+    }
+}
+
 /// What the host of a store knows of its process and its files, for `metrics`.
 public struct ProcessFacts: Equatable, Sendable {
     /// Since the process began, in user and system mode.

@@ -12,16 +12,25 @@ struct StandbyLagTests {
         let early = lag.report(now: start + .seconds(59))
         #expect(early == nil)
         let first = lag.report(now: start + .seconds(60))
-        #expect(first?.count == 100)
-        // To three digits.
-        #expect([50, 99, 100].map { first?.value(at: $0).map { ($0 + 500) / 1_000 } } == [50, 99, 100])
+        #expect(first?.batches == 100)
+        #expect([first?.p50, first?.p99, first?.longest] == [50, 99, 100])
 
         lag.replayed(start + .seconds(61), now: start + .seconds(63))
         let between = lag.report(now: start + .seconds(119))
         #expect(between == nil)
         let second = lag.report(now: start + .seconds(120))
-        #expect(second?.count == 1)
-        #expect(second?.value(at: 100).map { $0 / 10_000 } == 200)
+        #expect(second?.batches == 1)
+        #expect([second?.p50, second?.p99, second?.longest] == [2_000, 2_000, 2_000])
+    }
+
+    @Test func `A lag is told in milliseconds, to three digits and rounded up`() {
+        for (lag, told) in [(1, 1), (1_000, 1), (1_001, 2), (999_001, 1_000), (1_000_001, 1_010), (12_345_678, 12_400)]
+            as [(Int64, Int64)]
+        {
+            var one = StandbyLag(now: start)
+            one.replayed(start, now: start + .microseconds(lag))
+            #expect(one.takeRest()?.longest == told, "\(lag) µs")
+        }
     }
 
     @Test func `Nothing is told where nothing was followed, and at the end what was not told yet`() {
@@ -30,13 +39,13 @@ struct StandbyLagTests {
         #expect(nothing.0 == nil && nothing.1 == nil)
         lag.replayed(start + .seconds(61), now: start + .seconds(62))
         let rest = (lag.takeRest(), lag.takeRest())
-        #expect(rest.0?.count == 1 && rest.1 == nil)
+        #expect(rest.0?.batches == 1 && rest.1 == nil)
     }
 
     @Test func `A clock that is ahead of the other one makes no lag below the least that can be told`() {
         var lag = StandbyLag(now: start)
         lag.replayed(start + .seconds(2), now: start + .seconds(1))
         let rest = lag.takeRest()
-        #expect(rest?.value(at: 100) == 1)
+        #expect(rest?.longest == 1)
     }
 }

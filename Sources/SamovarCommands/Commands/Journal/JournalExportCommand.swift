@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import MessagePack
-import SamovarHost
+package import MessagePack
+package import SamovarHost
 import SamovarText
 
 struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
@@ -39,7 +39,7 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
 extension AdminClient {
     /// Has a running store copy its journal. The same question again, with the same id, is answered with how far it is.
-    func export(to folder: String) async throws -> MessagePackValue {
+    package func export(to folder: String) async throws -> MessagePackValue {
         let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
         while true {
             let answer = try await ask("export", arguments)

@@ -1,10 +1,10 @@
 import Foundation
-public import SamovarLoad
+package import SamovarProtocol
 
 /// What a process of this machine takes of it.
-public enum ProcessMeter {
+package enum ProcessMeter {
     /// Nil if there is no such process, or another user's.
-    public static func sample(_ process: Int32) -> ProcessSample? {
+    package static func sample(_ process: Int32) -> ProcessSample? {
         #if canImport(Darwin)
         var usage = rusage_info_v2()
         let status = withUnsafeMutablePointer(to: &usage) { pointer in
@@ -28,7 +28,7 @@ public enum ProcessMeter {
     }
 
     /// This process.
-    public static var own: ProcessSample {
+    package static var own: ProcessSample {
         sample(getpid()) ?? ProcessSample(processorSeconds: 0, residentBytes: 0)
     }
 

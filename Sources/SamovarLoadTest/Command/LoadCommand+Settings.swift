@@ -1,3 +1,5 @@
+import SamovarProtocol
+import SamovarCommands
 extension LoadCommand {
     /// What a reader must know to run it again.
     func shownSettings(isOwn: Bool) -> [(name: String, value: String)] {

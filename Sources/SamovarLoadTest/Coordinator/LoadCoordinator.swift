@@ -1,20 +1,21 @@
+import SamovarHost
 import Foundation
 import MessagePack
 import SamovarCore
-public import SamovarLoad
+import SamovarLoad
 import SamovarProtocol
 import ZeroMQ
 
 /// The process that leads a load test: it waits for the agents, lets them begin together, and keeps what they tell.
-public final class LoadCoordinator: Sendable {
+final class LoadCoordinator: Sendable {
     /// What is known at the end.
-    public struct Result: Sendable {
+    struct Result: Sendable {
         /// Each agent that joined, with what it has told.
-        public let agents: [CoordinatorMachine.Agent]
+        let agents: [CoordinatorMachine.Agent]
         /// The store's timeline at the start, in text; nil if it did not come to that.
-        public let timeline: String?
+        let timeline: String?
         /// What went wrong, and not with one agent alone.
-        public let problems: [String]
+        let problems: [String]
     }
 
     enum Command: Sendable {
@@ -23,12 +24,12 @@ public final class LoadCoordinator: Sendable {
     }
 
     /// Where agents come with keys: those of a folder, as they come to a store's front door.
-    public struct KeyedMeeting: Sendable {
+    struct KeyedMeeting: Sendable {
         let endpoint: Endpoint
         let keysFolder: String
 
         /// Agents with a client's key of this folder may join there.
-        public init(_ endpoint: Endpoint, keysFolder: String) {
+        init(_ endpoint: Endpoint, keysFolder: String) {
             self.endpoint = endpoint
             self.keysFolder = keysFolder
         }
@@ -47,7 +48,7 @@ public final class LoadCoordinator: Sendable {
     ///   - keyed: where they may join with keys.
     ///   - expected: how many agents take part.
     ///   - patience: how long to wait for them.
-    public init(
+    init(
         _ plan: LoadPlan, at addresses: [String], keyed: KeyedMeeting? = nil, expecting expected: Int, kills: KillPlan?,
         patience: Duration
     ) throws {
@@ -64,7 +65,7 @@ public final class LoadCoordinator: Sendable {
     ///
     /// - Parameter hear: told of what is neither said to an agent nor the end; called on that thread, and should return soon.
     /// - Throws: `ZeroMQError` if an address cannot be used.
-    public func run(_ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void) async throws -> Result {
+    func run(_ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void) async throws -> Result {
         try await onThread("samovar-load") { [self] in
             var loop = try CoordinatorLoop(self, hear)
             return try loop.run()
@@ -72,12 +73,12 @@ public final class LoadCoordinator: Sendable {
     }
 
     /// Ends the test early, and collects what there is; the second time, at once.
-    public func interrupt() {
+    func interrupt() {
         mailbox.post(.interrupt)
     }
 
     /// The process of an agent has ended.
-    public func agentEnded(_ name: String, _ reason: String) {
+    func agentEnded(_ name: String, _ reason: String) {
         mailbox.post(.ended(name: name, reason: reason))
     }
 }

@@ -1,3 +1,4 @@
+import SamovarCommands
 import MessagePack
 import SamovarCore
 import SamovarHost

@@ -1,3 +1,5 @@
+import SamovarProtocol
+import SamovarCommands
 import Foundation
 import Logging
 import MessagePack

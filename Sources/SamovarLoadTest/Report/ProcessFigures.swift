@@ -1,3 +1,4 @@
+import SamovarProtocol
 import SamovarLoad
 
 /// What one process took of its machine, over the test and over its own deaths.

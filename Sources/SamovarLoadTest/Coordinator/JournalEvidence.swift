@@ -1,23 +1,24 @@
+import SamovarHost
 import Journal
-public import SamovarLoad
+import SamovarLoad
 import SamovarProtocol
 
 /// What the journal of a store that is not running, or a copy of it, says of a load test.
-public enum JournalEvidence {
+enum JournalEvidence {
     /// What was read.
-    public struct Reading: Sendable {
+    struct Reading: Sendable {
         /// What the judge says of it.
-        public let findings: Judge.Findings
+        let findings: Judge.Findings
         /// Turns that were read.
-        public let turns: Int
+        let turns: Int
         /// Of their batches.
-        public let bytes: Int
+        let bytes: Int
     }
 
     /// Reads all turns after one, on a thread of its own.
     ///
     /// - Throws: `StoreError` if the journal cannot be read.
-    public static func read(_ location: JournalLocation, after turn: Int, for judge: Judge) async throws -> Reading {
+    static func read(_ location: JournalLocation, after turn: Int, for judge: Judge) async throws -> Reading {
         try await onJournalThread {
             do {
                 var judge = judge

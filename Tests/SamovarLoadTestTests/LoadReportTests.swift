@@ -1,10 +1,10 @@
 import Foundation
 import MessagePack
 import SamovarLoad
+import SamovarProtocol
 import Testing
 
-@testable import SamovarCommands
-@testable import SamovarHost
+@testable import SamovarLoadTest
 
 #if canImport(FoundationXML)
 import FoundationXML

@@ -1,7 +1,8 @@
 import SamovarLoad
+import SamovarProtocol
 import Testing
 
-@testable import SamovarCommands
+@testable import SamovarLoadTest
 
 struct ProcessFiguresTests {
     private func sample(_ seconds: Double, _ bytes: Int64 = 100) -> ProcessSample {

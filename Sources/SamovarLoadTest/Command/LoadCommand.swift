@@ -1,3 +1,5 @@
+import SamovarProtocol
+import SamovarCommands
 import ArgumentParser
 import Foundation
 import SamovarCore

@@ -1,5 +1,6 @@
+import SamovarHost
 import MessagePack
-public import SamovarCore
+import SamovarCore
 import SamovarLoad
 import SamovarProtocol
 import ZeroMQ
@@ -260,7 +261,7 @@ extension SocketOptions {
 }
 
 /// A process that takes part in a load test: it does what a coordinator tells it, and ends with it.
-public struct LoadAgent: Sendable {
+struct LoadAgent: Sendable {
     let address: String
     let name: String
     let machine: String
@@ -275,7 +276,7 @@ public struct LoadAgent: Sendable {
     ///   - store: how this agent reaches the store; nil for where the coordinator says.
     ///   - keyFile: the key for there, and for a coordinator that is reached over TCP.
     ///   - schema: of this executable's program; nil for a generic tool.
-    public init(
+    init(
         joining address: String, as name: String, on machine: String, store: StoreAccess?, keyFile: String?, schema: Schema?
     ) {
         self.address = address
@@ -289,7 +290,7 @@ public struct LoadAgent: Sendable {
     /// Takes part until the end, on a thread of its own.
     ///
     /// - Throws: `LoadError` if it could not go on.
-    public func run() async throws {
+    func run() async throws {
         try await onThread("samovar-load") {
             var loop = try AgentLoop(self)
             try loop.run()
@@ -298,12 +299,12 @@ public struct LoadAgent: Sendable {
 }
 
 /// Why a load test, or a part of it, has no result.
-public struct LoadError: Error, Hashable, Sendable, CustomStringConvertible {
+struct LoadError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence for a person.
-    public let description: String
+    let description: String
 
     /// An error with this sentence.
-    public init(_ description: String) {
+    init(_ description: String) {
         self.description = description
     }
 }

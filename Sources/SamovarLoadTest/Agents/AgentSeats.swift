@@ -1,3 +1,4 @@
+import SamovarHost
 import SamovarCore
 import SamovarLoad
 import SamovarProtocol

@@ -1,19 +1,21 @@
+import SamovarProtocol
+import SamovarHost
 import Histogram
-public import SamovarLoad
+import SamovarLoad
 
 /// An HDR histogram of latencies in microseconds: three significant digits, from 1 µs to an hour.
-public struct LatencyRecorder: Sendable {
+struct LatencyRecorder: Sendable {
     private var histogram: Histogram<UInt64>
 
     private static let longest: UInt64 = 3_600_000_000
 
     /// Without any latency.
-    public init() {
+    init() {
         histogram = Histogram(highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three)
     }
 
     /// Several histograms as one. Nothing is lost by that: equal buckets are added.
-    public init(merging parts: some Sequence<Distribution>) {
+    init(merging parts: some Sequence<Distribution>) {
         self.init()
         for part in parts {
             for (value, count) in zip(part.values, part.counts) { histogram.record(min(value, Self.longest), count: count) }
@@ -21,12 +23,12 @@ public struct LatencyRecorder: Sendable {
     }
 
     /// Notes a latency in microseconds: 1 to an hour, what is beyond is taken for the nearest.
-    public mutating func record(_ microseconds: Int64) {
+    mutating func record(_ microseconds: Int64) {
         histogram.record(UInt64(min(max(1, microseconds), Int64(Self.longest))))
     }
 
     /// The numbers, to be sent to another process.
-    public var distribution: Distribution {
+    var distribution: Distribution {
         var result = Distribution()
         for bucket in histogram.recordedValues() {
             result.values.append(bucket.value)
@@ -43,7 +45,7 @@ public struct LatencyRecorder: Sendable {
     }
 
     /// What a report says of it.
-    public var summary: LatencySummary {
+    var summary: LatencySummary {
         guard histogram.totalCount > 0 else { return LatencySummary(count: 0, mean: 0, curve: []) }
         let curve = LatencySummary.percentiles.map {
             LatencySummary.Point(percentile: $0, microseconds: Int64(histogram.valueAtPercentile($0)))
@@ -53,34 +55,34 @@ public struct LatencyRecorder: Sendable {
 }
 
 /// A histogram as a report shows it.
-public struct LatencySummary: Equatable, Sendable {
+struct LatencySummary: Equatable, Sendable {
     /// A place of the curve.
-    public struct Point: Equatable, Sendable {
+    struct Point: Equatable, Sendable {
         /// From 0 to 100.
-        public let percentile: Double
+        let percentile: Double
         /// What so many of the values do not exceed.
-        public let microseconds: Int64
+        let microseconds: Int64
     }
 
     /// How many values there are.
-    public let count: Int
+    let count: Int
     /// In microseconds.
-    public let mean: Double
+    let mean: Double
     /// By `percentiles`; empty if nothing was measured.
-    public let curve: [Point]
+    let curve: [Point]
 
     /// Where the curve is taken: ever closer to the worst case.
-    public static let percentiles: [Double] = [
+    static let percentiles: [Double] = [
         0, 10, 25, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95, 99.99, 99.995, 99.999, 100,
     ]
 
     /// The figures that everybody asks for, by their names.
-    public static let headline: [(name: String, percentile: Double)] = [
+    static let headline: [(name: String, percentile: Double)] = [
         ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9), ("max", 100),
     ]
 
     /// In microseconds; nil if nothing was measured, or the curve has no such point.
-    public func value(at percentile: Double) -> Int64? {
+    func value(at percentile: Double) -> Int64? {
         curve.first { $0.percentile == percentile }?.microseconds
     }
 }

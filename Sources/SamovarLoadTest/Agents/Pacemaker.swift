@@ -1,3 +1,5 @@
+import SamovarProtocol
+import SamovarHost
 import Foundation
 import SamovarCore
 import Synchronization

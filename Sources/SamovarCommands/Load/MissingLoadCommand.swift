@@ -1,0 +1,24 @@
+import ArgumentParser
+import SamovarText
+
+/// The command `load` of a program that names no load tests: it says how to have them.
+struct MissingLoadCommand: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "load", abstract: "Says how to have load tests: this program is built without them.", discussion: remedy)
+    }
+
+    private static var remedy: String {
+        """
+        \(executableName) is built without load tests. To have them, give its target .product(name: "SamovarLoadTest", package: "samovar"), \
+        import SamovarLoadTest, and declare static var loadTest: LoadTestKind? { .agents } in its SamovarApp. \
+        samovar load --data FOLDER needs nothing of that, for a store that runs.
+        """
+    }
+
+    @Argument(parsing: .allUnrecognized, help: .hidden) var arguments: [String] = []
+
+    func run() throws {
+        throw CommandFailure(.usage, Self.remedy)
+    }
+}
