@@ -37,7 +37,7 @@ import Testing
         #expect(names == ["store", "worker 1", "worker 2", "agent 1", "agent 2", "coordinator"])
         #expect(try String(contentsOfFile: page, encoding: .utf8).contains("store killed"))
         #expect(load.errors.contains("killed store") && load.errors.contains("applied"))
-        try await eventually("nothing is left running") { ProcessTable.all(naming: "/tmp/samovar-load-").isEmpty }
+        try await eventually("nothing is left running") { ProcessTable.all(startedIn: scratch).isEmpty }
     }
 
     @Test func `The tool puts a running store under load and leaves it running`() async throws {
@@ -167,13 +167,14 @@ import Testing
         let unknown = try load("--setup", "nonsense", "--workers", "0", in: scratch, executable: Executable.tally)
         #expect(try await unknown.wait() == .exited(65), "\(unknown.errors)")
         #expect(unknown.errors.contains("was rejected: "), "\(unknown.errors)")
-        try await eventually("nothing is left running") { ProcessTable.all(naming: "/tmp/samovar-load-").isEmpty }
+        try await eventually("nothing is left running") { ProcessTable.all(startedIn: scratch).isEmpty }
     }
 
     @Test func `An agent that dies is told, and is no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "60s", "--processes", "2", in: scratch)
         try await eventually("it runs") { load.errors.contains("applied") }
+        #expect(ProcessTable.all(startedIn: scratch).contains { $0.command == "store" })
         let agent = try #require(
             ProcessTable.all(naming: "--agent").first { $0.parent == load.id && $0.arguments.contains("agent 2") })
         agent.send(SIGKILL)

@@ -65,10 +65,18 @@ public enum ProcessTable {
 
     /// The living processes with an argument that contains this text.
     public static func all(naming text: String) -> [Entry] {
+        others.filter { entry in entry.arguments.contains { $0.contains(text) } }
+    }
+
+    /// The living processes that a test has started with this folder in their environment, and those that they have started.
+    public static func all(startedIn scratch: Scratch) -> [Entry] {
+        let folder = Data("\(scratch.path)/".utf8)
+        return others.filter { FileManager.default.contents(atPath: "/proc/\($0.id)/environ")?.firstRange(of: folder) != nil }
+    }
+
+    private static var others: [Entry] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return names.compactMap { pid_t($0) }.compactMap(entry).filter { entry in
-            entry.id != getpid() && entry.arguments.contains { $0.contains(text) }
-        }
+        return names.compactMap { pid_t($0) }.filter { $0 != getpid() }.compactMap(entry)
     }
 
     /// Nil if it has ended: a zombie has no arguments any more.

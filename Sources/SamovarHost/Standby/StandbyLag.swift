@@ -8,7 +8,7 @@ struct StandbyLag {
     /// What is told of some batches.
     struct Summary: Equatable {
         fileprivate(set) var batches = 0
-        /// What half of the lags do not exceed, 99 % of them, and none. In milliseconds, to three digits and rounded up.
+        /// What half of the lags do not exceed, what 99 % of them do not, and the longest. In milliseconds, to three digits, rounded up.
         fileprivate(set) var p50: Int64 = 0
         fileprivate(set) var p99: Int64 = 0
         fileprivate(set) var longest: Int64 = 0

@@ -1,6 +1,6 @@
-import SamovarHost
 import MessagePack
 import SamovarCore
+import SamovarHost
 import SamovarLoad
 import SamovarProtocol
 import ZeroMQ

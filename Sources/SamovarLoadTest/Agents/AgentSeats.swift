@@ -1,5 +1,5 @@
-import SamovarHost
 import SamovarCore
+import SamovarHost
 import SamovarLoad
 import SamovarProtocol
 import ZeroMQ

@@ -1,7 +1,7 @@
-import SamovarProtocol
-import SamovarHost
 import Foundation
 import SamovarCore
+import SamovarHost
+import SamovarProtocol
 import Synchronization
 import ZeroMQ
 

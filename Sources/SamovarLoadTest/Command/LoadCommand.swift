@@ -1,10 +1,10 @@
-import SamovarProtocol
-import SamovarCommands
 import ArgumentParser
 import Foundation
+import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarProtocol
 import SamovarText
 
 struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {

@@ -1,9 +1,9 @@
-import SamovarProtocol
-import SamovarCommands
 import Foundation
+import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarProtocol
 import Synchronization
 
 /// What is seen while a load test runs, kept for the report and told as it happens. Used from several threads.

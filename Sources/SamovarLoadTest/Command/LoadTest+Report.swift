@@ -1,10 +1,10 @@
-import SamovarProtocol
-import SamovarCommands
 import Foundation
 import MessagePack
+import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarProtocol
 
 extension LoadTest {
     /// Adds up what the agents said, with the judge's findings.

@@ -1,5 +1,5 @@
-import SamovarCommands
 import MessagePack
+import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarProtocol

@@ -1,11 +1,11 @@
-import SamovarProtocol
-import SamovarCommands
 import Foundation
 import Logging
 import MessagePack
+import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarProtocol
 import SamovarText
 import Subprocess
 import Synchronization

@@ -1,5 +1,5 @@
-import SamovarHost
 import Journal
+import SamovarHost
 import SamovarLoad
 import SamovarProtocol
 

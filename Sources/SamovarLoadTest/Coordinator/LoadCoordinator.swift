@@ -1,7 +1,7 @@
-import SamovarHost
 import Foundation
 import MessagePack
 import SamovarCore
+import SamovarHost
 import SamovarLoad
 import SamovarProtocol
 import ZeroMQ

@@ -1,5 +1,5 @@
-import SamovarProtocol
 import SamovarLoad
+import SamovarProtocol
 
 /// What one process took of its machine, over the test and over its own deaths.
 struct ProcessFigures {
