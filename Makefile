@@ -68,10 +68,10 @@ UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -deb
 
 # Tests that compute come before those of processes, so that what has a deadline does not wait behind what only takes long. Of processes, no
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
-COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
+COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|LoadTest|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
 
 # What is measured beside a yardstick, and within bounds of time, has nothing beside it.
-MEASURING := ^ChaosTests\.(Flood|Failover)Tests/
+MEASURING := ^ChaosTests\.(Flood|Failover|Distance)Tests/
 
 test: system postgresql swift python chromium promtool ## Builds and runs all tests
 	PATH="$$PWD/.build/python/bin:$$PWD/$(PROMTOOL):$$PATH"
@@ -79,7 +79,7 @@ test: system postgresql swift python chromium promtool ## Builds and runs all te
 	swift test --skip-build $(UPTIME_FLAGS)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	swift test --skip-build $(TEST_FLAGS) --filter '$(COMPUTING)'
-	for suite in Flood Failover; do swift test --skip-build $(TEST_FLAGS) --filter "^ChaosTests\.$${suite}Tests/"; done
+	for suite in Flood Failover Distance; do swift test --skip-build $(TEST_FLAGS) --filter "^ChaosTests\.$${suite}Tests/"; done
 	# With the stores that were just built.
 	if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 		PYTHONPATH=clients/python/src python3 -m unittest discover -s clients/python/tests

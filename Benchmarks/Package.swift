@@ -34,7 +34,8 @@ let package = Package(
         .executableTarget(name: "Machines", dependencies: samovar + ["CountedAllocations"], swiftSettings: settings),
         // With a journal in PostgreSQL: these need libpq.
         .executableTarget(
-            name: "Clicks", dependencies: samovar + ["PostgreSQLJournal", "SamovarLoadTest"].map { .product(name: $0, package: "samovar") },
+            name: "Clicks",
+            dependencies: samovar + ["PostgreSQLJournal", "SamovarLoadTest"].map { .product(name: $0, package: "samovar") },
             swiftSettings: settings),
         .executableTarget(
             name: "Appends", dependencies: [.product(name: "PostgreSQLJournal", package: "samovar")], swiftSettings: settings),

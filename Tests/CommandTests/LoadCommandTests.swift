@@ -213,6 +213,12 @@ import Testing
             let product = #".product(name: "SamovarLoadTest", package: "samovar"), import SamovarLoadTest, and declare"#
             #expect(child.errors.contains(product), "\(child.errors)")
         }
+        // What starts no store shows no example that needs one of its own.
+        for (executable, kills) in [(Executable.counter, true), (Executable.samovar, false)] {
+            let help = try Child(executable, ["load", "--help"], in: scratch)
+            #expect(try await help.wait() == .exited(0), "\(help.errors)")
+            #expect(help.output.contains("load --rate 500 --kill store,worker") == kills, "\(help.output)")
+        }
         let help = try Child(Executable.dupes, ["load", "--help"], in: scratch)
         #expect(try await help.wait() == .exited(0), "\(help.errors)")
         #expect(help.output.contains("static var loadTest: LoadTestKind? { .agents }"), "\(help.output)")

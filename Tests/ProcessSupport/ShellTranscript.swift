@@ -30,9 +30,10 @@ public struct ShellTranscript: Sendable {
     /// - Throws: `TimedOut`, and what starting a process throws.
     public func differences(in scratch: Scratch) async throws -> [String] {
         let script = try scratch.write(script(in: scratch), to: "script")
-        // It ends its group, too: a program that a script has left behind would serve on.
-        let shell = try Child("/usr/bin/timeout", ["60", "bash", script], in: scratch)
-        let end = try await shell.wait(within: .seconds(65))
+        // It ends its group, too: a program that a script has left behind would serve on. What is promised is what is printed, and not when:
+        // a trial that kills processes some seventy times takes a minute and more where other tests run.
+        let shell = try Child("/usr/bin/timeout", ["240", "bash", script], in: scratch)
+        let end = try await shell.wait(within: .seconds(245))
         let printed = shell.output.components(separatedBy: Self.mark)
         var differences: [String] = []
         if end != .exited(0) {

@@ -11,21 +11,42 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "load",
-            abstract: "Puts a program under load, kills its processes on the way, and judges what became of each input.",
+            abstract: startsStores
+                ? "Puts the program under load, kills its processes on the way, and judges what became of each input."
+                : "Puts a running store under load, and judges what became of each input.",
             discussion: """
                 Examples:
-                  \(executableName) load --rate 1000 --duration 10s --input '{"increment":{}}' --report load.html
-                  \(executableName) load --saturate --clients 16 --processes 2
-                  \(executableName) load --rate 500 --kill store,worker --every 2s
-                  \(executableName) load --data FOLDER --input '{"add":{"key":"k{n}"}}'
-                  \(executableName) load --setup '{"open":{"hall":1}}' --input '{"book":{"hall":1,"seat":{n}}}'
+                \(startsStores ? withProgram : withoutProgram)
                   \(executableName) load --listen 'tcp://*:7800' --keys keys --agents 1      and on another machine:
                   \(executableName) load --agent --join tcp://10.0.0.5:7800 --key load.key
-                Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes. Inputs are due
-                at a fixed rate, and every latency counts from when an input was due. In an input, {n} is its number, {client} that of its
-                client, {sequence} its number in that client.
+                Inputs are due at a fixed rate, and every latency counts from when an input was due. In an input, {n} is its number, \
+                {client} that of its client, {sequence} its number in that client.\(startsStores ? " \(ownStore)" : "")
                 Exit code 0: nothing was lost, duplicated or out of order; 70: something was, or an agent is missing.
                 """)
+    }
+
+    /// An executable without a program starts no store, so it kills none.
+    private static var startsStores: Bool { Types.schema != nil }
+
+    private static var withProgram: String {
+        """
+          \(executableName) load --rate 1000 --duration 10s --input '{"increment":{}}' --report load.html
+          \(executableName) load --saturate --clients 16 --processes 2
+          \(executableName) load --rate 500 --kill store,worker --every 2s
+          \(executableName) load --data FOLDER --input '{"add":{"key":"k{n}"}}'
+          \(executableName) load --setup '{"open":{"hall":1}}' --input '{"book":{"hall":1,"seat":{n}}}'
+        """
+    }
+
+    private static var ownStore: String {
+        "Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes."
+    }
+
+    private static var withoutProgram: String {
+        """
+          \(executableName) load --data FOLDER --rate 1000 --input '{"increment":{}}' --report load.html
+          \(executableName) load --data FOLDER --saturate --clients 16 --processes 2 --input '{"add":{"key":"k{n}"}}'
+        """
     }
 
     @OptionGroup var options: PeerOptions
@@ -148,7 +169,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if insecureTcp { flags["insecureTcp"] = "true" }
         let settings = try options.settings(flags)
         if agent { return try await takePart(settings) }
-        let isOwn = Types.schema != nil && settings.data == nil && settings.endpoint == nil
+        let isOwn = Self.startsStores && settings.data == nil && settings.endpoint == nil
         guard isOwn || kill == nil else {
             throw CommandFailure(
                 .usage, "--kill is for processes that load has started itself; leave out --data and --endpoint")
