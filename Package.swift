@@ -270,7 +270,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarLoadTestTests",
-            dependencies: ["SamovarLoadTest", "SamovarLoad", "SamovarProtocol", "MessagePack", "ProcessSupport"],
+            dependencies: ["SamovarLoadTest", "SamovarLoad", "SamovarProtocol", "MessagePack"],
             swiftSettings: settings),
         .testTarget(name: "SHA2Tests", dependencies: ["SHA2"], swiftSettings: settings),
         .testTarget(

@@ -12,6 +12,7 @@ struct TallyApp: SamovarApp {
     static var worker: Worker<Tally> { .none }
 
     static var loadTest: LoadTestKind? { .agents }
+
     // snippet: tally-setup
     static var setupInputs: [Tally.Input] { [.add(name: "load")] }
     static var sampleInputs: [Tally.Input] { [.count(name: "load", by: 1)] }

@@ -100,8 +100,16 @@ struct PackageTemplate {
                 i   swift run \(name.package) send start                    # the count grows by itself
                 P   swift run \(name.package) monitor
                 p   swift run \(name.package) monitor      # draws the panel: Tab and arrows move, Enter presses, q leaves
-                    samovar load --data .samovar/\(name.package) --input '{"add":{"by":1}}'     # how fast it takes inputs
                     ```
+
+                    How fast does it take inputs? In a release build, with data of its own:
+
+                    ```sh
+                    swift run -c release \(name.package) up --data .samovar/load
+                    samovar load --data .samovar/load --input '{"add":{"by":1}}'     # in another terminal; samovar is the tool that wrote this
+                    ```
+
+                    `\(name.package) load` says how to have load tests that start and kill its processes.
 
                     | file | has |
                     |---|---|

@@ -42,14 +42,14 @@ public protocol SamovarApp: Sendable {
     static var journals: [JournalKind] { get }
     /// What shows its stores in a browser. Default: nothing.
     static var page: PageKind? { get }
-    /// What puts it under load. Default: nothing.
+    /// What puts it under load. Default: nothing, and `load` says how to have it.
     static var loadTest: LoadTestKind? { get }
 
     /// The engine of a store, which nobody has to write: a program needs nothing of it, and `import Samovar` does not even name
     /// its type. It is a requirement only so that the default is compiled together with the program, which makes its turns several
     /// times as fast as they would be in here.
     static func engine(secret: Secret, limits: GroupLimits) -> any ProgramEngine
-    /// What `load` sends if it is told nothing else, in turn. Default: nothing, so that `load` needs `--input`.
+    /// What `load` sends if it is told nothing else, in turn, where `loadTest` is named. Default: nothing, so that it needs `--input`.
     static var sampleInputs: [Program.Input] { get }
     /// What `load` sends to a store of its own before the load, in this order; each must be applied. Default: nothing.
     static var setupInputs: [Program.Input] { get }

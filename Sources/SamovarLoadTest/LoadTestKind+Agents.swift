@@ -1,4 +1,4 @@
-public import ArgumentParser
+package import ArgumentParser
 public import SamovarCommands
 
 extension LoadTestKind {
@@ -12,5 +12,5 @@ extension ProgramTypes {
 
 extension SamovarTool {
     /// `samovar load`, for stores whose program is not known.
-    public static var loadCommand: any ParsableCommand.Type { LoadCommand<AnyProgram>.self }
+    package static var loadCommand: any ParsableCommand.Type { LoadCommand<AnyProgram>.self }
 }

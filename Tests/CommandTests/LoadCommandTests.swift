@@ -174,7 +174,8 @@ import Testing
         let scratch = try Scratch()
         let load = try load("--rate", "100", "--duration", "60s", "--processes", "2", in: scratch)
         try await eventually("it runs") { load.errors.contains("applied") }
-        #expect(ProcessTable.all(startedIn: scratch).contains { $0.command == "store" })
+        let running = ProcessTable.all(startedIn: scratch)
+        #expect(running.contains { $0.command == "store" } && running.contains { $0.arguments.contains("--agent") }, "\(running)")
         let agent = try #require(
             ProcessTable.all(naming: "--agent").first { $0.parent == load.id && $0.arguments.contains("agent 2") })
         agent.send(SIGKILL)
@@ -208,10 +209,13 @@ import Testing
             let child = try Child(Executable.dupes, arguments, in: scratch)
             #expect(try await child.wait() == .exited(64), "\(child.errors)")
             #expect(
-                child.errors.hasPrefix("error: dupes is built without load tests. To have them, give its target "),
+                child.errors.hasPrefix("error: dupes is built without load tests. To have them, add\n"),
                 "\(child.errors)")
-            let product = #".product(name: "SamovarLoadTest", package: "samovar"), import SamovarLoadTest, and declare"#
-            #expect(child.errors.contains(product), "\(child.errors)")
+            let lines = child.errors.split(separator: "\n").map { $0.drop { $0 == " " } }
+            for line in [
+                #".product(name: "SamovarLoadTest", package: "samovar")"#, "import SamovarLoadTest",
+                "static var loadTest: LoadTestKind? { .agents }",
+            ] { #expect(lines.contains(line[...]), "\(child.errors)") }
         }
         // What starts no store shows no example that needs one of its own.
         for (executable, kills) in [(Executable.counter, true), (Executable.samovar, false)] {

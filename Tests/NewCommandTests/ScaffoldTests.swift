@@ -36,7 +36,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(program.contains("Panel<Input>") == choices.panel)
         let app = try #require(files["Sources/TeaTimerProgram/TeaTimerApp.swift"])
         #expect(app.contains("try await") == choices.distributed)
-        #expect(files["README.md"]?.contains(#"samovar load --data .samovar/tea-timer --input '{"add":{"by":1}}'"#) == true)
+        #expect(files["README.md"]?.contains(#"samovar load --data .samovar/load --input '{"add":{"by":1}}'"#) == true)
         for text in files.values {
             #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"))
             #expect(!text.contains(" \n"))

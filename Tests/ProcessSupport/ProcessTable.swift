@@ -68,7 +68,8 @@ public enum ProcessTable {
         others.filter { entry in entry.arguments.contains { $0.contains(text) } }
     }
 
-    /// The living processes that a test has started with this folder in their environment, and those that they have started.
+    /// The living processes that a test has started with this folder in their environment, and those that they have started. One that has
+    /// read a key shows its environment to root alone.
     public static func all(startedIn scratch: Scratch) -> [Entry] {
         let folder = Data("\(scratch.path)/".utf8)
         return others.filter { FileManager.default.contents(atPath: "/proc/\($0.id)/environ")?.firstRange(of: folder) != nil }

@@ -30,7 +30,7 @@ package struct StoreOptions: ParsableArguments {
     }
 
     /// - Parameter more: flags of the command itself that are settings, by their keys.
-    package func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
+    func settings(_ more: [String: String] = [:]) throws -> ProcessSettings {
         var flags = more
         flags["data"] = data
         flags["journal"] = journal

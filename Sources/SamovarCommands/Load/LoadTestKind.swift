@@ -9,7 +9,7 @@ package import ArgumentParser
 /// ```
 public struct LoadTestKind: Sendable {
     /// The command `load` of an executable.
-    package let command: @Sendable (any ProgramTypes.Type) -> any ParsableCommand.Type
+    let command: @Sendable (any ProgramTypes.Type) -> any ParsableCommand.Type
 
     package init(_ command: @escaping @Sendable (any ProgramTypes.Type) -> any ParsableCommand.Type) {
         self.command = command

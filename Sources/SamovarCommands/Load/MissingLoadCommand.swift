@@ -8,11 +8,15 @@ struct MissingLoadCommand: ParsableCommand {
             commandName: "load", abstract: "Says how to have load tests: this program is built without them.", discussion: remedy)
     }
 
+    /// In lines that are short enough for any terminal, for they are to be copied.
     private static var remedy: String {
         """
-        \(executableName) is built without load tests. To have them, give its target .product(name: "SamovarLoadTest", package: "samovar"), \
-        import SamovarLoadTest, and declare static var loadTest: LoadTestKind? { .agents } in its SamovarApp. \
-        samovar load --data FOLDER needs nothing of that, for a store that runs.
+        \(executableName) is built without load tests. To have them, add
+          .product(name: "SamovarLoadTest", package: "samovar")
+        to the dependencies of its target, and to the file of its SamovarApp
+          import SamovarLoadTest
+          static var loadTest: LoadTestKind? { .agents }
+        `samovar load --data FOLDER` needs nothing of that, for a store that runs.
         """
     }
 

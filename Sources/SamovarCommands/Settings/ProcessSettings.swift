@@ -10,7 +10,7 @@ import SamovarProtocol
 package struct ProcessSettings: Equatable, Sendable {
     package var data: String?
     /// The address of the journal; nil for the one in the data folder.
-    package var journal: String?
+    var journal: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     package var endpoint: String?
     /// The path of the file with a peer's key.

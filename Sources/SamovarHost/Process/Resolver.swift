@@ -6,7 +6,7 @@ import Synchronization
 /// waits for it nor a process that ends.
 ///
 /// One query at a time for each name, whoever asks: who asks meanwhile gets the same answer.
-package final class Resolver: Sendable {
+final class Resolver: Sendable {
     /// What a name stands for.
     struct Answer: Sendable {
         let name: String
@@ -29,7 +29,7 @@ package final class Resolver: Sendable {
     }
 
     /// The one of this process.
-    package static let shared = Resolver(lookUp: system)
+    static let shared = Resolver(lookUp: system)
     /// Names that are looked up at once, each of which takes a thread.
     private static let maximumNames = 64
 

@@ -6,7 +6,7 @@ import SamovarCore
 /// then by that of the other.
 struct StandbyLag {
     /// What is told of some batches.
-    struct Summary: Equatable {
+    struct Summary {
         fileprivate(set) var batches = 0
         /// What half of the lags do not exceed, what 99 % of them do not, and the longest. In milliseconds, to three digits, rounded up.
         fileprivate(set) var p50: Int64 = 0
@@ -25,7 +25,7 @@ struct StandbyLag {
     /// A batch is replayed, whose last turn was taken at `taken`.
     mutating func replayed(_ taken: Timestamp, now: Timestamp) {
         // A clock that is ahead of the other one shows no lag at all.
-        let milliseconds = (max(1, (now - taken).microseconds) + 999) / 1_000
+        let milliseconds = (max(1, (now - taken).microseconds) - 1) / 1_000 + 1
         var unit: Int64 = 1
         while milliseconds > 1_000 * unit { unit *= 10 }
         batches[(milliseconds + unit - 1) / unit * unit, default: 0] += 1

@@ -1,7 +1,5 @@
 import Histogram
-import SamovarHost
 import SamovarLoad
-import SamovarProtocol
 
 /// An HDR histogram of latencies in microseconds: three significant digits, from 1 µs to an hour.
 struct LatencyRecorder: Sendable {

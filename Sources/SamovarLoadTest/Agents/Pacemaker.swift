@@ -1,7 +1,6 @@
 import Foundation
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import Synchronization
 import ZeroMQ
 

@@ -1,5 +1,5 @@
 import SamovarCommands
-import SamovarProtocol
+
 extension LoadCommand {
     /// What a reader must know to run it again.
     func shownSettings(isOwn: Bool) -> [(name: String, value: String)] {

@@ -1,5 +1,4 @@
 import Foundation
-import SamovarHost
 import SamovarLoad
 
 extension LoadReport {

@@ -1,5 +1,4 @@
 import MessagePack
-import SamovarHost
 import SamovarLoad
 
 extension LoadReport {

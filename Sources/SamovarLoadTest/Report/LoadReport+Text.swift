@@ -1,4 +1,3 @@
-import SamovarHost
 import SamovarLoad
 
 extension LoadReport {

@@ -1,4 +1,3 @@
-import SamovarHost
 import SamovarLoad
 
 /// Everything that is told of a load test, for a table, for JSON and for a page.

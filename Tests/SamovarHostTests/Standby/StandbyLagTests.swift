@@ -23,6 +23,23 @@ struct StandbyLagTests {
         #expect([second?.p50, second?.p99, second?.longest] == [2_000, 2_000, 2_000])
     }
 
+    @Test func `Each batch counts, also where several have one lag`() {
+        var lag = StandbyLag(now: start)
+        for _ in 1...98 { lag.replayed(start, now: start + .milliseconds(1)) }
+        for microseconds: Int64 in [1_001_000, 1_009_000] { lag.replayed(start, now: start + .microseconds(microseconds)) }
+        let rest = lag.takeRest()
+        #expect(rest?.batches == 100)
+        #expect([rest?.p50, rest?.p99, rest?.longest] == [1, 1_010, 1_010])
+    }
+
+    @Test func `A time that no clock has told ends no standby`() {
+        var lag = StandbyLag(now: start)
+        lag.replayed(Timestamp(microseconds: .min), now: Timestamp(microseconds: .max))
+        lag.replayed(Timestamp(microseconds: .max), now: Timestamp(microseconds: .min))
+        let rest = lag.takeRest()
+        #expect(rest?.batches == 2 && rest?.p50 == 1)
+    }
+
     @Test func `A lag is told in milliseconds, to three digits and rounded up`() {
         for (lag, told) in [(1, 1), (1_000, 1), (1_001, 2), (999_001, 1_000), (1_000_001, 1_010), (12_345_678, 12_400)]
             as [(Int64, Int64)]
