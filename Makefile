@@ -68,7 +68,7 @@ UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -deb
 
 # Tests that compute come before those of processes, so that what has a deadline does not wait behind what only takes long. Of processes, no
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
-COMPUTING := ^(MessagePack|Samovar(Core|Protocol|Simulator|Load|LoadTest|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
+COMPUTING := ^(MessagePack|Samovar(Core|Wire|Peers|Store|Simulator|Load|LoadTest|Terminal|Testing|Conformance)|SQLiteJournal|Journal|SHA2|Fuzz)Tests\.
 
 # What is measured beside a yardstick, and within bounds of time, has nothing beside it.
 MEASURING := ^ChaosTests\.(Flood|Failover|Distance)Tests/
@@ -190,7 +190,7 @@ fuzz: system swift ## Lets libFuzzer try every decoder: SECONDS=60 (each) DECODE
 
 # The tests of what has threads or touches memory by itself, each with a build of its own, since everything is instrumented.
 # libzmq is not, so the thread sanitizer cannot see how it synchronises; what is passed over for that is named in the file.
-SANITIZED := ZeroMQTests|SHA2Tests|JournalTests|SQLiteJournalTests|MessagePackTests|SamovarProtocolTests|FuzzTests|CommandTests
+SANITIZED := ZeroMQTests|SHA2Tests|JournalTests|SQLiteJournalTests|MessagePackTests|SamovarWireTests|SamovarPeersTests|SamovarStoreTests|FuzzTests|CommandTests
 sanitize: system postgresql swift python ## Runs tests under the thread and the address sanitizer
 	export PATH="$$PWD/.build/python/bin:$$PATH"
 	export TSAN_OPTIONS="suppressions=$$PWD/Tests/thread-sanitizer.txt halt_on_error=0 exitcode=66 $${TSAN_OPTIONS:-}"

@@ -44,7 +44,8 @@ let package = Package(
         .library(
             name: "Samovar",
             targets: [
-                "Samovar", "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarText", "JournalChain", "SamovarWorker",
+                "Samovar", "SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", "SamovarText",
+                "JournalChain", "SamovarWorker",
                 "SamovarHost", "SamovarCommands",
             ]),
         .library(name: "MessagePack", targets: ["MessagePack"]),
@@ -87,13 +88,20 @@ let package = Package(
         // Pure: no clock, no socket, no file.
         .target(name: "SamovarCore", swiftSettings: settings),
         .target(name: "MessagePack", swiftSettings: settings),
-        .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
+        // Frames, records and identities.
+        .target(name: "SamovarWire", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
+        // The machines of clients, subscribers and workers.
+        .target(
+            name: "SamovarPeers", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", deque], swiftSettings: settings),
+        // The machines of the store, and what it makes of its journal.
+        .target(
+            name: "SamovarStore", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", deque, heap], swiftSettings: settings),
 
         .target(name: "SamovarTerminal", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
 
         // What is said of values and turns: tables, JSON, explanations, source of Swift.
         .target(
-            name: "SamovarText", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal"],
+            name: "SamovarText", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "SamovarStore", "SamovarTerminal"],
             swiftSettings: settings),
 
         // Adapters: each hides one library.
@@ -123,14 +131,15 @@ let package = Package(
 
         // What a handler sees, and the slot that it runs in: no socket.
         .target(
-            name: "SamovarWorker", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "CrashPoints"],
+            name: "SamovarWorker", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "CrashPoints"],
             swiftSettings: settings),
 
         // Hosts: the only place where actions become I/O.
         .target(
             name: "SamovarHost",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "CrashPoints", "ZeroMQ", "Journal",
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", "SamovarWorker", "CrashPoints",
+                "ZeroMQ", "Journal",
                 "JournalChain",
                 "SQLiteJournal", "CLinux", "SHA2", deque, lifecycle, logging,
             ],
@@ -140,14 +149,15 @@ let package = Package(
         .target(
             name: "SamovarCommands",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarText", "JournalChain", "SamovarWorker",
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarStore", "SamovarTerminal", "SamovarText", "JournalChain",
+                "SamovarWorker",
                 "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(
             name: "Samovar",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarText", "JournalChain", "SamovarWorker", "SamovarHost",
+                "SamovarCore", "MessagePack", "SamovarStore", "SamovarText", "JournalChain", "SamovarWorker", "SamovarHost",
                 "SamovarCommands",
             ],
             swiftSettings: settings),
@@ -155,7 +165,8 @@ let package = Package(
         .target(
             name: "SamovarWeb",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarTerminal", "SamovarText", "SamovarHost", "SamovarCommands",
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarStore", "SamovarTerminal", "SamovarText", "SamovarHost",
+                "SamovarCommands",
                 flyingFox,
                 flyingSocks, logging, subprocess,
             ],
@@ -167,11 +178,14 @@ let package = Package(
             swiftSettings: settings),
         // Only for programs that name it: who runs no load tests builds neither agents nor judge.
         .target(
-            name: "SamovarLoad", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", deque], swiftSettings: settings),
+            name: "SamovarLoad",
+            dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", deque],
+            swiftSettings: settings),
         .target(
             name: "SamovarLoadTest",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "SamovarLoad", "SamovarText", "SamovarHost", "SamovarCommands",
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", "SamovarLoad", "SamovarText",
+                "SamovarHost", "SamovarCommands",
                 "Journal", "ZeroMQ", argumentParser, histogram, logging, signals, subprocess,
             ],
             swiftSettings: settings),
@@ -187,7 +201,8 @@ let package = Package(
 
         // Proof. The simulator runs the production machines; it never sees a host or a socket.
         .target(
-            name: "SamovarSimulator", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal", deque, heap],
+            name: "SamovarSimulator",
+            dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", "Journal", deque, heap],
             swiftSettings: settings),
         // A store that is hostile and faulty, for peers in any language. It knows docs/protocol.md, and neither our frames nor our machines.
         .target(name: "SamovarConformance", dependencies: ["SamovarCore", "MessagePack"], swiftSettings: settings),
@@ -201,7 +216,10 @@ let package = Package(
         .target(name: "SimulateCommand", dependencies: ["SamovarSimulator", argumentParser], swiftSettings: settings),
         .executableTarget(name: "SimulatorCLI", dependencies: ["SimulateCommand", argumentParser], swiftSettings: settings),
         .target(
-            name: "SamovarTesting", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "SamovarWorker", "Journal"],
+            name: "SamovarTesting",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", "SamovarWorker", "Journal",
+            ],
             swiftSettings: settings),
 
         .executableTarget(
@@ -235,7 +253,8 @@ let package = Package(
         .executableTarget(
             name: "JournalBenchmark",
             dependencies: [
-                "SamovarCore", "MessagePack", "SamovarProtocol", "Journal", "JournalChain", "SQLiteJournal", "SamovarHost", logging,
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarStore", "Journal", "JournalChain", "SQLiteJournal",
+                "SamovarHost", logging,
             ],
             path: "Benchmarks/Journal", swiftSettings: settings),
 
@@ -266,11 +285,12 @@ let package = Package(
             name: "SamovarTerminalTests", dependencies: ["SamovarTerminal", "SamovarCore", "MessagePack", "ProcessSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "SamovarLoadTests", dependencies: ["SamovarLoad", "SamovarCore", "SamovarProtocol", "MessagePack"],
+            name: "SamovarLoadTests",
+            dependencies: ["SamovarLoad", "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "MessagePack"],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarLoadTestTests",
-            dependencies: ["SamovarLoadTest", "SamovarLoad", "SamovarProtocol", "MessagePack"],
+            dependencies: ["SamovarLoadTest", "SamovarLoad", "SamovarStore", "MessagePack"],
             swiftSettings: settings),
         .testTarget(name: "SHA2Tests", dependencies: ["SHA2"], swiftSettings: settings),
         .testTarget(
@@ -291,20 +311,33 @@ let package = Package(
                 "FickleProgram", "SamovarTesting", "ProcessSupport",
             ],
             swiftSettings: settings),
+        // What the tests of all machines speak of.
+        .target(
+            name: "MachineSupport", dependencies: ["SamovarCore", "SamovarWire", "MessagePack"], path: "Tests/MachineSupport",
+            swiftSettings: settings),
         .testTarget(
-            name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"], swiftSettings: settings),
+            name: "SamovarWireTests", dependencies: ["MachineSupport", "SamovarCore", "SamovarWire", "MessagePack"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SamovarPeersTests",
+            dependencies: ["MachineSupport", "SamovarCore", "SamovarWire", "SamovarPeers", "MessagePack"], swiftSettings: settings),
+        .testTarget(
+            name: "SamovarStoreTests",
+            dependencies: ["MachineSupport", "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "MessagePack"],
+            swiftSettings: settings),
         .testTarget(
             name: "SamovarSimulatorTests",
-            dependencies: ["SamovarSimulator", "SamovarCore", "SamovarProtocol", "Journal", "SamovarTesting"],
+            dependencies: ["SamovarSimulator", "SamovarCore", "SamovarStore", "Journal", "SamovarTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: samovar + ["SamovarProtocol", "MessagePack", "ProcessSupport", argumentParser],
+            dependencies: samovar + ["SamovarStore", "MessagePack", "ProcessSupport", argumentParser],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarTextTests",
             dependencies: [
-                "Samovar", "SamovarText", "SamovarTerminal", "SamovarCore", "SamovarProtocol", "MessagePack", "ProcessSupport",
+                "Samovar", "SamovarText", "SamovarTerminal", "SamovarCore", "SamovarWire", "SamovarStore", "MessagePack",
+                "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -312,14 +345,17 @@ let package = Package(
         // Decoders, and what tries them.
         .target(
             name: "FuzzSubjects",
-            dependencies: ["SamovarCore", "SamovarProtocol", "SamovarText", "SamovarCommands", "MessagePack"],
+            dependencies: [
+                "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "SamovarText", "SamovarCommands", "MessagePack",
+            ],
             path: "Tests/FuzzSubjects", exclude: ["Corpus"], swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzSubjects", "ProcessSupport"], swiftSettings: settings),
         .testTarget(
             name: "SamovarHostTests",
             dependencies: [
-                "SamovarHost", "SamovarCore", "SamovarProtocol", "MessagePack", "SamovarWorker", "ZeroMQ", "CLinux",
+                "SamovarHost", "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "MessagePack", "SamovarWorker",
+                "ZeroMQ", "CLinux",
                 "ProcessSupport",
                 logging,
             ],
@@ -330,7 +366,7 @@ let package = Package(
         .target(
             name: "ChaosSupport",
             dependencies: [
-                "ProcessSupport", "PostgreSQLSupport", "SamovarCore", "SamovarProtocol", "MessagePack", "Journal", "JournalChain",
+                "ProcessSupport", "PostgreSQLSupport", "SamovarCore", "SamovarWire", "MessagePack", "Journal", "JournalChain",
                 "SQLiteJournal", "PostgreSQL", "PostgreSQLJournal",
             ],
             path: "Tests/ChaosSupport", swiftSettings: settings),
@@ -340,7 +376,7 @@ let package = Package(
             name: "ChaosProgram",
             dependencies: samovar + [
                 "SamovarLoadTest", "ChaosSupport", "ProcessSupport", "PostgreSQLJournal", "CrashPoints", "Strangers",
-                "SamovarProtocol", "ZeroMQ",
+                "SamovarWire", "SamovarPeers", "ZeroMQ",
                 "MessagePack", logging, signals,
             ],
             path: "Tests/ChaosProgram", swiftSettings: settings),
@@ -348,7 +384,7 @@ let package = Package(
             name: "ChaosTests",
             dependencies: [
                 "ProcessSupport", "PostgreSQLSupport", "PostgreSQLJournal", "ChaosSupport", "ChaosProgram", "DupesExample",
-                "CounterExample", "CrashPoints", "SamovarCore", "SamovarProtocol", "SamovarHost", "MessagePack", logging,
+                "CounterExample", "CrashPoints", "SamovarCore", "SamovarWire", "SamovarHost", "MessagePack", logging,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -356,7 +392,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ContractTests",
-            dependencies: ["ProcessSupport", "ContractProgram", "SamovarProtocol", "MessagePack", "ZeroMQ", logging] + samovar,
+            dependencies: ["ProcessSupport", "ContractProgram", "SamovarWire", "SamovarPeers", "MessagePack", "ZeroMQ", logging]
+                + samovar,
             swiftSettings: settings),
         // Peers that know docs/protocol.md alone: neither frames nor machines of ours, but sockets and MessagePack.
         .testTarget(
@@ -367,7 +404,8 @@ let package = Package(
         .testTarget(
             name: "SamovarConformanceTests",
             dependencies: [
-                "SamovarConformance", "SamovarProtocol", "SamovarText", "SamovarCore", "MessagePack", "ProcessSupport",
+                "SamovarConformance", "SamovarWire", "SamovarPeers", "SamovarStore", "SamovarText", "SamovarCore", "MessagePack",
+                "ProcessSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -377,7 +415,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
-                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarProtocol", "SamovarLoad",
+                "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarWire", "SamovarStore", "SamovarLoad",
                 "SamovarLoadTest",
                 "SamovarHost", "MessagePack", "ZeroMQ", "CrashPoints", grdb,
             ],
@@ -386,7 +424,8 @@ let package = Package(
         .testTarget(
             name: "WebTests",
             dependencies: [
-                "SamovarWeb", "SamovarCommands", "SamovarText", "SamovarTerminal", "SamovarCore", "SamovarProtocol", "MessagePack",
+                "SamovarWeb", "SamovarCommands", "SamovarText", "SamovarTerminal", "SamovarCore", "SamovarWire", "SamovarStore",
+                "MessagePack",
                 "ProcessSupport",
                 "TallyExample", "CounterExample", "TrapProgram", "SamovarCLI",
             ],

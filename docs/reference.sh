@@ -29,7 +29,7 @@ graph() {
 }
 
 # Programs write `import Samovar`, so what it re-exports is documented as its own.
-graph Samovar -experimental-allowed-reexported-modules=SamovarCore,SamovarText,SamovarWorker,SamovarHost,SamovarCommands,SamovarProtocol,MessagePack
+graph Samovar -experimental-allowed-reexported-modules=SamovarCore,SamovarText,SamovarWorker,SamovarHost,SamovarCommands,SamovarWire,SamovarPeers,SamovarStore,MessagePack
 graph MessagePack
 graph SamovarTesting
 

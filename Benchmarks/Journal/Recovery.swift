@@ -3,10 +3,11 @@ import Journal
 import JournalChain
 import Logging
 import MessagePack
+import SQLiteJournal
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
-import SQLiteJournal
+import SamovarStore
+import SamovarWire
 
 /// A program whose journal is replayed, and the message of each of its turns.
 struct Subject<P: OpenProgram> {

@@ -1,9 +1,10 @@
 import Foundation
 import Journal
 import MessagePack
-import SamovarCore
-import SamovarProtocol
 import SQLiteJournal
+import SamovarCore
+import SamovarStore
+import SamovarWire
 import Synchronization
 
 #if canImport(Glibc)

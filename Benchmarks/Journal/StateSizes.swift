@@ -1,7 +1,8 @@
 import Foundation
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Turns per second as the state grows: a store's machine takes inputs of one client, in processor time, without a journal. Each turn
 /// changes one entry, chosen at random among all. All messages are different: those that come again, as with ten entries they would, are

@@ -1,7 +1,8 @@
 import Foundation
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 private let timeline = UniqueID(high: 1, low: 1)
 private let session = UniqueID(high: 9, low: 9)

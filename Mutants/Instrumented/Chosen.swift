@@ -34,32 +34,32 @@ private struct Choice {
 // Threads write the same byte to the same place.
 private nonisolated(unsafe) let choice = Choice()
 
-@usableFromInline package func planted(_ bug: String) -> Bool { choice.name == bug }
+public func planted(_ bug: String) -> Bool { choice.name == bug }
 
-@usableFromInline func mutant(_ number: Int) -> Bool {
+public func mutant(_ number: Int) -> Bool {
     choice.note(number)
     return choice.number == number
 }
 
-@usableFromInline func mutant(_ number: Int, negates condition: Bool) -> Bool { mutant(number) != condition }
+public func mutant(_ number: Int, negates condition: Bool) -> Bool { mutant(number) != condition }
 
 /// The condition is evaluated all the same, for what else it does.
-@usableFromInline func mutant(_ number: Int, assumes condition: Bool) -> Bool { mutant(number) || condition }
+public func mutant(_ number: Int, assumes condition: Bool) -> Bool { mutant(number) || condition }
 
-@usableFromInline func mutant(_ number: Int, denies condition: Bool) -> Bool { !mutant(number) && condition }
+public func mutant(_ number: Int, denies condition: Bool) -> Bool { !mutant(number) && condition }
 
-@usableFromInline func mutant<Value: Comparable>(_ number: Int, less left: Value, _ right: Value) -> Bool {
+public func mutant<Value: Comparable>(_ number: Int, less left: Value, _ right: Value) -> Bool {
     mutant(number) ? left <= right : left < right
 }
 
-@usableFromInline func mutant<Value: Comparable>(_ number: Int, atMost left: Value, _ right: Value) -> Bool {
+public func mutant<Value: Comparable>(_ number: Int, atMost left: Value, _ right: Value) -> Bool {
     mutant(number) ? left < right : left <= right
 }
 
-@usableFromInline func mutant<Value: Comparable>(_ number: Int, greater left: Value, _ right: Value) -> Bool {
+public func mutant<Value: Comparable>(_ number: Int, greater left: Value, _ right: Value) -> Bool {
     mutant(number) ? left >= right : left > right
 }
 
-@usableFromInline func mutant<Value: Comparable>(_ number: Int, atLeast left: Value, _ right: Value) -> Bool {
+public func mutant<Value: Comparable>(_ number: Int, atLeast left: Value, _ right: Value) -> Bool {
     mutant(number) ? left > right : left >= right
 }

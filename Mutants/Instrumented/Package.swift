@@ -10,6 +10,9 @@ let settings: [SwiftSetting] = [
     .unsafeFlags(["-suppress-warnings"]),
 ]
 
+/// Tests are built without optimisation, on which the compiler takes minutes or crashes. What they test has it.
+let tested = settings + [.unsafeFlags(["-Onone"])]
+
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 
@@ -21,15 +24,31 @@ let package = Package(
     targets: [
         .target(name: "SamovarCore", swiftSettings: settings),
         .target(name: "MessagePack", swiftSettings: settings),
-        .target(name: "SamovarProtocol", dependencies: ["SamovarCore", "MessagePack", deque, heap], swiftSettings: settings),
+        // Which change is asked for.
+        .target(name: "Chosen", swiftSettings: settings),
+        .target(name: "SamovarWire", dependencies: ["SamovarCore", "MessagePack", "Chosen"], swiftSettings: settings),
+        .target(
+            name: "SamovarPeers", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "Chosen", deque, heap],
+            swiftSettings: settings),
+        .target(
+            name: "SamovarStore", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "Chosen", deque, heap],
+            swiftSettings: settings),
         .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
         .target(
-            name: "SamovarSimulator", dependencies: ["SamovarCore", "MessagePack", "SamovarProtocol", "Journal", deque, heap],
+            name: "SamovarSimulator",
+            dependencies: [
+                "SamovarCore", "MessagePack", "SamovarWire", "SamovarPeers", "SamovarStore", "Journal", "Chosen", deque, heap,
+            ],
             swiftSettings: settings),
         .executableTarget(name: "Simulate", dependencies: ["SamovarSimulator"], swiftSettings: settings),
-        // Without optimisation, on which the compiler takes minutes or crashes. What they test has it.
-        .testTarget(
-            name: "SamovarProtocolTests", dependencies: ["SamovarCore", "SamovarProtocol", "MessagePack"],
-            swiftSettings: settings + [.unsafeFlags(["-Onone"])]),
+        .target(
+            name: "MachineSupport", dependencies: ["SamovarCore", "SamovarWire", "MessagePack"], path: "Tests/MachineSupport",
+            swiftSettings: tested),
     ]
+        + ["SamovarWire", "SamovarPeers", "SamovarStore"].map { module in
+            .testTarget(
+                name: "\(module)Tests",
+                dependencies: ["MachineSupport", "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "MessagePack"],
+                swiftSettings: tested)
+        }
 )

@@ -9,7 +9,7 @@
 @_exported public import SamovarCommands
 @_exported public import SamovarCore
 @_exported public import SamovarHost
-@_exported public import protocol SamovarProtocol.Migrating
-@_exported public import struct SamovarProtocol.Migration
+@_exported public import protocol SamovarStore.Migrating
+@_exported public import struct SamovarStore.Migration
 @_exported public import SamovarText
 @_exported public import SamovarWorker

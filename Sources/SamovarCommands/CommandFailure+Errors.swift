@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 extension CommandFailure {
     /// Nil for errors that the argument parser explains, and has exit codes for.

@@ -2,7 +2,7 @@ import ArgumentParser
 public import JournalChain
 import MessagePack
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
 import SamovarText
 public import SamovarWorker
 

@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarStore
 
 /// A small world, and every way to kill one of its processes once: the store before each of its steps, with each fate of the
 /// write that is under way, and the worker before each of its steps.

@@ -1,5 +1,4 @@
 import Journal
-import SamovarProtocol
 
 /// A database under two stores: what goes wrong with it, and what must hold.
 extension World {

@@ -1,5 +1,5 @@
 import Journal
-import SamovarProtocol
+import SamovarStore
 
 /// What goes wrong, and when.
 extension World {

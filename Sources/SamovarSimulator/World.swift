@@ -1,6 +1,6 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// One store, its workers and clients, the network between them and the disk under the store, all from one seed.
 ///

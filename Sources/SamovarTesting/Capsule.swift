@@ -1,6 +1,6 @@
 import Foundation
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
 
 /// What happened in some turns of a store, cut out of its journal by `capsule`: the state before them, and what came from outside. A test lets it
 /// happen again, to the program as it is now.

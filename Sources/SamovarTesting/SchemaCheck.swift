@@ -1,6 +1,6 @@
 public import Foundation
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
 
 /// What a program could not read of the journals that the build of a golden schema file wrote; empty if all is well.
 ///

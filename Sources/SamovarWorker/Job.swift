@@ -1,6 +1,7 @@
 public import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {

@@ -1,7 +1,8 @@
 import CrashPoints
 import MessagePack
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarPeers
+package import SamovarWire
 import Synchronization
 
 /// A running job: what it is, and what it has said, between its handler and the loop of its worker.

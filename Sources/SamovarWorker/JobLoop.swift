@@ -1,7 +1,8 @@
 import CrashPoints
 public import MessagePack
 public import SamovarCore
-public import SamovarProtocol
+import SamovarPeers
+public import SamovarWire
 
 /// What a slot does with its jobs: from the bytes of an effect to the bytes of its answer.
 ///

@@ -1,7 +1,8 @@
 import CrashPoints
 import Dispatch
 package import SamovarCore
-public import SamovarProtocol
+import SamovarPeers
+public import SamovarWire
 import Synchronization
 
 /// One slot of a worker: a long-lived task that runs one job after the other.

@@ -1,5 +1,6 @@
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarPeers
+package import SamovarWire
 
 /// Whom the slots of a worker tell what becomes of their jobs: the coordinator of a worker process, or a test.
 package protocol SlotCoordinator: AnyObject, Sendable {

@@ -2,7 +2,7 @@ import ChaosSupport
 import Foundation
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarWire
 import ZeroMQ
 
 /// Connects to a store again and again, at each listener in turn; every second peer says HELLO before it leaves.

@@ -3,7 +3,8 @@ import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import ZeroMQ
 
 /// Many subscribers in one process: each has a SUB socket and a machine of its own; one client asks for the views that any of

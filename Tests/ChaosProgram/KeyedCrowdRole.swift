@@ -2,7 +2,8 @@ import ChaosSupport
 import Foundation
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import ZeroMQ
 
 /// Many clients with one key in one process, each on both doors: a connection of its own for inputs and one for views, with the machines that

@@ -3,7 +3,7 @@ import Foundation
 import ProcessSupport
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarWire
 import ZeroMQ
 
 /// Stands between a store and its peers, ends ZeroMQ on both sides, and loses, repeats, delays and so reorders whole messages as

@@ -1,7 +1,7 @@
 import ChaosSupport
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 import Testing
 
 /// A checker that cannot fail proves nothing: each invariant is broken here at least once, by one doctored thing, and must be named.

@@ -1,7 +1,7 @@
 import ChaosSupport
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// A small story in which all went well, told by everybody alike: what the checker must find no fault in. Tests then doctor one
 /// thing and ask whether it is seen.

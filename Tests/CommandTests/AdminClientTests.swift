@@ -3,7 +3,7 @@ import MessagePack
 import ProcessSupport
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarWire
 import Synchronization
 import Testing
 import ZeroMQ

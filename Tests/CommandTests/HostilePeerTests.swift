@@ -1,7 +1,7 @@
 import Foundation
 import ProcessSupport
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 import Testing
 import ZeroMQ
 

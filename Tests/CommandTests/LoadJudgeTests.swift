@@ -2,7 +2,7 @@ import ProcessSupport
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
+import SamovarWire
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import MessagePack
 import ProcessSupport
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 import Testing
 import ZeroMQ
 

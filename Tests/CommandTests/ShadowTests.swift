@@ -2,7 +2,7 @@ import Foundation
 import MessagePack
 import ProcessSupport
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 import Testing
 
 /// `store --shadow`: a process that follows a running store and compares, with real processes.

@@ -4,7 +4,7 @@ import ProcessSupport
 import Samovar
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarWire
 import Testing
 import ZeroMQ
 

@@ -1,9 +1,10 @@
 import SamovarCore
-@testable import SamovarProtocol
 import Synchronization
 import Testing
 
 @testable import SamovarHost
+@testable import SamovarPeers
+@testable import SamovarWire
 @testable import SamovarWorker
 
 @Suite struct SlotTests {

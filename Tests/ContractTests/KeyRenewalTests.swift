@@ -5,6 +5,7 @@ import ProcessSupport
 import Samovar
 import SamovarCore
 import SamovarHost
+import SamovarWire
 import Synchronization
 import Testing
 

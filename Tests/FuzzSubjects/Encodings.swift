@@ -1,7 +1,7 @@
 import MessagePack
-import SamovarText
 import SamovarCommands
-import SamovarProtocol
+import SamovarText
+import SamovarWire
 
 /// Bytes on the wire, values of programs, and what people type.
 extension FuzzSubject {

@@ -1,6 +1,6 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// Frames with something in each of their fields.
 enum FrameSamples {

@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Rows of a journal: batches of records, and snapshots.
 extension FuzzSubject {

@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 /// The file of a durable client. Its entries have a checksum, which no mutation would meet; so the input is the bodies of the
 /// entries, each after its length in one byte, and the checksums are made here.

@@ -156,12 +156,12 @@ import Testing
         let manifest = """
             .target(name: "SamovarCore", swiftSettings: settings),
             .target(
-                name: "SamovarProtocol", dependencies: ["SamovarCore", deque], swiftSettings: settings),
+                name: "SamovarStore", dependencies: ["SamovarCore", deque], swiftSettings: settings),
             // .target(name: "Journal"),
             .target(name: "FuzzSubjects", dependencies: ["SamovarCore"], path: "Tests/FuzzSubjects"),
             .systemLibrary(name: "CSQLite", providers: []),
             """
-        #expect(Self.modules(of: manifest) == ["SamovarCore": [], "SamovarProtocol": ["SamovarCore"], "CSQLite": []])
+        #expect(Self.modules(of: manifest) == ["SamovarCore": [], "SamovarStore": ["SamovarCore"], "CSQLite": []])
     }
 
     @Test func `A step that is wrong is noticed`() {

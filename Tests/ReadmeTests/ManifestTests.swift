@@ -65,13 +65,13 @@ import Testing
 
     @Test func `The simulator is built without hosts, adapters and their libraries`() throws {
         let reached = Self.reach(of: "SimulatorCLI", in: try Self.targets())
-        #expect(reached.isSuperset(of: ["SamovarSimulator", "SamovarProtocol"]))
+        #expect(reached.isSuperset(of: ["SamovarSimulator", "SamovarPeers", "SamovarStore"]))
         #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "SHA2"]))
     }
 
     @Test func `Tests of programs and workers are built without sockets and databases`() throws {
         let reached = Self.reach(of: "SamovarTesting", in: try Self.targets())
-        #expect(reached.isSuperset(of: ["SamovarProtocol", "SamovarWorker"]))
+        #expect(reached.isSuperset(of: ["SamovarStore", "SamovarWorker"]))
         #expect(reached.isDisjoint(with: ["SamovarHost", "SQLiteJournal", "ZeroMQ", "SamovarCommands", "GRDB", "Crypto"]))
     }
 

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `The store's machine has at most 20 stored properties`() throws {
-        let text = try Checkout.text("Sources/SamovarProtocol/Store/StoreMachine.swift")
+        let text = try Checkout.text("Sources/SamovarStore/Machine/StoreMachine.swift")
         let properties = text.matches(of: /(?m)^    (?:public |private |private\(set\) )*(?:var|let) (\w+)[^{\n]*$/).map(\.1)
         #expect(Set(["settings", "turns", "suspicion", "viewTopics"]).isSubset(of: properties), "\(properties)")
         #expect(properties.count <= 20, "\(properties)")

@@ -1,7 +1,8 @@
 import MessagePack
-import SamovarText
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarText
+import SamovarWire
 
 @testable import SamovarConformance
 

@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 @testable import SamovarConformance
 

@@ -1,4 +1,5 @@
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import Testing
 
 @testable import SamovarHost

@@ -1,5 +1,5 @@
 import ProcessSupport
-import SamovarProtocol
+import SamovarStore
 import Testing
 import ZeroMQ
 

@@ -1,7 +1,6 @@
 import Logging
 import MessagePack
 import SamovarCore
-import SamovarProtocol
 import Testing
 
 @testable import SamovarHost

@@ -1,5 +1,7 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarStore
+import SamovarWire
 import Synchronization
 import Testing
 import ZeroMQ

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import ProcessSupport
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 import SamovarWorker
 import Synchronization
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import MessagePack
 import SamovarLoad
-import SamovarProtocol
+import SamovarStore
 import Testing
 
 @testable import SamovarLoadTest

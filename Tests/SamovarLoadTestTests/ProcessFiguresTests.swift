@@ -1,5 +1,5 @@
 import SamovarLoad
-import SamovarProtocol
+import SamovarStore
 import Testing
 
 @testable import SamovarLoadTest

@@ -1,6 +1,6 @@
 import SamovarCore
 import SamovarLoad
-import SamovarProtocol
+import SamovarStore
 import Testing
 
 /// One test per way through the table of `CoordinatorMachine`.

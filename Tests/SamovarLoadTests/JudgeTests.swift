@@ -1,6 +1,6 @@
 import SamovarCore
 import SamovarLoad
-import SamovarProtocol
+import SamovarWire
 import Testing
 
 /// Histories with one fault each: a judge that finds none of them would be worth nothing.

@@ -1,6 +1,7 @@
 import SamovarCore
 import SamovarLoad
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import Testing
 
 /// The account of a client: what it sends when, and what it makes of the answers.

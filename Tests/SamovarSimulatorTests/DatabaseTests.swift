@@ -1,5 +1,5 @@
 import Journal
-import SamovarProtocol
+import SamovarStore
 import SamovarTesting
 import Testing
 

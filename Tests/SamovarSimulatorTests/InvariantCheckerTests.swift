@@ -1,5 +1,4 @@
 import SamovarCore
-import SamovarProtocol
 import Testing
 
 @testable import SamovarSimulator

@@ -1,9 +1,8 @@
 import MessagePack
 import ProcessSupport
 import SamovarCommands
-import SamovarText
 import SamovarCore
-import SamovarProtocol
+import SamovarText
 import Testing
 
 @testable import SamovarWeb

@@ -1,9 +1,10 @@
 import MessagePack
 import ProcessSupport
 import SamovarCommands
-import SamovarText
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarText
+import SamovarWire
 
 @testable import SamovarWeb
 

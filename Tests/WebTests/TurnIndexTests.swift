@@ -2,7 +2,8 @@ import MessagePack
 import ProcessSupport
 import SamovarCommands
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import Testing
 
 @testable import SamovarWeb

@@ -1,7 +1,8 @@
 import CountedAllocations
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Inputs of four clients, each with a frame of 64 under way, and their receipts: what the store's machine alone spends on each.
 struct Inputs: ~Copyable {

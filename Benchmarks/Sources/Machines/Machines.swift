@@ -1,7 +1,9 @@
 import CountedAllocations
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarStore
+import SamovarWire
 
 /// What a round trip costs the machines alone: those of a store and a worker in one thread, frames encoded and decoded as on the wire,
 /// without sockets, slots and disk.

@@ -29,4 +29,13 @@ extension Workplace {
             "git", ["apply", bug.patch.path(percentEncoded: false)], in: folder, environment: ["GIT_CEILING_DIRECTORIES": ceiling])
         return run.end == .exited(0)
     }
+
+    /// Has each source in which a bug waits for its name import the module that tells which one is asked for.
+    public func importChosen() throws {
+        for path in try Self.sources(below: "Sources", in: folder) where !path.hasPrefix("Sources/Chosen/") {
+            let file = folder.appending(path: path)
+            let text = try String(contentsOf: file, encoding: .utf8)
+            if text.contains("planted(\"") { try Data("public import Chosen; \(text)".utf8).write(to: file) }
+        }
+    }
 }

@@ -83,14 +83,14 @@ public struct Trial: Sendable {
     public func suites() throws -> [String] {
         let run = try ChildProcess.run(workplace.tests, ["--testing-library", "swift-testing", "--list-tests"])
         let lines = run.output.split(separator: "\n")
-        let names = lines.compactMap { $0.wholeMatch(of: /SamovarProtocolTests\.(\w+)\/.*/).map { String($0.1) } }
+        let names = lines.compactMap { $0.wholeMatch(of: /Samovar(?:Wire|Peers|Store)Tests\.(\w+)\/.*/).map { String($0.1) } }
         // What compares a document with the text of the sources sees how they were changed, not what they do.
         return Set(names).subtracting(["TableTests"]).sorted()
     }
 
-    /// Tests of the protocol; nil if all pass.
+    /// Tests of the machines; nil if all pass.
     public func test(_ change: String, suites: [String]) throws -> Notice? {
-        let filter = "^SamovarProtocolTests\\.(\(suites.joined(separator: "|")))/"
+        let filter = "^Samovar(Wire|Peers|Store)Tests\\.(\(suites.joined(separator: "|")))/"
         // The first issue is enough.
         let run = try ChildProcess.run(
             workplace.tests, ["--testing-library", "swift-testing", "--filter", filter], environment: environment(change),

@@ -9,8 +9,9 @@ public struct Workplace: Sendable {
 
     /// What the copy has of the checkout.
     private static let copied = [
-        "Sources/SamovarCore", "Sources/MessagePack", "Sources/SamovarProtocol", "Sources/Journal", "Sources/SamovarSimulator",
-        "Tests/SamovarProtocolTests",
+        "Sources/SamovarCore", "Sources/MessagePack", "Sources/SamovarWire", "Sources/SamovarPeers", "Sources/SamovarStore",
+        "Sources/Journal", "Sources/SamovarSimulator", "Tests/MachineSupport", "Tests/SamovarWireTests", "Tests/SamovarPeersTests",
+        "Tests/SamovarStoreTests",
     ]
 
     public init(root: URL, name: String) {
@@ -36,7 +37,7 @@ public struct Workplace: Sendable {
         // A test compares its bytes with those of the machines.
         files["docs/protocol.md"] = try Data(contentsOf: root.appending(path: "docs/protocol.md"))
         for (source, target) in [
-            "Package.swift": "Package.swift", "Chosen.swift": "Sources/SamovarProtocol/Chosen.swift",
+            "Package.swift": "Package.swift", "Chosen.swift": "Sources/Chosen/Chosen.swift",
             "Simulate/main.swift": "Sources/Simulate/main.swift",
         ] {
             files[target] = try Data(contentsOf: root.appending(path: "Mutants/Instrumented/\(source)"))

@@ -22,7 +22,7 @@ enum Form: Sendable, Equatable {
 
 /// A place where the sources can be changed, and the change.
 public struct Mutant: Sendable, Equatable {
-    /// Below `Sources/SamovarProtocol`.
+    /// Below `Sources`.
     public let file: String
     public let line: Int
     /// The function with its type.

@@ -4,7 +4,7 @@ import SwiftSyntax
 
 /// Finds every place of a source that can be changed.
 public enum Finder {
-    /// - Parameter file: its path below `Sources/SamovarProtocol`.
+    /// - Parameter file: its path below `Sources`.
     public static func mutants(in text: String, file: String) -> [Mutant] {
         let parsed = Parser.parse(source: text)
         // An operator that is not of the standard library stays as it is, and is not changed.

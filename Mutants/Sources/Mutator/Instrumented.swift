@@ -5,7 +5,7 @@ public struct Instrumented: Sendable {
     private let places: [(number: Int, range: Range<Int>)]
     private let functions: [(number: Int, lines: ClosedRange<Int>)]
 
-    /// Every insertion is within a line, so that lines keep their numbers.
+    /// Every insertion is within a line, so that lines keep their numbers: that of the module that tells which number is asked for, too.
     public init(_ source: String, _ mutants: [(number: Int, mutant: Mutant)]) {
         var edits: [Edit] = []
         for (number, mutant) in mutants {
@@ -16,7 +16,7 @@ public struct Instrumented: Sendable {
         }
         edits.sort(by: <)
         let bytes = Array(source.utf8)
-        var result: [UInt8] = []
+        var result = Array("public import Chosen; ".utf8)
         var starts: [Int: Int] = [:]
         var places: [(Int, Range<Int>)] = []
         var position = 0

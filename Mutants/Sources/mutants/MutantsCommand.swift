@@ -8,7 +8,7 @@ struct MutantsCommand: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "mutants",
-            abstract: "Changes the machines, one place at a time, and asks the simulator and the tests of the protocol to notice.",
+            abstract: "Changes the machines, one place at a time, and asks the simulator and the tests of the machines to notice.",
             discussion: """
                 The same seed draws the same mutants from the same sources. The exit code is 70 if a mutant survives that
                 Mutants/judged.md does not know.
@@ -21,7 +21,7 @@ struct MutantsCommand: ParsableCommand {
     @Option(name: .long, help: "Seeds of one virtual minute for each mutant, at most.") var worlds = 300
     @Option(name: .long, help: "How many run at once.") var jobs = ProcessInfo.processInfo.activeProcessorCount
     @Option(name: .long, help: "The checkout.") var root = "."
-    @Option(name: .long, help: "Only of files whose path begins so, such as Store/.") var below = ""
+    @Option(name: .long, help: "Only of files whose path begins so, such as SamovarStore/Sessions/.") var below = ""
     @Flag(name: .long, help: "Print every mutant that there is, and run none.") var list = false
 
     func validate() throws {

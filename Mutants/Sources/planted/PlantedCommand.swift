@@ -28,6 +28,7 @@ struct PlantedCommand: ParsableCommand {
         let misfits = try bugs.filter { try !workplace.apply($0) }
         for bug in misfits { complain("error: Mutants/Planted/\(bug.name).patch does not fit the sources any more") }
         guard misfits.isEmpty else { throw ExitCode(70) }
+        try workplace.importChosen()
         let errors = try workplace.build(withTests: false, jobs: jobs)
         for error in errors { complain("\(error.path):\(error.line):\(error.column): error: \(error.text)") }
         guard errors.isEmpty else { throw ExitCode(70) }

@@ -3,7 +3,7 @@ import Testing
 
 /// What is found in a source, and how a change is written into it.
 @Suite struct MutatorTests {
-    private static func mutants(_ text: String) -> [Mutant] { Finder.mutants(in: text, file: "Store/Gate.swift") }
+    private static func mutants(_ text: String) -> [Mutant] { Finder.mutants(in: text, file: "SamovarStore/Machine/Gate.swift") }
 
     private static func changes(_ text: String) -> [String] { mutants(text).map { "\($0.change.rawValue): \($0.original)" } }
 
@@ -68,8 +68,8 @@ import Testing
             enum Kind: Int { case first = 1 }
             """
         #expect(Self.changes(source).isEmpty)
-        #expect(!Rules.isChanged("Wire/Frame.swift") && !Rules.isChanged("Store/StoreSettings.swift"))
-        #expect(Rules.isChanged("Store/Gate.swift"))
+        #expect(!Rules.isChanged("SamovarWire/Frames/Frame.swift") && !Rules.isChanged("SamovarStore/Machine/StoreSettings.swift"))
+        #expect(Rules.isChanged("SamovarStore/Machine/Gate.swift"))
     }
 
     @Test func `Places that look the same in one function are told apart`() {

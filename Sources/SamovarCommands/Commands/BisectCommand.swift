@@ -2,8 +2,8 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

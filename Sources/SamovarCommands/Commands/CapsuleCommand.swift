@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 import SamovarText
 
 struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {

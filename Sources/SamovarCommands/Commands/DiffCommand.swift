@@ -2,7 +2,7 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 import SamovarText
 
 struct DiffCommand<App: SamovarApp>: AsyncParsableCommand {

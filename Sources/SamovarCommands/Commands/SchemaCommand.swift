@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 import SamovarText
 
 struct SchemaCommand<App: SamovarApp>: ParsableCommand {

@@ -3,8 +3,8 @@ import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 import Synchronization
 
 struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {

@@ -3,8 +3,8 @@ import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 import SamovarWorker
 
 /// Options of a store process, shared with `up`.

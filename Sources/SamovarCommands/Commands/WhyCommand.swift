@@ -1,8 +1,8 @@
 import ArgumentParser
 import MessagePack
 import SamovarCore
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 struct WhyCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

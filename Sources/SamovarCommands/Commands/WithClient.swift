@@ -1,8 +1,8 @@
 import Logging
 import SamovarCore
 package import SamovarHost
-import SamovarProtocol
 package import SamovarText
+import SamovarWire
 
 /// Runs `body` with a client of the store, and ends the client after it. One with an outbox takes inputs also while no store answers.
 ///

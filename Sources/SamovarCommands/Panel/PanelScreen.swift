@@ -1,8 +1,8 @@
 import MessagePack
 import SamovarHost
-import SamovarProtocol
 import SamovarTerminal
 import SamovarText
+import SamovarWire
 
 /// Shows the views of a store in the terminal, sends what a person presses, and tells what the view was.
 struct PanelScreen: Sendable {

@@ -1,8 +1,9 @@
 import Foundation
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 import SamovarText
+import SamovarWire
 
 /// The other end of ``PastViews``: answers each line of standard input, the number of a turn, with a line, `view TIMELINE TURN TIME BASE64` or
 /// `error WORDS`, until there are no more.

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import SamovarProtocol
+import SamovarStore
 
 /// The settings of a process. Each comes from a flag, else a `SAMOVAR_*` variable, else the file of `--config`, else it is
 /// nil or the default.

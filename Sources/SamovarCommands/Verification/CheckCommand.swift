@@ -3,7 +3,6 @@ import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
 
 struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {

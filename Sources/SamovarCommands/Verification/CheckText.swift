@@ -1,7 +1,7 @@
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 
 /// The outcome of `check`, for people and for scripts.
 enum CheckText {

@@ -1,8 +1,8 @@
 import Foundation
 import MessagePack
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 /// A command that is not the recorded one, for people: what the journal knows of the old one, and the new one in full.
 enum DivergenceText {

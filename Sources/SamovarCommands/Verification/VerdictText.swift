@@ -1,7 +1,8 @@
 import MessagePack
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 import SamovarText
+import SamovarWire
 
 /// The outcome of `verify`, for people and for scripts.
 enum VerdictText {

@@ -1,7 +1,8 @@
 import Foundation
 public import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import ZeroMQ
 
 /// Asks a running store over its admin socket, or with the key of an operator over the network. Blocks no thread of Swift's pool.

@@ -1,7 +1,8 @@
 import CrashPoints
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import ZeroMQ
 
 /// The loop of a client: one connection for inputs and requests, one subscription for views, two machines that decide.

@@ -1,7 +1,7 @@
 public import Logging
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarWire
 public import ServiceLifecycle
 
 /// A client of a running program, with its types.

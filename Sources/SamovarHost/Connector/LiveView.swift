@@ -1,7 +1,6 @@
-public import Observation
 import MessagePack
+public import Observation
 public import SamovarCore
-import SamovarProtocol
 
 /// The current view of a program, for a user interface: a change can be observed with Swift's `Observation`, on every platform.
 ///

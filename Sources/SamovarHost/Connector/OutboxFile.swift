@@ -1,7 +1,7 @@
 import Foundation
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
 
 /// The file of a durable client: entries are added at its end and synced before anybody relies on them.
 ///

@@ -1,6 +1,7 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 /// The place of an output among all that a program has emitted, across restarts and in one journal.
 ///

@@ -1,6 +1,7 @@
 public import Logging
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarPeers
+public import SamovarWire
 public import ServiceLifecycle
 import Synchronization
 import ZeroMQ

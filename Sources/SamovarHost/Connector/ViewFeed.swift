@@ -1,6 +1,7 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 /// How a reader wants its views.
 public enum ViewMode: Sendable {

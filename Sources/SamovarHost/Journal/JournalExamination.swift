@@ -1,7 +1,8 @@
 import Journal
 import JournalChain
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// What `journal verify` finds: everything that can be told of a journal without its program.
 ///

@@ -1,5 +1,5 @@
 import Journal
-public import SamovarProtocol
+public import SamovarWire
 
 /// Reading the records of a journal without its program, also beside its store.
 public enum JournalListing {

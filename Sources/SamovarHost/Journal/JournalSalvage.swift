@@ -1,8 +1,8 @@
 import Journal
 import JournalChain
-public import SamovarCore
-import SamovarProtocol
 import SQLiteJournal
+public import SamovarCore
+import SamovarWire
 
 /// Going on after damage: a new timeline of what a journal still holds for certain.
 ///

@@ -1,8 +1,8 @@
 import Journal
 import JournalChain
-import SamovarCore
-import SamovarProtocol
 import SQLiteJournal
+import SamovarCore
+import SamovarStore
 import Synchronization
 
 /// The journal of a running store that has its data folder for itself: read by asking the store, a page at a time, up to the turn that was the

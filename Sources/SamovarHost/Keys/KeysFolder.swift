@@ -1,6 +1,6 @@
 import Foundation
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarWire
 package import ZeroMQ
 
 /// The keys folder of a store, for whoever changes it: one at a time, and each change on disk when its function returns.

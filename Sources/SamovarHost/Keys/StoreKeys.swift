@@ -1,5 +1,5 @@
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarWire
 package import ZeroMQ
 
 /// What a store has in its folder of keys: its own key, and the table of those that may come.

@@ -2,7 +2,8 @@ import Journal
 import JournalChain
 import Logging
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// A data folder that has been made of the past of a journal.
 public struct JournalFork: Sendable {

@@ -1,7 +1,8 @@
 import Journal
 import Logging
 import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
+import SamovarWire
 
 extension Past {
     /// What would have been, had something been otherwise: from the newest snapshot before that on. The state of this past stays where it is.

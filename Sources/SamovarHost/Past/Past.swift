@@ -2,9 +2,10 @@ import Journal
 import JournalChain
 public import Logging
 public import MessagePack
-public import SamovarCore
-public import SamovarProtocol
 import SQLiteJournal
+public import SamovarCore
+public import SamovarStore
+public import SamovarWire
 
 /// The past of a journal: the state as of any turn that is still known, and the turns from there on.
 ///

@@ -1,4 +1,4 @@
-import SamovarProtocol
+import SamovarPeers
 import ZeroMQ
 
 extension Disconnection {

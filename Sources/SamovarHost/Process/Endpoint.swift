@@ -1,6 +1,7 @@
 import Foundation
 import SamovarCore
-public import SamovarProtocol
+import SamovarPeers
+public import SamovarWire
 
 /// Where a store is reached: a folder of `ipc` sockets, or four ports of a machine.
 ///

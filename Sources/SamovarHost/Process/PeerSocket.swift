@@ -1,6 +1,7 @@
 import DequeModule
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarPeers
+package import SamovarWire
 package import ZeroMQ
 
 /// The connecting socket of a worker, a client, a subscriber or an agent: one connection at one place, replaced by a new socket at the

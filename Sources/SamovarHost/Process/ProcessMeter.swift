@@ -1,5 +1,5 @@
 import Foundation
-package import SamovarProtocol
+package import SamovarStore
 
 /// What a process of this machine takes of it.
 package enum ProcessMeter {

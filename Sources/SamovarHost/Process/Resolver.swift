@@ -1,5 +1,4 @@
 import Foundation
-import SamovarProtocol
 import Synchronization
 
 /// Looks host names up, each on a thread of its own while it takes: the system's resolver may hang as long as it likes, and neither a loop

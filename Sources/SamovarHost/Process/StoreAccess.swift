@@ -1,5 +1,6 @@
 import Foundation
-public import SamovarProtocol
+import SamovarPeers
+public import SamovarWire
 
 /// How a peer reaches its store: the endpoints at which it may be, in the order in which they are tried, and the peer's key.
 ///

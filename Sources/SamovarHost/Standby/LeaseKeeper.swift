@@ -1,6 +1,6 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 
 /// The lease of a store that serves, as its loop keeps it: machine and thread, and what the store was told of it.
 struct LeaseKeeper: ~Copyable {

@@ -2,7 +2,7 @@ import DequeModule
 import Foundation
 import Journal
 import JournalChain
-import SamovarProtocol
+import SamovarStore
 import Synchronization
 
 /// The lease's own thread: renews when it is told to, so that the loop waits for no answer of the database, and notices when the session

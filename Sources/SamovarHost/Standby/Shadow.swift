@@ -1,6 +1,6 @@
 public import Logging
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
 public import ServiceLifecycle
 
 /// A process that follows the running store of a data folder, replays what that writes, and compares: each command, and each digest of the

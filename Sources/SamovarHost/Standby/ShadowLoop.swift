@@ -2,9 +2,10 @@ import Foundation
 import Journal
 import Logging
 import MessagePack
-import SamovarCore
-import SamovarProtocol
 import SQLiteJournal
+import SamovarCore
+import SamovarStore
+import SamovarWire
 import Synchronization
 
 /// Interprets what the ``ShadowMachine`` says, on a thread of its own.

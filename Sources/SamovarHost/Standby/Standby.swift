@@ -2,7 +2,7 @@ import Journal
 import JournalChain
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 import ZeroMQ
 
 /// The start of a store on a journal that several stores reach: interprets what the ``StandbyMachine`` says, on the thread of the loop,

@@ -1,5 +1,5 @@
 import Foundation
-import SamovarProtocol
+import SamovarWire
 import ZeroMQ
 
 /// A socket that is bound to one address, and can be closed and opened again there. Made and used on the loop's thread.

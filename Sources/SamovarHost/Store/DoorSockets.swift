@@ -1,4 +1,5 @@
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import ZeroMQ
 
 /// The sockets of a store's doors, all of them files or all of them ports. Made and used on the loop's thread.

@@ -1,4 +1,4 @@
-import SamovarProtocol
+import SamovarWire
 import ZeroMQ
 
 /// A store tries its own doors before it serves: whoever has no key, or one that nobody knows, must not come in, and whoever has one must.

@@ -2,7 +2,7 @@ import DequeModule
 import Foundation
 import Journal
 import JournalChain
-import SamovarProtocol
+import SamovarStore
 import Synchronization
 
 /// Reads the journal for those who ask the store about it, on a thread of its own and at a low priority, which is there from the first

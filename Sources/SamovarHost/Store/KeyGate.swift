@@ -1,6 +1,6 @@
 import Foundation
 import SamovarCore
-package import SamovarProtocol
+package import SamovarWire
 import Synchronization
 package import ZeroMQ
 

@@ -3,7 +3,7 @@ import DequeModule
 import Foundation
 import Journal
 import JournalChain
-import SamovarProtocol
+import SamovarStore
 import Synchronization
 
 /// What a store does beside its service, on a thread of its own and at a low priority: snapshots, trimming, backups, and reading once what

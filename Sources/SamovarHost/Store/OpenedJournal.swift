@@ -2,9 +2,10 @@ import CrashPoints
 import Journal
 import JournalChain
 import MessagePack
-import SamovarCore
-import SamovarProtocol
 import SQLiteJournal
+import SamovarCore
+import SamovarStore
+import SamovarWire
 
 /// A journal, opened, and what it says of itself.
 struct OpenedJournal: Sendable {

@@ -2,7 +2,7 @@ import Journal
 import JournalChain
 public import Logging
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
 
 /// What a journal says a program's state was, as of a turn. It changes nothing, and a store may be running on the journal.
 public struct Replay<P: Program>: Sendable {

@@ -1,7 +1,7 @@
 public import Logging
 import MessagePack
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
 public import ServiceLifecycle
 
 /// The store process of a program: owns its state, its journal and the sockets through which everybody reaches it.

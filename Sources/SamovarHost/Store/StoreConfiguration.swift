@@ -1,5 +1,5 @@
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
 
 /// What a store needs to start.
 public struct StoreConfiguration: Sendable {

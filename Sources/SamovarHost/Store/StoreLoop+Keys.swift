@@ -1,6 +1,7 @@
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// The keys of a store that runs.
 extension StoreLoop {

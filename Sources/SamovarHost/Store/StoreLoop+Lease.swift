@@ -2,7 +2,7 @@ import Journal
 import JournalChain
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 import ZeroMQ
 
 // Taking a journal, and keeping it where several stores reach it.

@@ -1,5 +1,5 @@
 import SQLiteJournal
-import SamovarProtocol
+import SamovarStore
 
 extension StoreLoop {
     /// What `metrics` tells of this process and of the files of its journal.

@@ -4,7 +4,8 @@ import Journal
 import JournalChain
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import ZeroMQ
 
 /// The loop of a store: waits for sockets, journal and time, hands them to the machine, and carries out what it says.

@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import ZeroMQ
 
 /// The bound sockets of a store: those in its folder, and beside them those at its ports if it has any. Made and used on the loop's thread.

@@ -1,6 +1,6 @@
 import Foundation
 import JournalChain
-import SamovarProtocol
+import SamovarStore
 
 /// The page of a `TrapMarker`, mapped from the file `marker` of a data folder, and the signals that are noted in it.
 ///

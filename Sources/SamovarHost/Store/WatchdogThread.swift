@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 
 /// Looks at the calls of the store's loop into the program, from a thread of its own, and logs those that do not return.
 final class WatchdogThread: Sendable {

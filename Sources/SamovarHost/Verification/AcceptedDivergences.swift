@@ -1,6 +1,7 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// What a start or an offline command knows of accepted divergences: those in the journal, and those that its caller accepts.
 ///

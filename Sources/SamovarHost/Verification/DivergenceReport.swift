@@ -1,5 +1,6 @@
 import SamovarCore
-public import SamovarProtocol
+import SamovarStore
+public import SamovarWire
 
 /// A command that a replay has computed again, beside all that the journal knows of the recorded one; or the same of a state.
 ///

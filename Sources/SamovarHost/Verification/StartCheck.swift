@@ -2,7 +2,8 @@ import Journal
 import JournalChain
 import MessagePack
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
+import SamovarWire
 
 /// Whether a store of this build would start on a data folder, and whether all that it takes over can be read.
 ///

@@ -1,4 +1,4 @@
-public import SamovarProtocol
+public import SamovarStore
 
 /// Compares what two processes with different hash seeds make of one journal, and finds the first turn at which they, or the
 /// journal, disagree.

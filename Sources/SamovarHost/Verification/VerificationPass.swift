@@ -1,6 +1,7 @@
 import Journal
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarStore
+import SamovarWire
 
 /// What one process of a verification shall do.
 public struct VerificationPlan: Codable, Equatable, Sendable {

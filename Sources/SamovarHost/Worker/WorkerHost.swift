@@ -1,6 +1,7 @@
 public import Logging
 public import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 public import SamovarWorker
 public import ServiceLifecycle
 import ZeroMQ

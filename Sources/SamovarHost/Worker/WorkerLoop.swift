@@ -1,7 +1,8 @@
 import CrashPoints
 import Logging
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import SamovarWorker
 import ZeroMQ
 

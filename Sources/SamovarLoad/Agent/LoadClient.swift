@@ -1,6 +1,7 @@
 import DequeModule
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarPeers
+public import SamovarWire
 
 /// One sending session: a `ClientMachine` that is fed by a schedule, and the account of what it was told.
 ///

@@ -1,4 +1,4 @@
-public import SamovarProtocol
+public import SamovarStore
 
 /// What agent and coordinator say to each other: one frame each, in MessagePack. Both are of one version of Samovar; another one is refused
 /// when it joins.

@@ -1,5 +1,5 @@
 public import SamovarCore
-public import SamovarProtocol
+public import SamovarWire
 
 /// Compares what clients were told with what is in the journal, input by input.
 ///

@@ -1,4 +1,4 @@
-public import SamovarProtocol
+public import SamovarWire
 
 /// What a client was told of its inputs, as a few bytes for each: the evidence of a session.
 ///

@@ -2,7 +2,8 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import ZeroMQ
 
 /// The loop of an agent: one connection to the coordinator, and clients and subscribers of the store, all on one thread.

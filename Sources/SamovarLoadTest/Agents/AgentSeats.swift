@@ -1,7 +1,8 @@
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import ZeroMQ
 
 /// A client of an agent, with its socket. Stays on the agent's thread.

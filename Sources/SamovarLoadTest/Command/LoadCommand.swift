@@ -4,8 +4,8 @@ import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

@@ -5,7 +5,6 @@ import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
 import SamovarText
 
 /// The store that is put under load: one that runs, or one that was started for it.

@@ -3,7 +3,7 @@ import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
+import SamovarStore
 import Synchronization
 
 /// What is seen while a load test runs, kept for the report and told as it happens. Used from several threads.

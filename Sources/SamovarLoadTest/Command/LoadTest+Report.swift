@@ -4,7 +4,6 @@ import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
 
 extension LoadTest {
     /// Adds up what the agents said, with the judge's findings.

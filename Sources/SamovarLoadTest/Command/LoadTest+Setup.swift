@@ -2,8 +2,8 @@ import MessagePack
 import SamovarCommands
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 extension LoadTest {
     /// How long the store may take to serve, and for each answer.

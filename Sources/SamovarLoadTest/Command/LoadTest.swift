@@ -5,8 +5,8 @@ import SamovarCommands
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 import Subprocess
 import Synchronization
 import UnixSignals

@@ -1,7 +1,7 @@
 import Journal
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
+import SamovarWire
 
 /// What the journal of a store that is not running, or a copy of it, says of a load test.
 enum JournalEvidence {

@@ -3,7 +3,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarLoad
-import SamovarProtocol
+import SamovarWire
 import ZeroMQ
 
 /// The process that leads a load test: it waits for the agents, lets them begin together, and keeps what they tell.

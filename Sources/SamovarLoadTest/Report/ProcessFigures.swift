@@ -1,5 +1,5 @@
 import SamovarLoad
-import SamovarProtocol
+import SamovarStore
 
 /// What one process took of its machine, over the test and over its own deaths.
 struct ProcessFigures {

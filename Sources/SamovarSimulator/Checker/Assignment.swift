@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// One attempt of one effect, as it was seen to leave the store, and what its worker did with it.
 final class Assignment {

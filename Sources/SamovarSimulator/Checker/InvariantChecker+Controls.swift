@@ -1,6 +1,6 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// What is dead, what is paused, and what an operator does about it.
 extension InvariantChecker {

@@ -1,6 +1,7 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// What may leave a process.
 extension InvariantChecker {

@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Keys: who may do what, who is heard, whose something is, and what the journal says of it. What a frame may do is decided here once more, by
 /// the table that is in force when the store reads it.

@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// The order in which frames leave the store: that in which turns made them.
 extension InvariantChecker {

@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 /// What clients and subscribers are told, and what workers do.
 extension InvariantChecker {

@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// What jobs send before their end.
 extension InvariantChecker {

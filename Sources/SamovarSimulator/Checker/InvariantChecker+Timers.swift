@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// Who listens, and what they hear.
 extension InvariantChecker {

@@ -1,6 +1,7 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Holds everything that crosses a boundary against the promises, the moment it crosses: frames that leave a process, batches that
 /// become durable, what clients and subscribers are told, handlers that start and end. It never looks into a machine, but for the

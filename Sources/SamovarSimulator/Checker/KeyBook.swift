@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// What the checker keeps of keys, in one timeline: which table was in force at which turn, who has sent what while it was allowed to, and whose
 /// sessions and workers are.

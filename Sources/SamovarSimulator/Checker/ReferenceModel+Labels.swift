@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// What a turn orders, and what labels and policies make of it.
 extension ReferenceModel {

@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// The canonical history of one timeline: every record that the disk has made durable, applied without the store's code.
 ///

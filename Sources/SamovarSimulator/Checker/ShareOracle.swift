@@ -1,5 +1,4 @@
 import SamovarCore
-import SamovarProtocol
 
 /// The shares of one queue, as the checker keeps them: of two labels that both have effects waiting all the time, each is handed out as
 /// often as its weight says, but for a few.

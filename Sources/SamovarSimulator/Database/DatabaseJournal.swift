@@ -1,5 +1,4 @@
 import Journal
-import SamovarProtocol
 
 /// The journal in the database, as one process of a store has it.
 final class DatabaseJournal: FencedJournal {

@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarStore
 
 /// What one seed's world is like: who is in it, what may go wrong, and how small its limits are.
 struct Swarm {

@@ -1,5 +1,6 @@
 import MessagePack
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 
 /// What the handler of a `streamPlan` effect streams: items from 1, each in a message of its own, some with a checkpoint that names
 /// the item. An attempt goes on with the item after the checkpoint that it is given.

@@ -1,6 +1,6 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// The kinds of effects, each with another way to end.
 enum Work: String, Portable, CaseIterable {

@@ -1,6 +1,7 @@
 import DequeModule
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 enum Direction: Int {
     case toStore

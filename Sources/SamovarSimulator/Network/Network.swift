@@ -1,5 +1,6 @@
 import DequeModule
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// The network between the store and its peers: links, delays, cuts, and what is lost when a link breaks.
 ///

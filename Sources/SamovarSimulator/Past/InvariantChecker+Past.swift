@@ -1,6 +1,7 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// What `why`, `bisect` and `whatif` say of the journal that a store has left, against a look at the state after each turn, and against the other
 /// history from its beginning. A sample, so that it costs a small part of a run: a few questions, of a few dozen turns.

@@ -1,6 +1,5 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
 
 /// A part of a state or of a view: how a past has it, and how the program's own types have it.
 struct PastPart {

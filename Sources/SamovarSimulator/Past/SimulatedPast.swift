@@ -1,6 +1,7 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// The past of a simulated store's journal, as a host has it: the machine, and a journal to read.
 ///

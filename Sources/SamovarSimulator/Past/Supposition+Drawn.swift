@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 extension Supposition {
     /// Some of these turns left out, replaced, or followed by inputs that never came.

@@ -1,5 +1,7 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarStore
+import SamovarWire
 
 /// A client process: the loop of `ClientLoop` around its two machines, and a user who sends, waits and watches.
 final class ClientProcess: Process {

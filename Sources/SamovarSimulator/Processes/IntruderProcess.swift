@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Somebody on the network who has keys that are good for little, knows some that are good for nothing any more, and has overheard what
 /// others are called and what they were given.

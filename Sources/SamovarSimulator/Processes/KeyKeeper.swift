@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Who keeps the keys of the store: gives them out, renews and revokes them, lets them expire, and has the table read again, or forgets to.
 ///

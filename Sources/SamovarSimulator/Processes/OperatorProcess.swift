@@ -1,6 +1,7 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// What an operator has asked of the store, and what came of it.
 final class Errand {

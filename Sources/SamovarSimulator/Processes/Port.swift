@@ -1,5 +1,5 @@
 import DequeModule
-import SamovarProtocol
+import SamovarWire
 
 /// The socket of a peer, as `PeerSocket`: one link, replaced by a new one after every break. Frames that the link cannot take yet
 /// wait in order, until it can or until it is closed.

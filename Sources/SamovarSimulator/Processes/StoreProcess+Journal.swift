@@ -1,7 +1,7 @@
 import DequeModule
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 
 /// The threads of a store process beside its loop: that of its journal, and that of the maintenance.
 extension StoreProcess {

@@ -1,7 +1,8 @@
 import DequeModule
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// The store process: the loop of `StoreLoop` around the machine, the journal's thread with its clerk, and that of the maintenance.
 final class StoreProcess: Process {

@@ -1,6 +1,7 @@
 import Journal
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// What a store asks of the database, beside its appends.
 enum DatabaseCall {

@@ -1,6 +1,8 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarStore
+import SamovarWire
 
 /// A handler that runs.
 final class Running {

@@ -1,6 +1,6 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarWire
 public import SamovarWorker
 import Synchronization
 

@@ -1,6 +1,6 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarWire
 import SamovarWorker
 public import Testing
 

@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarPeers
+import SamovarWire
 import SamovarWorker
 import Synchronization
 

@@ -1,5 +1,6 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// One client of a store in a test: with a key of its own, or the first, which has none.
 struct ClientSeat {

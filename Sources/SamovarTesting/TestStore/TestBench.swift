@@ -1,7 +1,8 @@
 import Journal
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// A running system in memory: the store machine of production, one client, one worker that takes every effect, a journal that
 /// commits at once, and a clock that stands still until it is moved.

@@ -1,6 +1,7 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 public import Testing
 
 /// Looking at what is there.

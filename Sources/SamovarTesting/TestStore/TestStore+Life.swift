@@ -1,5 +1,5 @@
 public import SamovarCore
-import SamovarProtocol
+import SamovarWire
 public import Testing
 
 /// Time, restarts, and the end.

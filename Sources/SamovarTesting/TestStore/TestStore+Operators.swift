@@ -1,6 +1,7 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 public import Testing
 
 /// The test as an operator. What `operated` makes of it is applied at once.

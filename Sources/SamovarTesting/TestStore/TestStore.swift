@@ -1,6 +1,7 @@
 import MessagePack
 public import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import Synchronization
 public import Testing
 

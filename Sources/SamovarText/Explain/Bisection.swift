@@ -1,5 +1,6 @@
 import MessagePack
-package import SamovarProtocol
+package import SamovarStore
+package import SamovarWire
 
 /// The first turn after which something is true: linear, and so exact, also for what is true, and false again.
 package struct Bisection: Sendable {

@@ -1,4 +1,5 @@
-package import SamovarProtocol
+package import SamovarStore
+package import SamovarWire
 
 /// The first turn after which an invariant of the program is broken.
 package struct Breach: Sendable {

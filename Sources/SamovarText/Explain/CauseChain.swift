@@ -1,6 +1,6 @@
 package import MessagePack
 import SamovarCore
-package import SamovarProtocol
+package import SamovarWire
 
 /// Why there was a turn: what it followed from, up to what came from outside.
 package struct CauseChain: Equatable {

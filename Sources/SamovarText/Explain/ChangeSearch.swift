@@ -1,5 +1,6 @@
 import MessagePack
-package import SamovarProtocol
+package import SamovarStore
+package import SamovarWire
 
 /// Which turns changed a part of the state or of the view.
 package struct ChangeSearch: Sendable {

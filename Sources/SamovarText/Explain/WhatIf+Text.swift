@@ -1,6 +1,7 @@
 package import MessagePack
 import SamovarCore
-package import SamovarProtocol
+package import SamovarStore
+import SamovarWire
 
 /// What would have been, for people: sections that have something to say.
 extension WhatIf {

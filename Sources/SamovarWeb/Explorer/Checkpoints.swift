@@ -1,4 +1,4 @@
-import SamovarProtocol
+import SamovarStore
 
 /// Where the explorer keeps states.
 protocol CheckpointStore: AnyObject {

@@ -1,7 +1,8 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 import SamovarText
+import SamovarWire
 
 /// Answers what a person wants to know of turns that are over, from an index and from checkpoints as far as they have come, and from the journal where
 /// they have not.

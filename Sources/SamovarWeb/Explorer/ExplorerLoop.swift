@@ -3,7 +3,7 @@ import MessagePack
 import SamovarCommands
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarStore
 import SamovarText
 
 /// The process `explore`: computes the past of a store's journal for the page, whose server starts it and ends it.

@@ -1,6 +1,6 @@
 import MessagePack
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 /// What the page's server asks the explorer: one JSON object in one line, `{"ask":"turns","count":50}`.
 ///

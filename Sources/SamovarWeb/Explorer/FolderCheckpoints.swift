@@ -1,6 +1,6 @@
 import Foundation
 import SamovarCommands
-import SamovarProtocol
+import SamovarStore
 
 /// Checkpoints as files in a folder that is its owner's alone, and is removed with the page's server. They are as secret as the journal.
 ///

@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// What is known of turns without reading the journal again: of each its kind and its origin, of some their times, and which chains pass
 /// through which blocks.

@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 
 /// The kind of a record and who caused it, in one byte: five bits for its number in the journal, and three.
 struct TurnMark: Equatable {

@@ -1,5 +1,6 @@
 import MessagePack
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 
 /// Looks for turns, in pieces: what the index knows narrows them, and the records of the rest are read.
 struct TurnSearch {

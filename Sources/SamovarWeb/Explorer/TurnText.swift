@@ -1,7 +1,7 @@
 import Foundation
 import MessagePack
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 /// Turns in words, short enough for a list.
 enum TurnText {

@@ -3,9 +3,9 @@ import MessagePack
 import SamovarCommands
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarTerminal
 import SamovarText
+import SamovarWire
 import Synchronization
 
 /// What all browsers are told: the newest view, and once a second how the store is doing, as long as one of them is there.

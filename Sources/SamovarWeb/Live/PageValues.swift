@@ -1,6 +1,6 @@
 import MessagePack
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 import SamovarTerminal
 
 /// What browsers are sent of views: panels without the inputs that their controls send, and other values cut to a size that can be shown.

@@ -1,9 +1,9 @@
 import Journal
 import MessagePack
 package import PostgreSQLJournal
-public import SamovarCore
-public import SamovarProtocol
 import SQLiteJournal
+public import SamovarCore
+public import SamovarWire
 
 /// The journal, which says what happened and in which order: all else is compared with it.
 public struct Story: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import PostgreSQL
 import PostgreSQLJournal
 import ProcessSupport
-import SamovarProtocol
+import SamovarWire
 
 /// The end: everybody finishes, and the evidence is gathered.
 extension StandbyCluster {

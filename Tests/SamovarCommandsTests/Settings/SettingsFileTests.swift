@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
 import Testing
 
 @testable import SamovarCommands

@@ -1,4 +1,4 @@
-import SamovarProtocol
+import SamovarStore
 import Testing
 
 @testable import SamovarCommands

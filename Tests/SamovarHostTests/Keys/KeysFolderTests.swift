@@ -1,6 +1,6 @@
 import Foundation
 import SamovarCore
-import SamovarProtocol
+import SamovarWire
 import Testing
 import ZeroMQ
 

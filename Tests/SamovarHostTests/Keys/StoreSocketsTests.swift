@@ -1,6 +1,7 @@
 import Foundation
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import Testing
 import ZeroMQ
 

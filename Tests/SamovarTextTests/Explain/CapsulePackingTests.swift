@@ -1,7 +1,8 @@
 import MessagePack
 import Samovar
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import Testing
 
 @testable import SamovarText

@@ -1,7 +1,8 @@
-import ProcessSupport
 import MessagePack
+import ProcessSupport
 import SamovarCore
-import SamovarProtocol
+import SamovarStore
+import SamovarWire
 import Testing
 
 @testable import SamovarText

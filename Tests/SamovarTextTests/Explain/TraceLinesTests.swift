@@ -3,8 +3,9 @@ import MessagePack
 import SamovarCore
 import Testing
 
+@testable import SamovarStore
 @testable import SamovarText
-@testable import SamovarProtocol
+@testable import SamovarWire
 
 /// Spans in OTLP/JSON, and what is redacted in them.
 @Suite struct TraceLinesTests {

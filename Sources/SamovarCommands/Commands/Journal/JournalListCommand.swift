@@ -2,8 +2,8 @@ import ArgumentParser
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
+import SamovarWire
 
 struct KeysNewCommand: ParsableCommand {
     static var configuration: CommandConfiguration {

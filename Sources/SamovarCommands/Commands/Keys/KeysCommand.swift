@@ -1,8 +1,8 @@
 import ArgumentParser
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 /// The keys with which peers come over the network. All but `reload` works on the folder alone, with or without a store.
 struct KeysCommand<Types: ProgramTypes>: AsyncParsableCommand {

@@ -3,8 +3,8 @@ import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
-import SamovarProtocol
 import SamovarText
+import SamovarWire
 
 struct KeysListCommand: ParsableCommand {
     static var configuration: CommandConfiguration {

@@ -1,5 +1,6 @@
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarStore
+import SamovarWire
 
 /// Cuts a capsule out of the past of a journal.
 package enum CapsuleCut {

@@ -1,5 +1,6 @@
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarStore
+import SamovarWire
 
 /// A capsule in the making: tried, made smaller, and tried once more.
 package struct CapsulePacking<P: Program> {

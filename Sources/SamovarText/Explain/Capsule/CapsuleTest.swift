@@ -1,7 +1,8 @@
 import Foundation
 import MessagePack
 import SamovarCore
-package import SamovarProtocol
+package import SamovarStore
+import SamovarWire
 
 /// The source of a test that lets a capsule happen again, and expects that what failed does not fail.
 package struct CapsuleTest {

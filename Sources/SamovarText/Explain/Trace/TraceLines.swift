@@ -1,6 +1,7 @@
 import MessagePack
 package import SamovarCore
-package import SamovarProtocol
+package import SamovarStore
+import SamovarWire
 
 /// Spans as lines of OTLP/JSON, each an ExportTraceServiceRequest: the format of files of the OpenTelemetry collector.
 ///

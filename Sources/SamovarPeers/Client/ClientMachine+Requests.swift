@@ -1,0 +1,66 @@
+public import SamovarCore
+import SamovarWire
+
+/// What a client asks for: that a turn settles, a view, and outputs and views page by page.
+extension ClientMachine {
+    /// Asks to be told when no effect whose root is `turn` is open.
+    public mutating func settle(turn: Int, now: Timestamp) throws(SubmitError) -> [Action] {
+        try request(.settle(turn: turn), now)
+    }
+
+    /// Asks for a view of at least turn `atLeast`; 0 for the current one.
+    ///
+    /// - Parameter timeline: whose turn that is; nil for the timeline of this client. A turn of another one would never come,
+    ///   and so means any view.
+    public mutating func requestView(
+        of instance: Instance = .main, atLeast turn: Int = 0, in timeline: Timeline? = nil, now: Timestamp
+    ) throws(SubmitError) -> [Action] {
+        let isOurs = timeline == nil || timeline == connection.timeline
+        return try request(.viewRequest(instance: instance, atLeast: isOurs ? turn : 0), now)
+    }
+
+    private mutating func request(_ frame: Frame, _ now: Timestamp) throws(SubmitError) -> [Action] {
+        try requireRoomForRequest()
+        requests.add(frame)
+        return ask(frame, now)
+    }
+
+    func requireRoomForRequest() throws(SubmitError) {
+        guard state == .open else { throw .closed }
+        guard requests.count < settings.requests else { throw .backlogFull }
+    }
+
+    mutating func ask(_ frame: Frame, _ now: Timestamp) -> [Action] {
+        guard connection.isWelcomed else { return [] }
+        requests.asked(now, again: connection.silence)
+        var actions: [Action] = []
+        send(frame, now, &actions)
+        return actions
+    }
+
+    /// Asks for a page, which comes when there is something in it.
+    public mutating func request(
+        _ page: PageRequest, of instance: Instance = .main, now: Timestamp
+    ) throws(SubmitError) -> [Action] {
+        try requireRoomForRequest()
+        if connection.isWelcomed, let timeline = page.timeline, timeline != connection.timeline {
+            return [.pageless(page, .timelineChanged)]
+        }
+        return requests.add(page, of: instance) ? ask(ClientRequests.frame(page, instance), now) : []
+    }
+
+    /// Nobody waits for this page any more.
+    public mutating func forget(_ page: PageRequest) {
+        requests.forget(page)
+    }
+
+    mutating func answered(_ page: Page, _ actions: inout [Action]) {
+        let newest =
+            switch page {
+            case .outputs(let page): page.outputs.last?.id.turn
+            case .views(let page): page.views.last?.turn
+            }
+        connection.hasTold(of: newest ?? 0)
+        actions += requests.answered(by: page).map { .page($0, page) }
+    }
+}

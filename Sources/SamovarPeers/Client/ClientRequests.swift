@@ -1,0 +1,130 @@
+public import SamovarCore
+public import SamovarWire
+
+/// The next part of something that goes on, after a place in one timeline; without a timeline, in whichever there is.
+public enum PageRequest: Hashable, Sendable {
+    case outputs(after: EffectID, in: Timeline?, waits: Bool)
+    /// `ViewPage.now` for the current view.
+    case views(after: Int, in: Timeline?)
+
+    var timeline: Timeline? {
+        switch self {
+        case .outputs(_, let timeline, _), .views(_, let timeline): timeline
+        }
+    }
+}
+
+/// What a page request brought.
+public enum Page: Equatable, Sendable {
+    case outputs(OutputPage)
+    case views(ViewPage)
+}
+
+/// What a client has asked for and was not told yet. Asking twice does no harm, so all of it is asked again after a new
+/// WELCOME, and every few seconds.
+struct ClientRequests {
+    private var turns: Set<Int> = []
+    /// The turn that the asked view must have at least.
+    private var views: [Instance: Int] = [:]
+    /// In the order in which they were asked.
+    private var pages: [(request: PageRequest, instance: Instance)] = []
+    private var due: Timestamp?
+
+    /// When all of it is asked again; nil for never.
+    var repeatAt: Timestamp? { count == 0 ? nil : due }
+
+    var count: Int { turns.count + views.count + pages.count }
+
+    /// The requests, in a fixed order.
+    var frames: [Frame] {
+        turns.sorted().map { .settle(turn: $0) }
+            + views.sorted { $0.key < $1.key }.map { .viewRequest(instance: $0.key, atLeast: $0.value) }
+            + pages.map { Self.frame($0.request, $0.instance) }
+    }
+
+    static func frame(_ request: PageRequest, _ instance: Instance) -> Frame {
+        switch request {
+        case .outputs(let place, _, let waits): .outputsRequest(instance: instance, after: place, waits: waits)
+        case .views(let turn, _): .viewsRequest(instance: instance, after: turn)
+        }
+    }
+
+    /// False if the same page is asked for already.
+    mutating func add(_ request: PageRequest, of instance: Instance) -> Bool {
+        guard !pages.contains(where: { $0.request == request }) else { return false }
+        if count == 0 { due = nil }
+        pages.append((request, instance))
+        return true
+    }
+
+    mutating func forget(_ request: PageRequest) {
+        pages.removeAll { $0.request == request }
+    }
+
+    /// The requests that this page answers.
+    mutating func answered(by page: Page) -> [PageRequest] {
+        let answered = pages.map(\.request).filter { request in
+            switch (request, page) {
+            case (.outputs(let place, _, let waits), .outputs(let page)):
+                place == page.after && !(waits && page.outputs.isEmpty && page.lost == nil)
+            case (.views(let turn, _), .views(let page)): turn == page.after
+            default: false
+            }
+        }
+        pages.removeAll { answered.contains($0.request) }
+        return answered
+    }
+
+    /// Pages whose place is of another timeline than this one; all of them if there is none.
+    mutating func dropPages(otherThan timeline: Timeline?) -> [PageRequest] {
+        let dropped = pages.map(\.request).filter { request in
+            guard let timeline else { return true }
+            return request.timeline.map { $0 != timeline } ?? false
+        }
+        pages.removeAll { dropped.contains($0.request) }
+        return dropped
+    }
+
+    mutating func add(_ frame: Frame) {
+        if count == 0 { due = nil }
+        switch frame {
+        case .settle(let turn): turns.insert(turn)
+        case .viewRequest(let instance, let turn): views[instance] = max(turn, views[instance] ?? turn)
+        default: break
+        }
+    }
+
+    var isWaitingForView: Bool { !views.isEmpty }
+
+    func isWaiting(for turn: Int) -> Bool { turns.contains(turn) }
+
+    /// False if nobody asked.
+    mutating func settled(_ turn: Int) -> Bool {
+        turns.remove(turn) != nil
+    }
+
+    /// False if nobody asked. An older view than asked for is shown, and still waited for.
+    mutating func viewed(_ instance: Instance, _ turn: Int) -> Bool {
+        guard let wanted = views[instance] else { return false }
+        if turn >= wanted { views[instance] = nil }
+        return true
+    }
+
+    /// Something was asked. Others that wait since before are not put off by it.
+    mutating func asked(_ now: Timestamp, again: Duration) {
+        due = repeatAt ?? now + again
+    }
+
+    mutating func pause() {
+        due = nil
+    }
+
+    /// The turns of one timeline mean nothing in another: no settle request stays, and any view will do.
+    mutating func dropTurns() -> [Int] {
+        defer {
+            turns.removeAll()
+            for instance in views.keys { views[instance] = 0 }
+        }
+        return turns.sorted()
+    }
+}

@@ -1,0 +1,141 @@
+import DequeModule
+import SamovarCore
+import SamovarWire
+
+/// The jobs that a worker holds: those that wait for a slot, first in, first out, and those that have one.
+///
+/// A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more. Only jobs with a
+/// slot can be found by their lease: most of the others are never asked for, and there may be thousands of them.
+struct HeldJobs: Equatable {
+    private struct Running: Equatable {
+        let claim: JobClaim
+        let until: Timestamp?
+        var isStopping = false
+
+        var lease: Lease { claim.lease }
+    }
+
+    private let slots: Int
+    private var waiting: Deque<JobTask> = []
+    /// In the order of their leases, in which nearly all of them start: few enough to be searched by halves, and moved together.
+    private var running: [Running] = []
+    /// No running job is overdue before this time.
+    private(set) var earliestTimeout: Timestamp?
+
+    init(slots: Int) {
+        self.slots = slots
+    }
+
+    var count: Int { waiting.count + running.count }
+    var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
+
+    /// Jobs whose answer is still owed.
+    var claims: [JobClaim] {
+        waiting.map { JobClaim($0) } + running.filter { !$0.isStopping }.map(\.claim)
+    }
+
+    /// Whether this job has a slot, be it one that was told to stop.
+    func hasSlot(_ lease: Lease) -> Bool { place(of: lease) != nil }
+
+    /// Looks at each job that waits.
+    func isWaiting(_ lease: Lease) -> Bool { waiting.contains { $0.lease == lease } }
+
+    /// The claim of a job that runs and whose answer is still wanted.
+    func running(_ lease: Lease) -> JobClaim? {
+        guard let place = place(of: lease), !running[place].isStopping else { return nil }
+        return running[place].claim
+    }
+
+    private func place(of lease: Lease) -> Int? {
+        let place = firstPlace(notBefore: lease)
+        return place < running.count && running[place].lease == lease ? place : nil
+    }
+
+    private func firstPlace(notBefore lease: Lease) -> Int {
+        var places = 0..<running.count
+        while !places.isEmpty {
+            let middle = (places.lowerBound + places.upperBound) / 2
+            places = running[middle].lease < lease ? middle + 1..<places.upperBound : places.lowerBound..<middle
+        }
+        return places.lowerBound
+    }
+
+    mutating func add(_ task: JobTask) {
+        waiting.append(task)
+    }
+
+    /// The next task, if a slot is free for it; it then has that slot. The time is asked for only if the task has not all of it.
+    mutating func startNext(now: () -> Timestamp) -> (task: JobTask, hasTimeout: Bool)? {
+        guard running.count < slots, let task = takeNext() else { return nil }
+        let until = task.timeout.map { now() + $0 }
+        if let until { earliestTimeout = min(until, earliestTimeout ?? until) }
+        let job = Running(claim: JobClaim(task), until: until)
+        let place = firstPlace(notBefore: task.lease)
+        if place == running.count { running.append(job) } else { running.insert(job, at: place) }
+        return (task, until != nil)
+    }
+
+    /// Passes by those whose lease is still that of a job with a slot, from a timeline that was left: a lease names one job at a time.
+    private mutating func takeNext() -> JobTask? {
+        guard !waiting.isEmpty else { return nil }
+        if !hasSlot(waiting[0].lease) { return waiting.removeFirst() }
+        return waiting.firstIndex { !hasSlot($0.lease) }.map { waiting.remove(at: $0) }
+    }
+
+    /// A handler ended. Its claim, if its answer is still wanted.
+    mutating func finish(_ lease: Lease) -> JobClaim? {
+        guard let place = place(of: lease) else { return nil }
+        let job = running.remove(at: place)
+        return job.isStopping ? nil : job.claim
+    }
+
+    /// Tells the running jobs that have run out of time to stop.
+    mutating func stopOverdue(now: Timestamp) -> [JobClaim] {
+        guard let earliest = earliestTimeout, now >= earliest else { return [] }
+        earliestTimeout = nil
+        var overdue: [JobClaim] = []
+        for place in running.indices where !running[place].isStopping {
+            guard let until = running[place].until else { continue }
+            if now >= until {
+                overdue.append(running[place].claim)
+                running[place].isStopping = true
+            } else {
+                earliestTimeout = min(until, earliestTimeout ?? until)
+            }
+        }
+        return overdue
+    }
+
+    /// Drops those of these jobs that wait, and tells those that run to stop, which it gives back.
+    mutating func cancel(_ leases: [Lease]) -> [Lease] {
+        var stopped: [Lease] = []
+        var others: Set<Lease> = []
+        for lease in leases {
+            if let place = place(of: lease), !running[place].isStopping {
+                stopped.append(lease)
+                running[place].isStopping = true
+            } else {
+                others.insert(lease)
+            }
+        }
+        if !others.isEmpty { waiting.removeAll { others.contains($0.lease) } }
+        return stopped
+    }
+
+    /// Drops every job that waits for a slot.
+    mutating func removeWaiting() -> [JobClaim] {
+        defer { waiting.removeAll() }
+        return waiting.map { JobClaim($0) }
+    }
+
+    /// Tells the running jobs to stop, or those of them that are meant.
+    mutating func stopRunning(_ isMeant: (Lease) -> Bool = { _ in true }) -> [JobClaim] {
+        var stopped: [JobClaim] = []
+        for place in running.indices where !running[place].isStopping && isMeant(running[place].lease) {
+            stopped.append(running[place].claim)
+            running[place].isStopping = true
+        }
+        if claims.isEmpty { earliestTimeout = nil }
+        return stopped
+    }
+}

@@ -1,0 +1,109 @@
+import SamovarCore
+import SamovarWire
+
+/// The subscriptions that are active and when they are due next: state that the journal determines.
+///
+/// An activation is named by the turn with which it began and its place there. A firing names its activation, so one that an
+/// older activation ordered is nobody's any more.
+struct SubscriptionTable: Equatable, Sendable {
+    struct Activation: Equatable, Sendable {
+        let id: EffectID
+        var wanted: WantedEvent
+        /// The nominal time of the next firing; nil if there is none.
+        var due: Timestamp?
+    }
+
+    /// Effects of sources come after all that a turn can order.
+    static let firstSource = 1 << 20
+
+    private(set) var activations: [Label: Activation] = [:]
+    /// The earliest time at which an activation is due.
+    private(set) var nextDue: Timestamp?
+
+    /// Timers that will fire and sources: what keeps a program from being idle.
+    var isIdle: Bool {
+        nextDue == nil && !activations.values.contains { if case .source = $0.wanted.kind { true } else { false } }
+    }
+
+    /// Brings the book to what a state wants: what is the same goes on, what differs begins anew.
+    mutating func want(_ events: [WantedEvent], turn: Int, now: Timestamp, ledger: inout EffectLedger) {
+        let before = activations
+        activations.removeAll(keepingCapacity: true)
+        for (place, event) in events.enumerated() where activations[event.id] == nil {
+            let id = EffectID(turn: turn, ordinal: Self.firstSource + place)
+            var activation = Activation(id: id, wanted: event, due: event.first(from: now))
+            if let old = before[event.id], old.wanted.isSameEvent(as: event) {
+                activation = old
+                activation.wanted = event
+            } else if case .source(let payload, var options) = event.kind {
+                options.id = nil
+                ledger.open(OpenEffect(id: id, root: 0, options: options, payload: payload, now: now))
+            }
+            activations[event.id] = activation
+        }
+        for (label, old) in before.sorted(by: { $0.value.id < $1.value.id }) where activations[label]?.id != old.id {
+            if case .source = old.wanted.kind { ledger.cancel(old.id) }
+        }
+        noteNextDue()
+    }
+
+    mutating func fired(_ id: EffectID, nominal: Timestamp) {
+        guard let (label, activation) = activations.first(where: { $0.value.id == id }),
+            case .timer(let schedule, _) = activation.wanted.kind
+        else { return }
+        activations[label]?.due = schedule.next(after: nominal)
+        noteNextDue()
+    }
+
+    /// The store was away until `now`.
+    mutating func returned(now: Timestamp) {
+        for (label, activation) in activations {
+            guard case .timer(let schedule, _) = activation.wanted.kind, let due = activation.due else { continue }
+            activations[label]?.due = schedule.due(due, afterAbsenceUntil: now)
+        }
+        noteNextDue()
+    }
+
+    /// The timer to fire now, the longest due first, with the time to fire it for.
+    func firing(now: Timestamp) -> Firing? {
+        guard let nextDue, nextDue <= now else { return nil }
+        let first = activations.values.filter { $0.due == nextDue }.min { $0.id < $1.id }
+        guard let first, case .timer(let schedule, let message) = first.wanted.kind else { return nil }
+        return Firing(id: first.id, nominal: schedule.nominal(due: nextDue, now: now), message: message)
+    }
+
+    /// Subscriptions to a moment in the life of the store, in the order in which they began.
+    func subscriptions(to moment: Lifecycle) -> [(id: EffectID, message: [UInt8])] {
+        activations.values.sorted { $0.id < $1.id }.compactMap { activation in
+            guard case .lifecycle(moment, let message) = activation.wanted.kind else { return nil }
+            return (activation.id, message)
+        }
+    }
+
+    func isWanted(_ activation: EffectID) -> Bool { activations.values.contains { $0.id == activation } }
+
+    mutating func restore(_ activations: [Activation]) {
+        for activation in activations { self.activations[activation.wanted.id] = activation }
+        noteNextDue()
+    }
+
+    private mutating func noteNextDue() {
+        nextDue = activations.values.lazy.compactMap(\.due).min()
+    }
+}
+
+extension WantedEvent {
+    fileprivate func first(from now: Timestamp) -> Timestamp? {
+        if case .timer(let schedule, _) = kind { schedule.first(from: now) } else { nil }
+    }
+
+    /// Whether a subscription goes on undisturbed; its message may be another one.
+    fileprivate func isSameEvent(as other: WantedEvent) -> Bool {
+        switch (kind, other.kind) {
+        case (.timer(let a, _), .timer(let b, _)): a == b
+        case (.lifecycle(let a, _), .lifecycle(let b, _)): a == b
+        case (.source, .source): kind == other.kind
+        default: false
+        }
+    }
+}

@@ -1,0 +1,208 @@
+public import SamovarCore
+import SamovarWire
+
+/// Rounds: what time has brought, items, and what leaves at the end.
+extension StoreMachine {
+    /// Takes what time has brought and what waits in the inbox, at most `turnsPerRound` items.
+    ///
+    /// Call it after each event or group of events, then `publishView` if `viewIsDue`, then `flush`; and all three again at
+    /// once while `hasWork`.
+    public mutating func advance(now: Timestamp) {
+        // A store in doubt stands still, and its ticks come late: the silence of its peers proves nothing then.
+        guard isRunning, !turns.isInDoubt else { return }
+        let now = time(now)
+        defer { digests.saw(turns.head, now: now) }
+        scheduler.begin(round: now)
+        expireKeys(now: now)
+        followers.expire(after: settings.followedFor, now: now)
+        tickIfDue(now: now)
+        workers.releaseHeld(now: now, &scheduler, &turns, &out)
+        scheduler.offerDelayed(in: turns.state.ledger, now: now)
+        scheduler.findOverdue(now: now)
+        do throws(StopReason) {
+            try takeItems(now: now)
+        } catch {
+            stop(error)
+        }
+        workers.letGo()
+    }
+
+    /// Answers first: they free what inputs would bind. What is overdue takes turns with them, so that neither waits for the end of the other.
+    private mutating func takeItems(now: Timestamp) throws(StopReason) {
+        var budget = settings.turnsPerRound
+        while budget > 0, turns.canTake {
+            budget -= 1
+            if scheduler.isOverdue, workers.answers.isEmpty || budget.isMultiple(of: 2) {
+                if let silent = try scheduler.takeOverdue(now: now, &turns, &out) {
+                    try workers.ended(silent, evidence: nil, now: now, &scheduler, &turns, &out)
+                }
+                scheduler.findOverdue(now: now)
+            } else if let effect = workers.answers.first {
+                guard turns.mayTake(.answer(effect)) else { return }
+                try workers.takeAnswer(now: now, &scheduler, &turns, &out)
+            } else if scheduler.hasOverLimit {
+                try scheduler.failOverLimit(now: now, &turns, &out)
+            } else if let failed = turns.quarantine.firstPostponed {
+                guard turns.mayTake(.failure(failed.effect)) else { return }
+                turns.removeFirstPostponed()
+                try scheduler.take(failed, now: now, &turns, &out)
+            } else if let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) {
+                guard turns.mayTake(.firing(firing.id)) else { return }
+                try firings.take(firing, now: now, &scheduler, &turns, &out)
+            } else if phase == .serving, clients.inbox.count > 0 {
+                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return }
+                let objection = access.objection(to: submission.input, by: client.sender)
+                let outcome = try turns.take(
+                    submission, of: client.id, sender: client.sender, objection: objection, now: now, &out)
+                scheduler.enterOrders(now: now, &turns)
+                clients.answer(client, outcome)
+            } else {
+                return
+            }
+        }
+    }
+
+    /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.
+    public mutating func flush(now: Timestamp) {
+        guard isRunning else { return }
+        let now = time(now)
+        if turns.isInDoubt {
+            closeBatch(now: now)
+            return finishDrain(now: now)
+        }
+        scheduler.follow(now: now, &turns)
+        if phase == .serving {
+            scheduler.assign(from: turns.state.ledger, head: head, to: workers.connections, now: now, &out)
+        }
+        scheduler.sendCancellations(head: head, &out)
+        workers.acknowledge(head: head, isOverLimit: turns.hasTooManyEffects, &out)
+        clients.sendReceipts(turns.state.sessions, head: head, &out)
+        readers.answer(&turns, &out)
+        readers.announceIdle(isIdle, head: head, now: now, &out)
+        payForViews(now: now)
+        closeBatch(now: now)
+        finishDrain(now: now)
+    }
+
+    private mutating func closeBatch(now: Timestamp) {
+        guard let batch = turns.takeBatch(now: now) else { return }
+        snapshots.journalGrew(by: batch.byteCount)
+        out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none)
+        snapshots.saveIfDue(settings, &turns, &out)
+    }
+
+    /// The journal holds every turn up to this one. What was taken meanwhile goes there at once, and does not wait for another round: perform
+    /// what this gives before you call `advance`.
+    public mutating func committed(through turn: Int, now: Timestamp) {
+        let now = time(now)
+        turns.committed(through: turn, now: now)
+        out.committed(through: turn)
+        if !waiting.answers.isEmpty { waiting.answers = waiting.answers.filter { $0.value.floor > turn } }
+        if !turns.isInDoubt { scheduler.left(through: turn, now: now) }
+        if isRunning { closeBatch(now: now) }
+    }
+
+    /// The journal has no space, or has it again. Meanwhile clients are told to come later, and the engine waits with its commit.
+    ///
+    /// - Parameter isAway: what is missing is not space, but an answer of the database.
+    public mutating func journalIsFull(_ isFull: Bool, isAway: Bool = false, now: Timestamp) {
+        turns.journalIsHeldUp(isFull ? (isAway ? .databaseAway : .diskFull) : nil, now: time(now), &out)
+    }
+
+    /// Another store may have the journal, or it is certain again that none has.
+    ///
+    /// Meanwhile nothing is taken, as with a full disk, and nothing is told that is of turns: no views, ticks, tasks, receipts, answers, also of
+    /// those on disk. Peers hear no sign of life and look for the other store. What waits leaves when the doubt is over.
+    public mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp) {
+        guard isRunning else { return }
+        let now = time(now)
+        turns.leaseIsInDoubt(isInDoubt, now: now, &out)
+        if !isInDoubt { scheduler.left(through: out.durable, now: now) }
+    }
+
+    // MARK: Views
+
+    /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
+    public func viewIsDue(now: Timestamp) -> Bool {
+        let (isRunning, isInDoubt, due, time) = (isRunning, turns.isInDoubt, readers.viewDue(head: head), time(now))
+        guard isRunning, !isInDoubt, let due else { return false }
+        return due <= time
+    }
+
+    public mutating func publishView(now: Timestamp) { readers.publishView(now: time(now), &turns, &out) }
+
+    public mutating func viewTook(_ cost: Duration) {
+        readers.viewTook(cost)
+        measured.views.add(cost)
+    }
+
+    /// The host has done a round, from the events that woke it to the last action.
+    public mutating func roundTook(_ cost: Duration) { measured.rounds.add(cost) }
+
+    // MARK: Ticks
+
+    private mutating func tickIfDue(now: Timestamp) {
+        guard let lateness = clock.tick(now: now, interval: settings.tickInterval) else { return }
+        // Late by so much, it was the store that was away: a machine that slept, a debugger. Silence then proves nothing.
+        if lateness > settings.silence / 2 {
+            for worker in scheduler.dispatcher.workers.values { worker.heard = now }
+            clients.forgiveSilence(now: now)
+        }
+        noteSample(now: now)
+        let isHeldUp = turns.outage != nil
+        if isHeldUp { readers.publishDurableTick(&out) } else { readers.publishTick(isIdle: isIdle, head: head, &out) }
+        scheduler.findSilent(now: now)
+        clients.buryTheSilent(turns.state.sessions, now: now, &readers, &out)
+        scheduler.forgetClosed(exceptOf: turns.state.ledger)
+        if turns.canTake { clients.expire(now: now, &turns) }
+        clients.limitFingerprints()
+        workers.watchStreams(turns.state.ledger)
+        readers.tickFeed(now: now, &turns)
+        scheduler.tellOfQueues(in: turns.state.ledger, head: head, now: now, &out)
+        // The gate may stay closed for hours, and they would gather there.
+        if !isHeldUp { readers.reportWaiting(turns.state.ledger, scheduler.dispatcher, head: head, &out) }
+    }
+
+    // MARK: Drain
+
+    /// Stops in order: no further inputs and jobs, running jobs may finish, then a snapshot and a goodbye.
+    public mutating func drain(within limit: Duration, now: Timestamp) {
+        beginDrain(within: limit, now: time(now))
+    }
+
+    mutating func beginDrain(within limit: Duration, now: Timestamp) {
+        guard phase == .serving else { return }
+        firings.tell(.draining, turns.state.subscriptions, now: now)
+        phase = .draining(until: now + limit)
+        out.note(.info, "draining: \(count(scheduler.dispatcher.running, "job")) running")
+        for (_, worker) in scheduler.dispatcher.workers.sorted(by: { $0.key < $1.key }) {
+            out.send(.drain, to: worker.route, floor: .none)
+        }
+    }
+
+    private mutating func finishDrain(now: Timestamp) {
+        guard case .draining(let end) = phase else { return }
+        let running = scheduler.dispatcher.running
+        let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.awaited.isEmpty
+        let isHeldUp = turns.outage != nil
+        guard (isQuiet && !isHeldUp) || now >= end else { return }
+        if isQuiet {
+            if isFollowed, !isHeldUp, digests.isBehind(turns.head) { writeDigest(now: now) }
+            turns.write(.drained, now: now)
+        } else {
+            out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart")
+        }
+        // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
+        guard !isHeldUp else { return stop(.drained) }
+        phase = .stopped
+        turns.forgetWhatIsOff()
+        let batch = turns.takeLastBatch()
+        if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
+        snapshots.save(&turns, &out)
+        for route in clients.connections.routes + workers.connections.routes {
+            out.send(.goodbye, to: route, floor: .turn(head))
+        }
+        out.publish(.goodbye, of: .main, floor: .turn(head))
+        out.emit(.stop(.drained), floor: .turn(head))
+    }
+}

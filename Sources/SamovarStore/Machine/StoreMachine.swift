@@ -1,0 +1,287 @@
+import MessagePack
+public import SamovarCore
+public import SamovarWire
+
+/// The store, without sockets, files and clocks.
+///
+/// The idea: one sequence of turns, and a gate. Items (inputs, answers of jobs) are taken one at a time; each gives records,
+/// which gather in an open batch; the batch goes to the journal when the one before it is on disk; and whatever the turns
+/// caused waits at the gate until then. So the engine computes ahead of the disk by one batch, and nobody hears of it.
+///
+/// The machine itself only routes: it hands each event to the part that it is for, and says in which order parts have their say. `Turns`
+/// writes, `Outlet` sends, and a part that needs one of them, or another part, gets it as an argument; none sees the state of another.
+///
+/// The host calls an event for what happened, then `advance(now:)`, then carries out `takeActions()`. All of it on one thread.
+///
+/// | phase | input | answer of a job | commit | tick | drain |
+/// |---|---|---|---|---|---|
+/// | recovering | – | – | – | – | – |
+/// | serving | inbox | inbox | opens the gate | liveness, views, timers | draining |
+/// | draining | retry later | inbox | opens the gate | liveness; ends at the deadline | – |
+/// | stopped | – | – | – | – | – |
+public struct StoreMachine: ~Copyable {
+    enum Phase: Equatable {
+        case recovering
+        case serving
+        case draining(until: Timestamp)
+        case stopped
+    }
+
+    let settings: StoreSettings
+    var phase = Phase.recovering
+    var turns: Turns
+    var out: Outlet
+    var clock = StoreClock()
+    var scheduler: EffectScheduler
+    var workers: Workers
+    var clients: ClientSessions
+    var readers: Readers
+    var firings = Firings()
+    var operators: Operators
+    var waiting = WaitingOperators()
+    var followers = Followers()
+    var access: Access
+    /// The journal may be another's by now, where its epoch numbers this start.
+    private var isShared = false
+    /// A lost tail, unless another store has written it; and whether the lease has been asked for since.
+    private var suspicion: (reason: StopReason, isAsked: Bool)?
+    var snapshots = SnapshotSchedule()
+    var digests = DigestSchedule()
+    var measured = Measurements()
+    /// What is asked for at the view socket, as the host hears it.
+    public var viewTopics: ViewTopics
+
+    /// - Parameters:
+    ///   - build: names the build of the program, for the journal.
+    ///   - keys: of peers that come over the network; more come by `keysRead`.
+    ///   - marker: a page that outlives the process, with what the one before has left in it.
+    ///   - durability: what the journal outlives, as `status` shall say it.
+    ///   - isFenced: the journal is one that other stores can reach and take over.
+    public init(
+        settings: StoreSettings, engine: any ProgramEngine, timeline: Timeline, secret: Secret, build: String,
+        keys: KeyTable = .none, marker: TrapMarker = TrapMarker(), durability: String = "unknown",
+        isFenced: Bool = false
+    ) {
+        self.settings = settings
+        let quarantine = Quarantine(marker, timeline: timeline, build: build, settings: settings)
+        turns = Turns(settings, engine, quarantine)
+        out = Outlet(StoreIdentity(timeline: timeline, secret: secret, build: build, durability: durability, isFenced: isFenced))
+        scheduler = EffectScheduler(settings, start: 0)
+        workers = Workers(settings)
+        clients = ClientSessions(settings)
+        readers = Readers(settings)
+        operators = Operators(settings)
+        access = Access(keys)
+        viewTopics = ViewTopics(limit: settings.viewTopics)
+    }
+
+    // MARK: What the host reads
+
+    /// What is to be done now, in order. Empty until the next event.
+    public mutating func takeActions() -> [StoreAction] { out.takeActions() }
+
+    /// The number of the newest turn, on disk or not.
+    public var head: Int { turns.head }
+    /// The latest time that a record of the journal has.
+    public var newest: Timestamp { turns.state.time }
+    /// The number of the newest turn on disk.
+    public var durable: Int { out.durable }
+    /// The number of the newest start of this timeline, which is this one once it serves. There may be gaps between them.
+    public var starts: Int { turns.state.starts }
+    /// How far the store's own time has been ahead of the host's clock since the start: it never goes back behind the newest turn.
+    public var lead: Duration { clock.lead }
+    /// The program and the version of its types.
+    public var schema: Schema { turns.state.engine.schema }
+    /// The seed of the timeline in MessagePack; empty before the first start.
+    public var seed: [UInt8] { turns.state.seed }
+    public var isStopped: Bool { phase == .stopped }
+    var isRunning: Bool { phase != .stopped && phase != .recovering }
+
+    /// Whether `advance` has more to do without any further event.
+    public var hasWork: Bool {
+        phase != .stopped && turns.canTake
+            && (!workers.answers.isEmpty || scheduler.isOverdue || scheduler.hasOverLimit
+                || turns.quarantine.firstPostponed != nil || !firings.isEmpty
+                || (phase == .serving && clients.inbox.count > 0))
+    }
+
+    /// The next time at which `advance` must be called, whatever happens.
+    public func wakeUp(now: Timestamp) -> Timestamp {
+        // What is read comes before what is decided: “Methods that borrow a machine” in docs/decisions.md says why.
+        let (phase, isInDoubt, canTake, timersMayFire) = (phase, turns.isInDoubt, turns.canTake, timersMayFire)
+        let (time, tick) = (time(now), now + settings.tickInterval)
+        var next = clock.nextTick
+        func wake(_ time: Timestamp?, if applies: Bool = true) { if applies, let time { next = min(next, time) } }
+        wake(scheduler.dispatcher.nextDue)
+        // What cannot be taken yet waits for a commit or an answer, and either wakes the loop by itself.
+        wake(scheduler.nextOverdue, if: canTake)
+        wake(turns.state.subscriptions.nextDue, if: timersMayFire)
+        wake(digestDue, if: canTake)
+        wake(readers.viewDue(head: head))
+        wake(readers.idleDue)
+        wake(scheduler.heldUntil(turns.state.missing))
+
+        switch phase {
+        case .stopped: return tick
+        // One that stands still in doubt is asked again with the next tick.
+        case .draining(let end): return min(isInDoubt ? tick : now + max(.zero, next - time), now + max(.zero, end - time))
+        case .recovering, .serving: return isInDoubt ? tick : now + max(.zero, next - time)
+        }
+    }
+
+    /// The store's own time when the host's clock says `now`.
+    func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: turns.state.time) }
+
+    /// Timers wait as inputs do while too many effects are open, and as everything does while the batch is full or in doubt.
+    var timersMayFire: Bool { phase == .serving && turns.canTake && !turns.hasTooManyEffects }
+
+    /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
+    var isIdle: Bool {
+        turns.state.ledger.open.isEmpty && clients.inbox.count == 0 && workers.answers.isEmpty && turns.state.subscriptions.isIdle
+    }
+
+    /// How long the store may still be there, a second at most; nil while it serves. Who is sent away comes no sooner, and waits no longer: another
+    /// store may have the journal then.
+    func closing(now: Timestamp) -> Duration? {
+        switch phase {
+        case .serving: nil
+        case .draining(let end): min(max(end - now, .zero), .seconds(1))
+        case .recovering, .stopped: .zero
+        }
+    }
+
+    mutating func stop(_ reason: StopReason) {
+        if isShared, case .lostTail = reason { return suspect(reason) }
+        end(reason)
+    }
+
+    private mutating func suspect(_ reason: StopReason) {
+        guard suspicion == nil else { return }
+        suspicion = (reason, isAsked: false)
+        out.note(.warning, "\(reason.description.bounded()); or another store has the journal: the lease will show that")
+        out.emit(.renewLease, floor: .none)
+    }
+
+    /// The host has sent a renewal of the lease.
+    public mutating func leaseIsAsked() { suspicion?.isAsked = true }
+
+    /// It was answered, and the journal is this store's.
+    public mutating func leaseIsRenewed() {
+        guard isRunning, let known = suspicion, known.isAsked else { return }
+        end(known.reason)
+    }
+
+    private mutating func end(_ reason: StopReason) {
+        phase = .stopped
+        out.emit(.stop(reason), floor: .none)
+    }
+
+    // MARK: Recovery: newest readable snapshot, later batches, then the record of this start
+
+    /// Sets the state from a snapshot. The machine must not have replayed anything yet.
+    ///
+    /// - Throws: what reading it throws; the machine is then unusable, and a new one shall try an older snapshot.
+    public mutating func restore(snapshot: [UInt8]) throws {
+        precondition(phase == .recovering, "a snapshot is restored before the start")
+        try turns.restore(snapshot)
+        snapshots.restored(at: head, time: turns.state.time, bytes: snapshot.count)
+    }
+
+    /// What `replay` puts up with. Set it before.
+    public var terms: ReplayTerms {
+        get { turns.state.engine.terms }
+        set { turns.state.engine.terms = newValue }
+    }
+
+    /// Of how many messages the commands have been compared, since the snapshot.
+    public var replayed: ReplayCounts { turns.state.engine.replayed }
+
+    /// The turn of the snapshot that was restored; 0 if there was none.
+    package var restored: Int { snapshots.turn }
+
+    /// Applies a stored batch again. Records that the snapshot holds already are passed over.
+    ///
+    /// - Parameter limit: the last turn to apply.
+    /// - Throws: `ReplayError`, naming the turn.
+    public mutating func replay(first: Int, last: Int, bytes: [UInt8], through limit: Int = .max) throws {
+        precondition(phase == .recovering, "batches are replayed before the start")
+        snapshots.journalGrew(by: bytes.count)
+        try turns.replay(first: first, last: last, bytes: bytes, through: limit)
+    }
+
+    /// Call it at the end of the journal.
+    ///
+    /// - Throws: `ReplayError` if the journal ends inside a group: a group is written whole, so a part of it was lost.
+    public func requireEndOfGroup() throws(ReplayError) { try turns.state.engine.requireEndOfGroup() }
+
+    /// Begins service with a `started` record, and on an empty journal with `Program.start`.
+    ///
+    /// - Parameters:
+    ///   - seed: for a new timeline; an old one has its own.
+    ///   - divergences: commands that the replay came across and an operator has accepted, to be written down.
+    ///   - number: of this start, where the journal gives it: its epoch. Nil for the next one.
+    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`, `StartNumberError`: nothing was created.
+    public mutating func start(
+        seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = [], number given: Int? = nil
+    ) throws {
+        precondition(phase == .recovering, "a store starts once")
+        if let given, given <= starts { throw StartNumberError(number: given, newest: starts) }
+        isShared = given != nil
+        try turns.admit()
+        clock = StoreClock(startingAt: now, newest: turns.state.time)
+        let now = clock.started
+        out.begin(durable: head)
+        measured.firstTurn = head
+        let (isNew, number, build) = (head == 0, given ?? starts + 1, out.identity.build)
+        scheduler = EffectScheduler(
+            settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
+        let author = build + Record.Event.cancelsDead
+        turns.write(.started(number: number, build: author, schema: schema, seed: isNew ? seed : []), now: now)
+        for divergence in divergences {
+            let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
+            turns.write(accepted, origin: .operator, now: now)
+        }
+        scheduler.begin(turns.state.ledger, now: now)
+        if isNew { try turns.begin(seed: seed, now: now, &out) } else { turns.resubscribe(now: now) }
+        if settings.checksInvariants { turns.watchInvariants(&out) }
+        scheduler.enterOrders(now: now, &turns)
+        clients.restore(turns.state.sessions, now: now)
+        enforceKeysOfStart(now: now)
+        phase = .serving
+        if !isNew { firings.tell(.resumed, turns.state.subscriptions, now: now) }
+        for note in turns.quarantine.report() { out.note(note) }
+        if let why = turns.quarantine.verdict(on: .view) { readers.turnViewsOff(why, &out) }
+    }
+
+    /// What is on disk outlives something else by now.
+    ///
+    /// - Parameter durability: as `status` shall say it.
+    public mutating func journalOutlives(_ durability: String) {
+        guard durability != out.identity.durability else { return }
+        out.identity.durability = durability
+        out.note(.warning, "what is on disk has another durability now: \(durability)")
+    }
+
+    // MARK: Beside the service
+
+    /// Why the host must not call the program beside the service; nil while it may.
+    public var maintenanceIsOff: String? { turns.quarantine.verdict(on: .maintenance) }
+
+    /// The host is done with a snapshot.
+    ///
+    /// - Parameter bytes: its size; nil if there is none, and then the next one is due when the journal has grown again.
+    public mutating func snapshotSaved(bytes: Int?) {
+        snapshots.ended(bytes: bytes)
+        // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
+        turns.returned(.maintenance)
+    }
+
+    public mutating func exportCopied(through turn: Int) {
+        operators.exportCopied(through: turn)
+    }
+
+    /// - Parameter problem: why there is no backup; nil if there is one.
+    public mutating func exportEnded(_ problem: String?) {
+        operators.exportEnded(problem)
+    }
+}

@@ -1,0 +1,177 @@
+import MessagePack
+import SamovarCore
+import SamovarWire
+
+/// What operators change: dead effects, and what is paused or has rules. The program is told, in the same batch.
+extension Operators {
+    /// One thing that is done, and what the program is told of it.
+    private struct Change {
+        let record: Record.Event
+        let notice: OperatorNotice
+
+        /// A number for it, the same after a restart.
+        var call: ProgramCall {
+            switch notice {
+            case .requeued(let id, _): .operated(Self.number(1, id))
+            case .dropped(let id, _): .operated(Self.number(2, id))
+            case .controlled(let control):
+                .operated(control.canonicalBytes.withUnsafeBytes { wyhash($0, seed: 3) })
+            }
+        }
+
+        private static func number(_ kind: UInt64, _ id: EffectID) -> UInt64 {
+            [Int64(id.turn), Int64(id.ordinal)].withUnsafeBytes { wyhash($0, seed: kind) }
+        }
+    }
+
+    mutating func change(
+        _ request: AdminRequest, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) throws(AdminFailure) -> MessagePackValue {
+        let ids: [EffectID]
+        let changes: [Change]
+        do throws(AdminRefusal) {
+            ids = ["requeue", "drop"].contains(request.verb) ? try effects(of: request, turns.state.ledger) : []
+            changes =
+                switch request.verb {
+                case "requeue": try requeue(ids, turns.state.ledger)
+                case "drop": try drop(ids, turns.state.ledger)
+                default: try control(request, turns.state.ledger)
+                }
+        } catch {
+            throw .refused(error)
+        }
+        // What ended the store waits until it can be alone.
+        for change in changes where !turns.mayTake(change.call) {
+            throw .refused("the store is just finding out what has ended it: ask again in a moment")
+        }
+        // What the program makes of each belongs to the same batch, which must not grow without a limit.
+        var count = 0
+        while count < changes.count, count == 0 || turns.canTake {
+            try carryOut(changes[count], by: sender, now: now, &scheduler, &turns, &out)
+            count += 1
+        }
+        switch request.verb {
+        case "requeue": return done(Array(ids.prefix(count)), "requeued", request, turns.state.ledger)
+        case "drop": return done(Array(ids.prefix(count)), "dropped", request, turns.state.ledger)
+        default: return ["paused": turns.state.ledger.controls.shownPaused, "rules": turns.state.ledger.controls.shownRules]
+        }
+    }
+
+    private func carryOut(
+        _ change: Change, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) throws(AdminFailure) {
+        var queue: Queue?
+        if case .dropped(let id) = change.record {
+            queue = turns.state.ledger.open[id]?.queue ?? turns.state.ledger.dead[id]?.effect.queue
+        }
+        let taken: Turns.Taken
+        do throws(StopReason) {
+            taken = try turns.take(
+                change.call, .operated(change.notice, sender), .operator, sender: sender, root: nil, after: change.record,
+                now: now, &out)
+        } catch {
+            throw .stopped(error)
+        }
+        // The program does not survive to be told; the request stands.
+        if case .givenUp = taken { turns.write(change.record, origin: .operator, sender: sender, now: now) }
+        if case .dropped(let id) = change.record, let queue { scheduler.close(id, as: .dropped, of: queue) }
+        _ = turns.enterOrders()
+        scheduler.follow(now: now, &turns)
+    }
+
+    private func requeue(_ ids: [EffectID], _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {
+        var changes: [Change] = []
+        for id in ids {
+            guard let dead = ledger.dead[id] else { throw AdminRefusal(text: "effect \(id) is not dead") }
+            changes.append(Change(record: .requeued(id), notice: .requeued(id, payload: dead.effect.payload)))
+        }
+        return changes
+    }
+
+    private func drop(_ ids: [EffectID], _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {
+        var changes: [Change] = []
+        for id in ids {
+            guard let effect = ledger.dead[id]?.effect ?? ledger.open[id] else {
+                throw AdminRefusal(text: "effect \(id) is neither open nor dead")
+            }
+            changes.append(Change(record: .dropped(id), notice: .dropped(id, payload: effect.payload)))
+        }
+        return changes
+    }
+
+    private func control(_ request: AdminRequest, _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {
+        let arguments = request.arguments
+        let control: Control =
+            switch request.verb {
+            case "pause": .pause(try Self.place(arguments))
+            case "resume": .resume(try Self.place(arguments))
+            default: try Self.rule(arguments)
+            }
+        if case .resume = control {
+        } else if ledger.controls.count >= settings.operatorControls {
+            throw AdminRefusal(text: "\(settings.operatorControls) pauses and rules are the most that operators may set")
+        }
+        return [Change(record: .controlled(control), notice: .controlled(control))]
+    }
+
+    private static func place(_ arguments: MessagePackValue) throws(AdminRefusal) -> QueueOrLabel {
+        if let queue = try EffectFilter.text("queue", arguments) { return .queue(Queue(queue)) }
+        if let label = try EffectFilter.text("label", arguments) { return .label(Label(label)) }
+        throw AdminRefusal(text: "which one? name a queue or a label")
+    }
+
+    /// What is not named is as without a rule.
+    private static func rule(_ arguments: MessagePackValue) throws(AdminRefusal) -> Control {
+        guard let queue = try EffectFilter.text("queue", arguments) else { throw AdminRefusal(text: "which queue?") }
+        var rules = QueueRules()
+        if let count = try number("rate", arguments, 1...QueueRules.Rate.limit) {
+            let interval = try number("milliseconds", arguments, 1...86_400_000) ?? 1_000
+            let burst = try number("burst", arguments, 1...1_000_000)
+            rules.rate = QueueRules.Rate(count, per: .milliseconds(interval), burst: burst)
+        }
+        let others = try number("others", arguments, QueueRules.Shares.range)
+        switch arguments["shares"] {
+        case nil: if let others { rules.shares = QueueRules.Shares(others: others) }
+        case .map(let pairs)?:
+            var weights: [Label: Int] = [:]
+            for pair in pairs {
+                guard case .string(let label) = pair.key, case .int(let weight) = pair.value,
+                    QueueRules.Shares.range.contains(Int(weight))
+                else { throw AdminRefusal(text: "shares are a map from labels to weights, from 1 to 1,000") }
+                weights[Label(label)] = Int(weight)
+            }
+            rules.shares = QueueRules.Shares(weights, others: others ?? 1)
+        default: throw AdminRefusal(text: "shares are a map from labels to weights, from 1 to 1,000")
+        }
+        return .rule(Queue(queue), rules)
+    }
+
+    private static func number(
+        _ name: String, _ arguments: MessagePackValue, _ range: ClosedRange<Int>
+    ) throws(AdminRefusal) -> Int? {
+        switch arguments[name] {
+        case nil: return nil
+        case .int(let number)? where range.contains(Int(number)): return Int(number)
+        default: throw AdminRefusal(text: "\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+    }
+}
+
+extension QueueControls {
+    var shownPaused: MessagePackValue {
+        .array(
+            controls.compactMap { control in
+                switch control {
+                case .pause(.queue(let queue)): ["queue": .string(queue.name.bounded())]
+                case .pause(.label(let label)): ["label": .string(label.text.bounded())]
+                default: nil
+                }
+            })
+    }
+
+    var shownRules: MessagePackValue {
+        .array(controls.compactMap { if case .rule = $0 { $0.shown } else { nil } })
+    }
+}

@@ -1,0 +1,117 @@
+import MessagePack
+import SamovarCore
+import SamovarWire
+
+/// Which effects a request is about.
+struct EffectFilter {
+    /// A list tells of so many at most, of either kind.
+    static let maximum = 1_000
+
+    private let queue: Queue?
+    private let label: Label?
+    /// Only those that were ordered so long ago.
+    private let age: Duration?
+    let limit: Int
+
+    /// - Parameter arguments: `queue` and `label`, texts, `olderThan`, milliseconds, and `limit`, a number; each may be left out.
+    init(_ arguments: MessagePackValue) throws(AdminRefusal) {
+        queue = try Self.text("queue", arguments).map { Queue($0) }
+        label = try Self.text("label", arguments).map { Label($0) }
+        switch arguments["olderThan"] {
+        case nil: age = nil
+        case .int(let age)? where age >= 0: self.age = .milliseconds(min(age, 1 << 50))
+        default: throw AdminRefusal(text: "olderThan is a number of milliseconds")
+        }
+        switch arguments["limit"] {
+        case nil: limit = Self.maximum
+        case .int(let limit)? where (1...Int64(Self.maximum)).contains(limit): self.limit = Int(limit)
+        default: throw AdminRefusal(text: "the limit is a number from 1 to \(Self.maximum)")
+        }
+    }
+
+    static func text(_ name: String, _ arguments: MessagePackValue) throws(AdminRefusal) -> String? {
+        switch arguments[name] {
+        case nil: return nil
+        case .string(let text)?: return text
+        default: throw AdminRefusal(text: "the \(name) is a text")
+        }
+    }
+
+    func takes(_ effect: OpenEffect, now: Timestamp) -> Bool {
+        (queue == nil || queue == effect.queue) && (label == nil || label == effect.label)
+            && age.map { now - effect.ordered >= $0 } ?? true
+    }
+}
+
+extension Operators {
+    /// The effects that are open or dead, for `effects`: the oldest first, and no more payload than fits a reply. Counted are all.
+    func describe(
+        _ filter: EffectFilter, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp
+    ) -> MessagePackValue {
+        let open = ledger.open.values.filter { filter.takes($0, now: now) }.sorted { $0.id < $1.id }
+        let dead = ledger.dead.values.filter { filter.takes($0.effect, now: now) }.sorted { $0.effect.id < $1.effect.id }
+        return [
+            "openCount": .number(open.count), "deadCount": .number(dead.count),
+            "open": .array(shown(open, filter, \.payload).map { describe(open: $0, ledger, dispatcher, now: now) }),
+            "dead": .array(shown(dead, filter, \.effect.payload).map(describe(dead:))),
+        ]
+    }
+
+    func describe(open effect: OpenEffect, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp) -> MessagePackValue {
+        let holder = dispatcher.assignment(of: effect.id)
+        let isLater = holder == nil && effect.notBefore > now
+        return describe(
+            effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1),
+            [
+                MessagePackPair("status", holder == nil ? "waiting" : "running"),
+                MessagePackPair("waitsFor", holder == nil ? waits(effect, ledger, isLater: isLater) : .nil),
+                MessagePackPair("nextAttempt", isLater ? .instant(effect.notBefore) : .nil),
+                MessagePackPair("worker", holder.map { .string("\($0.worker)") } ?? .nil),
+                MessagePackPair("progress", dispatcher.progress(of: effect.id)?.shown ?? .nil),
+                MessagePackPair("streamed", .number(effect.place?.index ?? 0)),
+            ])
+    }
+
+    func describe(dead: EffectLedger.Dead) -> MessagePackValue {
+        describe(
+            dead.effect, attempts: dead.failure.attempts,
+            [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
+    }
+
+    private func waits(_ effect: OpenEffect, _ ledger: EffectLedger, isLater: Bool) -> MessagePackValue {
+        if ledger.controls.isPaused(effect.queue) || effect.label.map(ledger.controls.isPaused) == true { return "pause" }
+        if ledger.isBehindAnother(effect) { return "label" }
+        return isLater ? "time" : "worker"
+    }
+
+    private func shown<Entry>(
+        _ entries: [Entry], _ filter: EffectFilter, _ payload: (Entry) -> [UInt8]
+    ) -> ArraySlice<Entry> {
+        var room = settings.adminReplyBytes
+        return entries.prefix(filter.limit).prefix {
+            room -= payload($0).count
+            return room >= 0
+        }
+    }
+
+    private func describe(_ effect: OpenEffect, attempts: Int, _ more: [MessagePackPair]) -> MessagePackValue {
+        let common: [MessagePackPair] = [
+            MessagePackPair("effect", .string("\(effect.id)")),
+            MessagePackPair("queue", .string(effect.queue.name.bounded())),
+            MessagePackPair("label", effect.label.map { .string($0.text.bounded()) } ?? .nil),
+            MessagePackPair("root", .number(effect.root)),
+            MessagePackPair("ordered", .instant(effect.ordered)),
+            MessagePackPair("attempts", .number(attempts)),
+            MessagePackPair("failures", .number(effect.failures)),
+            MessagePackPair("deaths", .number(effect.deaths)),
+            MessagePackPair("payload", MessagePackValue(shown: effect.payload)),
+        ]
+        return .map(common + more)
+    }
+}
+
+extension JobProgress {
+    var shown: MessagePackValue {
+        ["fraction": fraction.map { .double($0) } ?? .nil, "text": text.map { .string($0) } ?? .nil]
+    }
+}

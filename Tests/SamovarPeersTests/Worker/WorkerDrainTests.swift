@@ -1,0 +1,131 @@
+import MachineSupport
+import SamovarCore
+import Testing
+
+@testable import SamovarPeers
+@testable import SamovarWire
+
+/// How a worker leaves: the columns draining, leaving and stopped of the table of `WorkerMachine`.
+@Suite struct WorkerDrainTests {
+    private typealias Worker = WorkerMachineTests
+
+    /// A machine that runs job 1, and holds task 2 beside it.
+    private func busy() -> WorkerMachine {
+        var machine = Worker.welcomed()
+        _ = machine.received(Worker.tasks([1, 2], number: 2), now: at(0))
+        return machine
+    }
+
+    private func acknowledge(_ numbers: Int...) -> Envelope {
+        Envelope(.acknowledge(numbers.map(Worker.lease)), timeline: home)
+    }
+
+    @Test func `Without jobs it leaves at once`() {
+        var machine = Worker.welcomed()
+        let actions = machine.drain(now: at(0))
+        let deadline = machine.deadline
+        #expect(actions == [Worker.send(.drain), Worker.send(.goodbye), .stop])
+        #expect(deadline == nil)
+    }
+
+    @Test func `Before it is connected it just stops`() {
+        var machine = Worker.machine()
+        let actions = machine.drain(now: at(0))
+        #expect(actions == [.stop])
+    }
+
+    @Test func `Waiting tasks are given back at once`() {
+        var machine = busy()
+        let drained = machine.drain(now: at(0))
+        let flushed = machine.flush(now: at(0))
+        let state = machine.state
+        #expect(drained == [Worker.send(.drain)])
+        #expect(flushed == [Worker.results([Worker.result(2, .returned)], credit: 2)])
+        #expect(state == .draining(until: at(5)))
+    }
+
+    @Test func `Running jobs may finish`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.flush(now: at(0))
+        let finished = machine.finished(Worker.lease(1), .done([]), now: at(3))
+        let flushed = machine.flush(now: at(3))
+        let first = machine.received(acknowledge(2), now: at(3))
+        let last = machine.received(acknowledge(1), now: at(3))
+        #expect(finished == [])
+        #expect(flushed == [Worker.results([Worker.result(1, .done([]))], credit: 2)])
+        #expect(first == [])
+        #expect(last == [Worker.send(.goodbye), .stop])
+    }
+
+    @Test func `Tasks that were under way are given back`() {
+        var machine = Worker.welcomed()
+        _ = machine.received(Worker.tasks([1], number: 1), now: at(0))
+        _ = machine.drain(now: at(0))
+        let received = machine.received(Worker.tasks([2], number: 2), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(received == [])
+        #expect(flushed == [Worker.results([Worker.result(2, .returned)], credit: 2)])
+    }
+
+    @Test func `At the deadline running jobs are given back`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.received(acknowledge(2), now: at(0))
+        let due = machine.ticked(now: at(5))
+        let state = machine.state
+        let flushed = machine.flush(now: at(5))
+        let acknowledged = machine.received(acknowledge(1), now: at(5))
+        let ended = machine.finished(Worker.lease(1), .done([]), now: at(5))
+        #expect(due == [.cancel(Worker.lease(1)), Worker.send(.ping(2))])
+        #expect(state == .leaving(until: at(6)))
+        #expect(flushed == [Worker.results([Worker.result(1, .returned)], credit: 2)])
+        #expect(acknowledged == [])
+        #expect(ended == [Worker.send(.goodbye), .stop])
+    }
+
+    @Test func `No handler and no store can keep it for ever`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.flush(now: at(0))
+        _ = machine.ticked(now: at(5))
+        _ = machine.flush(now: at(5))
+        let last = machine.ticked(now: at(6))
+        let after = machine.finished(Worker.lease(1), .done([]), now: at(7))
+        #expect(last == [Worker.send(.goodbye), .stop])
+        #expect(after == [])
+    }
+
+    @Test func `What was not flushed goes before the goodbye`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.ticked(now: at(5))
+        let last = machine.ticked(now: at(6))
+        #expect(
+            last == [
+                Worker.results([Worker.result(2, .returned), Worker.result(1, .returned)], credit: 2), Worker.send(.goodbye),
+                .stop,
+            ])
+    }
+
+    @Test func `A second drain changes nothing`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        let again = machine.drain(now: at(2))
+        let state = machine.state
+        #expect(again == [])
+        #expect(state == .draining(until: at(5)))
+    }
+
+    @Test func `After a lost connection it says what it still holds`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.flush(now: at(0))
+        let hello = Worker.reconnected(&machine)
+        _ = machine.received(Worker.welcome(), now: at(0))
+        let flushed = machine.flush(now: at(0))
+        #expect(hello == [.connect, Worker.hello([1, 2], witness: 9, epoch: 2)])
+        // No credit: it takes nothing new.
+        #expect(flushed == [Worker.results([Worker.result(2, .returned)], credit: 0)])
+    }
+}

@@ -1,0 +1,105 @@
+import MachineSupport
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// The order in which what waits is handed out.
+@Suite struct DispatcherTests {
+    @Test func `An effect without options has the priority 0`() throws {
+        var ledger = EffectLedger()
+        let usual = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
+        let greater = OpenEffect(
+            id: EffectID(turn: 2, ordinal: 0), root: 2, options: RunOptions(priority: 1), payload: [0], now: at(0))
+        let equal = OpenEffect(
+            id: EffectID(turn: 3, ordinal: 0), root: 3, options: RunOptions(retry: .times(9)), payload: [0], now: at(0))
+        for effect in [usual, greater, equal] { ledger.order(effect) }
+        var dispatcher = Dispatcher(StoreSettings(), start: 1)
+        dispatcher.enqueue(usual: usual.id, now: at(0))
+        for effect in [greater, equal] { dispatcher.enqueue(effect, now: at(0)) }
+        dispatcher.join(WorkerOffer(id: workerID(1), slots: 9, queues: [.default]), route: worker(1), now: at(0))
+        dispatcher.heard(workerID(1), credit: 9, now: at(0))
+        _ = dispatcher.assign(from: ledger, floor: 0, JobProof(home, workshopSecret), now: at(0))
+        let order = [greater, usual, equal].map { dispatcher.assignment(of: $0.id)?.lease.counter }
+        #expect(order == [1, 2, 3])
+    }
+
+    @Test func `The time of a task begins when its turn is on disk, and the earliest that is over is told of first`() {
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
+        dispatcher.join(WorkerOffer(id: workerID(1), slots: 9, queues: [.default]), route: worker(1), now: at(0))
+        dispatcher.heard(workerID(1), credit: 9, now: at(0))
+        // With a grace of two seconds.
+        for (turn, timeout) in [(1, 7.0), (2, 5), (3, 7), (4, 1)] {
+            let effect = OpenEffect(
+                id: EffectID(turn: turn, ordinal: 0), root: turn,
+                options: RunOptions(limits: RunLimits(attempt: .seconds(timeout))),
+                payload: [0], now: at(0))
+            ledger.order(effect)
+            dispatcher.enqueue(effect, now: at(0))
+            _ = dispatcher.assign(from: ledger, floor: turn, JobProof(home, workshopSecret), now: at(0))
+        }
+        dispatcher.left(through: 0, now: at(1))
+        #expect(dispatcher.nextExpiry == nil)
+        dispatcher.left(through: 1, now: at(1))
+        #expect(dispatcher.nextExpiry == at(10))
+        dispatcher.left(through: 3, now: at(1))
+        dispatcher.left(through: 3, now: at(99))
+        #expect(dispatcher.nextExpiry == at(8))
+        dispatcher.left(through: 4, now: at(1))
+        // One that has ended in time is passed over.
+        dispatcher.forget(EffectID(turn: 4, ordinal: 0))
+        var expired: [Int] = []
+        while let effect = dispatcher.popExpired(now: at(10)) { expired.append(effect.turn) }
+        #expect(expired == [2, 1, 3] && dispatcher.nextExpiry == nil)
+    }
+
+    @Test func `All losses of an effect count against it, and by themselves those of workers that ran nothing else`() {
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
+        let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
+        ledger.order(effect)
+        #expect(dispatcher.trustsNewcomers)
+        #expect([false, true, false, true].map { dispatcher.lose(effect.id, isIsolated: $0) } == [0, 1, 1, 2])
+        dispatcher.forgetLosses(exceptOf: ledger)
+        #expect(!dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 3)
+        ledger.close(effect.id)
+        dispatcher.forgetLosses(exceptOf: ledger)
+        #expect(dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 1)
+    }
+
+    /// A dispatcher with so many delayed effects, of which those of the first turns are still open; the second was due at another time
+    /// before, too.
+    private static func delayed(_ count: Int, open: Int) -> Dispatcher {
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
+        for turn in 1...count {
+            func effect(_ delay: Double) -> OpenEffect {
+                OpenEffect(
+                    id: EffectID(turn: turn, ordinal: 0), root: turn, options: RunOptions(delay: .seconds(delay)), payload: [0],
+                    now: at(0))
+            }
+            if turn == 2, open > 1 { dispatcher.enqueue(effect(0.5), now: at(0)) }
+            dispatcher.enqueue(effect(Double(turn)), now: at(0))
+            ledger.order(effect(Double(turn)))
+            if turn > open { ledger.close(EffectID(turn: turn, ordinal: 0)) }
+        }
+        dispatcher.forgetClosed(exceptOf: ledger)
+        return dispatcher
+    }
+
+    private static func due(_ dispatcher: inout Dispatcher) -> [Int] {
+        var turns: [Int] = []
+        while let effect = dispatcher.popDue(now: at(5_000)) { turns.append(effect.turn) }
+        return turns
+    }
+
+    @Test func `Delays of effects that were closed are forgotten when they are many, and the open ones at their time are not`() {
+        var dispatcher = Self.delayed(1_030, open: 2)
+        #expect(dispatcher.nextDue == at(1))
+        #expect(Self.due(&dispatcher) == [1, 2])
+    }
+
+    @Test func `A few that were closed stay until they are due`() {
+        var dispatcher = Self.delayed(1_024, open: 0)
+        #expect(Self.due(&dispatcher).count == 1_024)
+    }
+}

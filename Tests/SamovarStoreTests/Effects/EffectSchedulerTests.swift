@@ -1,0 +1,148 @@
+import MachineSupport
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// When an open effect waits for a worker, and what is overdue.
+@Suite struct EffectSchedulerTests {
+    private var ledger = EffectLedger()
+
+    private mutating func order(_ turn: Int, _ options: RunOptions = .default) -> OpenEffect {
+        let effect = OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, options: options, payload: [0], now: at(0))
+        ledger.order(effect)
+        return effect
+    }
+
+    @Test mutating func `What may be running unseen is held, whatever offers it, and let go once`() throws {
+        let (first, second) = (order(1), order(2))
+        var scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1)], effects: [first.id])
+        #expect(
+            scheduler.offer(usual: second.id, now: at(0)) && scheduler.dispatcher.waits(second.id) == at(0), "it is of this start")
+        scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1)], effects: [first.id])
+        for effect in [first, second] { scheduler.offer(effect, in: ledger, now: at(1)) }
+        #expect(scheduler.dispatcher.waits(first.id) == nil && scheduler.dispatcher.waits(second.id) == at(1))
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1), workerID(2)], effects: [open])
+        scheduler.begin(bench.turns.state.ledger, now: at(1))
+        func isReleased(by number: UInt8, now: Timestamp) -> Bool {
+            scheduler.noLongerAwaits(workerID(number)) && scheduler.releaseHeld(in: bench.turns.state, now: now).isEmpty
+        }
+        #expect(isReleased(by: 1, now: at(2)) && !isReleased(by: 1, now: at(2)))
+        #expect(scheduler.dispatcher.waits(open) == nil && scheduler.heldUntil([workerID(2): at(0)]) == at(6))
+        #expect(isReleased(by: 2, now: at(3)))
+        #expect(scheduler.dispatcher.waits(open) == at(3) && scheduler.heldUntil([:]) == nil)
+    }
+
+    @Test func `Without a worker of before, nothing is held, and those who are missing for too long are named in order`() throws {
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        var scheduler = EffectScheduler(StoreSettings(), start: 2, effects: [open])
+        #expect(scheduler.heldUntil([:]) == nil)
+        scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(2), workerID(1), workerID(3)], effects: [open])
+        scheduler.begin(bench.turns.state.ledger, now: at(1))
+        #expect(scheduler.noLongerAwaits(workerID(2)) && scheduler.awaited == [workerID(1), workerID(3)])
+        let early = scheduler.releaseHeld(in: bench.turns.state, now: at(6.9))
+        #expect(early.isEmpty && scheduler.dispatcher.waits(open) == nil)
+        let missing = scheduler.releaseHeld(in: bench.turns.state, now: at(7))
+        #expect(missing == [workerID(1), workerID(3)] && scheduler.dispatcher.waits(open) == at(7))
+        #expect(scheduler.awaited.isEmpty && scheduler.heldUntil([:]) == nil)
+    }
+
+    @Test mutating func `One too many with its label fails without waiting`() throws {
+        _ = order(1, RunOptions(id: "a", policy: .serial(limit: 1)))
+        let crowded = order(2, RunOptions(id: "a", policy: .serial(limit: 1)))
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
+        #expect(!scheduler.hasOverLimit)
+        scheduler.offer(crowded.id, in: ledger, now: at(0))
+        #expect(scheduler.hasOverLimit && scheduler.dispatcher.waits(crowded.id) == nil)
+        var bench = try PartBench()
+        let head = bench.turns.head
+        try scheduler.failOverLimit(now: at(0), &bench.turns, &bench.out)
+        #expect(!scheduler.hasOverLimit && bench.turns.head == head, "of the bench it is not open")
+    }
+
+    @Test mutating func `What was closed is not offered`() {
+        let effect = order(1)
+        ledger.close(effect.id)
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
+        scheduler.offer(effect.id, in: ledger, now: at(0))
+        #expect(!scheduler.dispatcher.hasWaiting)
+    }
+
+    @Test mutating func `A limit of waiting is met by a worker, and that of all attempts is not`() throws {
+        let effect = order(1, RunOptions(limits: RunLimits(waiting: .seconds(2), total: .seconds(3))))
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
+        let open = try #require(ledger.open[effect.id])
+        scheduler.limit(open)
+        scheduler.offer(open, in: ledger, now: at(0))
+        #expect(scheduler.nextOverdue == at(2))
+        scheduler.findOverdue(now: at(1.9))
+        #expect(!scheduler.isOverdue)
+        scheduler.findOverdue(now: at(2))
+        #expect(scheduler.isOverdue)
+        #expect(scheduler.overrun(open, .waiting, in: ledger, now: at(2)) == "no worker took it within \(Duration.seconds(2))")
+        scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), takesProofs: false, at: worker(1), now: at(2))
+        scheduler.heard(workerID(1), credit: 1, now: at(2))
+        var bench = try PartBench()
+        var connections = Connections()
+        connections.connect(workerID(1), .local, at: worker(1))
+        scheduler.assign(from: ledger, head: 1, to: connections, now: at(2), &bench.out)
+        bench.commit()
+        #expect(bench.takeFrames().tasks.map(\.effect) == [effect.id])
+        #expect(scheduler.overrun(open, .waiting, in: ledger, now: at(2)) == nil, "a worker has it now")
+        let silent = try scheduler.takeOverdue(now: at(2), &bench.turns, &bench.out)
+        #expect(silent == nil && scheduler.nextOverdue == at(3))
+        #expect(scheduler.overrun(open, .total, in: ledger, now: at(3)) == "not done within \(Duration.seconds(3))")
+    }
+
+    @Test func `Each worker is told once of all attempts in vain, and one that is gone of none`() throws {
+        var bench = try PartBench()
+        func lease(_ counter: Int) -> Lease { Lease(start: 1, counter: counter) }
+        for (number, counter) in [(2, 1), (1, 2), (1, 3), (2, 4), (3, 5)] as [(UInt8, Int)] {
+            bench.scheduler.cancel(lease(counter), at: worker(number))
+        }
+        bench.scheduler.forget(worker(3))
+        for _ in 1...2 { bench.scheduler.sendCancellations(head: bench.turns.head, &bench.out) }
+        bench.commit()
+        #expect(bench.takeFrames() == [.cancel([lease(2), lease(3)]), .cancel([lease(1), lease(4)])])
+    }
+
+    @Test mutating func `Silent workers are found once, in order, and looked for again when all of them were taken`() throws {
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
+        for number in [2, 1] as [UInt8] {
+            let offer = WorkerOffer(id: workerID(number), slots: 1, queues: [.default])
+            scheduler.join(offer, takesProofs: false, at: worker(number), now: at(0))
+        }
+        scheduler.findSilent(now: at(6))
+        scheduler.findOverdue(now: at(6))
+        #expect(!scheduler.isOverdue)
+        for _ in 1...2 { scheduler.findSilent(now: at(7)) }
+        scheduler.findOverdue(now: at(7))
+        #expect(scheduler.isOverdue)
+        var bench = try PartBench()
+        var found: [WorkerID?] = []
+        for _ in 1...3 { found.append(try scheduler.takeOverdue(now: at(7), &bench.turns, &bench.out)) }
+        #expect(found == [workerID(1), workerID(2), nil])
+    }
+
+    @Test mutating func `A queue that nobody serves is told of once, until a worker has served it`() throws {
+        var out = try PartBench().out
+        let effect = order(1, RunOptions(queue: "paint"))
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
+        scheduler.offer(effect, in: ledger, now: at(0))
+        func warnings(at seconds: Double) -> [StoreAction] {
+            scheduler.tellOfQueues(in: ledger, head: 1, now: at(seconds), &out)
+            return out.takeActions()
+        }
+        let warning = StoreAction.note(Note(.warning, "1 effect waits in queue paint, and no worker serves it"))
+        #expect(warnings(at: 1).isEmpty && warnings(at: 2.9).isEmpty)
+        #expect(warnings(at: 3) == [warning] && warnings(at: 9).isEmpty)
+        scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: ["paint"]), takesProofs: false, at: worker(1), now: at(9))
+        #expect(warnings(at: 10).isEmpty)
+        _ = scheduler.leave(workerID(1))
+        #expect(warnings(at: 11).isEmpty && warnings(at: 13) == [warning])
+    }
+}

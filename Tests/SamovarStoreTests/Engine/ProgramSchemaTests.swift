@@ -1,0 +1,136 @@
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+private enum Colour: String, Portable { case red, green }
+
+private indirect enum Tree: Portable {
+    case node(left: Tree, right: Tree)
+    case leaf(Int)
+}
+
+private struct Part: Portable {
+    var name: String
+    var colour: Colour
+    var note: String?
+    var sizes: [Double]
+    var counts: [String: Int]
+    var at: Timestamp
+    var next: [Part]
+}
+
+private enum Event: Portable {
+    case increment
+    case add(by: Int, Part)
+    case grow(Tree)
+}
+
+@Suite struct ProgramSchemaTests {
+    @Test func `The shape of a type is found by decoding`() {
+        let shape = Shape(of: Event.self)
+        #expect(shape.root == "Event")
+        #expect(
+            shape.types == [
+                "Event": .cases(["increment": [:], "add": ["by": "Int", "_1": "Part"], "grow": ["_0": "Tree"]]),
+                "Part": .fields([
+                    "name": "String", "colour": "Colour", "note": "String?", "sizes": "[Double]", "counts": "[String: Int]",
+                    "at": "Timestamp", "next": "[Part]",
+                ]),
+                "Colour": .names(["green", "red"]), "Timestamp": .alias("Int"),
+                "Tree": .cases(["node": ["left": "Tree", "right": "Tree"], "leaf": ["_0": "Int"]]),
+            ])
+        #expect(Shape(of: [Int?].self) == Shape(root: "[Int?]"))
+    }
+
+    private func problems(_ old: [String: Shape.Definition], _ new: [String: Shape.Definition]) -> [String] {
+        ShapeComparison(Shape(root: "M", types: old), Shape(root: "M", types: new)).problems("message")
+    }
+
+    @Test func `What old records cannot be read for is said, and how to mend it`() {
+        #expect(
+            problems(["M": .cases(["increment": [:]])], ["M": .cases(["increment": ["by": "Int"]])]) == [
+                "Message.increment: field by is new and required: old records cannot be read; give it a migration and the schema a "
+                    + "new version, or make it optional"
+            ])
+        #expect(
+            problems(["M": .cases(["a": [:], "b": [:]])], ["M": .cases(["a": [:]])]) == [
+                "Message.b is gone: old records with it cannot be read; keep it, or give it a migration and the schema a new version"
+            ])
+        #expect(
+            problems(["M": .fields(["x": "Int"])], ["M": .fields(["x": "String"])]) == [
+                "Message: field x was Int and is String: give it a migration and the schema a new version"
+            ])
+        #expect(
+            problems(["M": .fields(["x": "Int?"])], ["M": .fields(["x": "Int"])]) == [
+                "Message: field x was optional and is required: old records without it cannot be read; give it a migration and the "
+                    + "schema a new version, or let it be Int?"
+            ])
+        #expect(
+            problems(["M": .names(["a", "b"])], ["M": .names(["a"])]) == [
+                "Message: b is gone: old records with it cannot be read; keep it, or give it a migration and the schema a new version"
+            ])
+        #expect(
+            problems(
+                ["M": .fields(["x": "[String: [A]]"]), "A": .fields([:])],
+                ["M": .fields(["x": "[String: [A]]"]), "A": .fields(["y": "Int"])]
+            )
+            .count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (["M": .fields(["x": "Int"])], ["M": .fields(["x": "Int?"])]),
+            (["M": .fields(["x": "Int"])], ["M": .fields(["x": "Double"])]),
+            (["M": .fields(["x": "Int"])], ["M": .fields([:])]),
+            (["M": .fields([:])], ["M": .fields(["x": "Int?"])]),
+            (["M": .cases(["a": [:]])], ["M": .cases(["a": [:], "b": ["c": "Int"]])]),
+            (["M": .names(["a"])], ["M": .names(["a", "b"])]),
+            (["M": .fields(["x": "M?"])], ["M": .fields(["x": "M?"])]),
+            (["M": .alias("Int")], ["M": .alias("Double")]),
+        ] as [([String: Shape.Definition], [String: Shape.Definition])])
+    func `What does no harm is no problem`(old: [String: Shape.Definition], new: [String: Shape.Definition]) {
+        #expect(problems(old, new) == [])
+    }
+
+    @Test func `Another program, a newer version and a missing migration are problems`() {
+        let schema = { (name: String, version: Int) in
+            var schema = ProgramSchema(Shop.self)
+            (schema.name, schema.version) = (name, version)
+            return schema
+        }
+        let migrations = { (version: Int, steps: [Migration]) in Migrations(Schema(name: "A", version: version), steps) }
+        #expect(
+            schema("A", 1).problems(reading: schema("B", 1), migrations(1, [])) == ["the file is of B, this program is A"])
+        #expect(
+            schema("A", 1).problems(reading: schema("A", 2), migrations(1, []))
+                == ["the file is of version 2, which is newer than this program's, 1"])
+        #expect(
+            schema("A", 3).problems(reading: schema("A", 1), migrations(3, [Migration(from: 2)]))
+                == ["there is no migration from version 1: add one to `migrations`"])
+        #expect(schema("A", 3).problems(reading: schema("A", 2), migrations(3, [Migration(from: 2)])) == [])
+        #expect(schema("A", 3).problems(reading: schema("A", 3), migrations(3, [])) == [])
+    }
+
+    @Test func `A migration that leaves a changed type alone is a problem, and one that takes it is trusted`() {
+        let schema = { (version: Int, field: String) in
+            var schema = ProgramSchema(Shop.self)
+            (schema.name, schema.version) = ("A", version)
+            let shape = Shape(root: "S", types: ["S": .fields([field: "Int"])])
+            schema.shapes = ["state": shape, "view": shape]
+            return schema
+        }
+        let problems = { (steps: [Migration]) in
+            schema(3, "sum").problems(reading: schema(1, "total"), Migrations(Schema(name: "A", version: 3), steps))
+        }
+        #expect(
+            problems([Migration(from: 1), Migration(from: 2)]) == [
+                "State: field sum is new and required: old records cannot be read; give a migration from version 1 or a later one a "
+                    + "`state:`, or make it optional"
+            ])
+        #expect(problems([Migration(from: 1), Migration(from: 2, state: { $0 })]) == [])
+        #expect(problems([Migration(from: 1, message: { $0 }), Migration(from: 2)]).count == 1)
+    }
+}

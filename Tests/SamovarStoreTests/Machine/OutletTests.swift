@@ -1,0 +1,117 @@
+import MachineSupport
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// The way out: what leaves, when, and in which order.
+@Suite struct OutletTests {
+    private var out = Self.outlet()
+
+    private static func outlet(isFenced: Bool = false) -> Outlet {
+        Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none", isFenced: isFenced))
+    }
+
+    private mutating func taken() -> [String] {
+        out.takeActions().map { action in
+            switch action {
+            case .send(let envelope, _), .publish(let envelope, _): "\(envelope.frame.kind)"
+            case .note(let note): note.text
+            default: "other"
+            }
+        }
+    }
+
+    @Test mutating func `What tells of a turn leaves with its commit, in order, and the rest at once`() {
+        out.begin(durable: 4)
+        out.send(.acknowledge([]), to: worker(1), floor: .turn(4))
+        out.send(.cancel([]), to: worker(1), floor: .turn(5))
+        out.send(.drain, to: worker(1), floor: .none)
+        out.publish(.goodbye, of: .main, floor: .turn(7))
+        #expect(taken() == ["acknowledge", "drain"] && taken() == [] && out.durable == 4)
+        out.committed(through: 6)
+        #expect(taken() == ["cancel"] && out.durable == 6)
+        out.committed(through: 7)
+        #expect(taken() == ["goodbye"])
+    }
+
+    @Test mutating func `The newest view that was shown is the newest that has left`() {
+        for turn in 1...2 {
+            out.publish(.view(instance: .main, turn: turn, bytes: [UInt8(turn)]), of: .main, floor: .turn(turn))
+        }
+        #expect(out.shown == nil)
+        out.committed(through: 1)
+        #expect(out.shown == TurnView(turn: 1, bytes: [1]))
+    }
+
+    @Test mutating func `A proof is of the turn that a frame waits for, or of the newest on disk`() {
+        out.begin(durable: 3)
+        for floor in [Floor.none, .turn(2)] { out.send(.pong(0), isProven: true, to: client(1), floor: floor) }
+        let proofs = out.takeActions().compactMap { action -> Int? in
+            guard case .send(let envelope, _) = action else { return nil }
+            return envelope.proof?.turn
+        }
+        #expect(proofs == [3, 2])
+    }
+
+    @Test mutating func `Noise is counted, and told of less and less`() {
+        for _ in 1...9 { out.drop("noise", from: client(1)) }
+        #expect(out.droppedFrames == 9)
+        #expect(taken() == [1, 2, 4, 8].map { "dropped a message at front: noise (\($0) so far)" })
+        out.misuse("what", client(1))
+        #expect(taken() == ["error"] && out.droppedFrames == 10)
+    }
+
+    @Test mutating func `A turn beyond the journal ends the store only with its proof`() {
+        out.begin(durable: 3)
+        func hello(_ witness: Int, _ proof: UInt64?) -> Hello {
+            Hello(role: .client(session: session(1)), schema: shop, witness: witness, proof: proof)
+        }
+        func isLost(_ hello: Hello, of timeline: Timeline = home) -> Bool {
+            do throws(StopReason) {
+                try out.requireTail(hello, of: timeline, start: 1, what: "a client")
+                return false
+            } catch {
+                return error == .lostTail("a client has seen turn 4, the journal ends at 3")
+            }
+        }
+        let proof = out.identity.proof(of: 4).code
+        #expect(!isLost(hello(3, out.identity.proof(of: 3).code)) && !isLost(hello(4, nil)) && !isLost(hello(4, proof &+ 1)))
+        #expect(!isLost(hello(4, proof), of: Timeline(high: 9, low: 9)) && isLost(hello(4, proof)))
+        #expect(out.unprovenWitnesses == 2)
+    }
+
+    @Test func `A turn beyond the journal that is proven of a later start is another store's, where there may be one`() {
+        func stop(isFenced: Bool, start: Int, isProven: Bool = true) -> StopReason? {
+            var out = Self.outlet(isFenced: isFenced)
+            out.begin(durable: 3)
+            let proof = isProven ? out.identity.proof(of: 4).code : nil
+            let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 4, proof: proof, start: start)
+            do throws(StopReason) {
+                try out.requireTail(hello, of: home, start: 2, what: "a client")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let evidence = "a client has seen turn 4 and knows start 3, the journal of start 2 ends at 3"
+        #expect(stop(isFenced: true, start: 3) == .superseded(evidence))
+        #expect(StopReason.superseded(evidence).isCuredByRestart && StopReason.superseded(evidence).description.hasSuffix(evidence))
+        let lost = StopReason.lostTail("a client has seen turn 4, the journal ends at 3")
+        #expect(stop(isFenced: true, start: 2) == lost && stop(isFenced: false, start: 3) == lost)
+        #expect(stop(isFenced: true, start: 3, isProven: false) == nil)
+    }
+
+    @Test mutating func `Who knows a later start is sent on, and that is told of less and less`() {
+        func hello(_ start: Int) -> Hello { Hello(role: .client(session: session(1)), schema: shop, start: start) }
+        func isSentOn(_ start: Int, of timeline: Timeline = home) -> Bool {
+            out.sendsOn(hello(start), of: timeline, start: 2, what: "a client", client(1))
+        }
+        #expect(!isSentOn(0) && !isSentOn(2) && !isSentOn(3, of: abroad))
+        #expect(taken() == [] && out.laterStarts == 0)
+        for _ in 1...3 { #expect(isSentOn(3)) }
+        let notes = [1, 2].map { "a client knows start 3, and this is start 2: it is sent on (\($0) so far)" }
+        #expect(taken() == [notes[0], "error", notes[1], "error", "error"] && out.laterStarts == 3)
+    }
+}

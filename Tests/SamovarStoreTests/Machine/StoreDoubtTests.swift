@@ -1,0 +1,192 @@
+import MachineSupport
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// Another store may have the journal: nothing is taken, and nothing is told.
+@Suite struct StoreDoubtTests {
+    private static let refusal = Frame.error(
+        PeerError(.retryLater, "the store could not renew its lease of the journal", wait: .seconds(1)))
+
+    /// With a client and a worker; then in doubt.
+    private static func rig(_ prepare: (Rig) -> Void = { _ in }) throws -> Rig {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker()
+        prepare(rig)
+        rig.machine.leaseIsInDoubt(true, now: rig.now)
+        rig.round()
+        _ = (rig.take(client(1)), rig.take(worker(1)), rig.takePublished())
+        return rig
+    }
+
+    @Test func `Views, ticks, pongs and answers stay, and inputs and greetings come later`() throws {
+        let rig = try Self.rig()
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)) == [Self.refusal])
+        #expect(rig.exchange(.ping(0), from: client(1)) == [])
+        #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 0), from: client(1)) == [Self.refusal])
+        #expect(rig.exchange(.ping(1), from: worker(1)) == [])
+        #expect(rig.connectClient(2) == [Self.refusal])
+        for _ in 1...3 { rig.tick(.seconds(1)) }
+        #expect(rig.takePublished() == [] && rig.take(client(1)) == [] && rig.take(worker(1)) == [])
+    }
+
+    @Test func `Receipts and tasks whose turns get on disk meanwhile wait until the doubt is over`() throws {
+        let rig = try Self.rig { rig in
+            rig.commits = false
+            rig.exchange(inputs([.order([job("a")])]), from: client(1))
+        }
+        rig.commits = true
+        rig.tick(.seconds(2))
+        #expect(rig.machine.durable == rig.machine.head)
+        #expect(rig.take(client(1)) == [] && rig.takeTasks(worker(1)) == [])
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.round()
+        #expect(rig.take(client(1)).outcomes.map(\.sequence) == [1])
+        #expect(rig.takeTasks(worker(1)).count == 1)
+    }
+
+    @Test func `No turn is taken, whatever was accepted or is due`() throws {
+        let rig = try Self.rig { $0.deliver(inputs([.add(1), .add(2)]), from: client(1)) }
+        let head = rig.machine.head
+        rig.tick(.seconds(60))
+        let (hasWork, wakeUp) = (rig.machine.hasWork, rig.machine.wakeUp(now: rig.now))
+        #expect(rig.machine.head == head && !hasWork && wakeUp > rig.now)
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.round()
+        #expect(try rig.state().total == 3)
+    }
+
+    @Test func `Nobody is taken for silent who was not heard in doubt`() throws {
+        let rig = try Self.rig()
+        rig.tick(.seconds(60))
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.tick(.seconds(1))
+        #expect(rig.exchange(.ping(1), from: worker(1)).map(\.kind) == [.pong])
+        #expect(rig.exchange(.ping(0), from: client(1)).map(\.kind) == [.pong])
+    }
+
+    @Test func `Status says since when, and nothing else is answered`() throws {
+        let rig = try Self.rig()
+        rig.tick(.seconds(3))
+        let status = try #require(rig.ask("status")?.value)
+        #expect(status["phase"] == "lease in doubt" && status["leaseInDoubtSeconds"] == .int(3))
+        #expect(
+            rig.ask("effects")?.refusal
+                == "the store could not renew its lease of the journal, for 3 s now: only status is answered until it can")
+    }
+
+    @Test func `A store that is to stop stops in time, and writes nothing`() throws {
+        let rig = try Self.rig()
+        let journal = rig.journal
+        rig.machine.drain(within: .seconds(5), now: rig.now)
+        rig.tick(.seconds(4.9))
+        #expect(rig.stop == nil)
+        rig.tick(.seconds(0.1))
+        #expect(rig.stop == .drained && rig.journal == journal)
+    }
+
+    @Test func `It is told when it begins and when it ends, once`() throws {
+        let rig = try Self.rig()
+        for isInDoubt in [true, false, false] { rig.machine.leaseIsInDoubt(isInDoubt, now: rig.now) }
+        rig.round()
+        #expect(
+            rig.notes.suffix(2).map(\.text) == [
+                "the lease could not be renewed: until it is, nothing is taken or told, for another store may serve",
+                "the lease is renewed again: the store goes on",
+            ])
+    }
+
+    // MARK: Turns that another has written
+
+    /// A store on a journal that others can take; a client proves turn 9, and its own newest is 1.
+    private static func suspecting() throws -> StoreMachine {
+        var machine = Rig.machine()
+        try machine.start(seed: packed(NoSeed()), now: at(0), number: 4)
+        machine.flush(now: at(0))
+        machine.committed(through: machine.head, now: at(0))
+        _ = machine.takeActions()
+        let proof = StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "unknown", isFenced: true)
+            .proof(of: 9)
+        let hello = Hello(role: .client(session: session(1)), schema: shop, witness: 9, proof: proof.code, epoch: 1)
+        machine.received(Envelope(.hello(hello), timeline: home).parts, from: client(1), now: at(1))
+        return machine
+    }
+
+    @Test func `A proven turn beyond a shared journal ends no store before its lease shows that nobody else has written it`() throws
+    {
+        var machine = try Self.suspecting()
+        var actions = machine.takeActions()
+        #expect(actions.contains(.renewLease) && machine.isStopped == false)
+        machine.leaseIsRenewed()
+        #expect(machine.isStopped == false, "that renewal was sent before the doubt came up")
+        machine.leaseIsAsked()
+        machine.leaseIsRenewed()
+        actions = machine.takeActions()
+        let isLost = actions.contains { if case .stop(.lostTail) = $0 { true } else { false } }
+        #expect(isLost && machine.isStopped == true)
+    }
+
+    // MARK: The database away
+
+    @Test func `A database that is away is called so, and is waited for like a full disk`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.machine.journalIsFull(true, isAway: true, now: rig.now)
+        #expect(
+            rig.exchange(inputs([.add(2)], from: 2), from: client(1))
+                == [.error(PeerError(.retryLater, "the database of the store is away", wait: .seconds(1)))])
+        let status = try #require(rig.ask("status")?.value)
+        #expect(status["phase"] == "database away" && status["databaseAwaySeconds"] == .int(0))
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        #expect(rig.take(client(1)).outcomes.map(\.sequence) == [1])
+        #expect(
+            rig.notes.suffix(2).map(\.text) == [
+                "the database is away: nothing is taken until it is back", "the database is back: the store goes on",
+            ])
+    }
+
+    @Test func `Those who wait for effects hear no reports that would gather at a gate that stays closed`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.order([job("a")])]), from: client(1))
+        rig.exchange(.settle(turn: 2), from: client(1))
+        rig.commits = false
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        rig.machine.journalIsFull(true, now: rig.now)
+        _ = rig.take(client(1))
+        for _ in 1...10 { rig.tick(.seconds(1)) }
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        #expect(rig.take(client(1)).count { $0.kind == .waiting } == 0)
+    }
+
+    // MARK: Numbers of starts
+
+    @Test func `A start has the number that it is given, and leases and the journal know it`() throws {
+        var machine = Rig.machine()
+        try machine.start(seed: packed(NoSeed()), now: at(0), number: 7)
+        #expect(machine.starts == 7)
+        machine.flush(now: at(0))
+        var batches: [StoredBatch] = []
+        for case .append(let first, let last, let bytes) in machine.takeActions() {
+            batches.append(StoredBatch(first: first, last: last, bytes: bytes))
+        }
+        var next = Rig.machine()
+        for batch in batches { try next.replay(first: batch.first, last: batch.last, bytes: batch.bytes) }
+        #expect(next.starts == 7)
+        #expect(throws: StartNumberError(number: 7, newest: 7)) {
+            try next.start(seed: packed(NoSeed()), now: at(1), number: 7)
+        }
+        try next.start(seed: packed(NoSeed()), now: at(1), number: 9)
+        #expect(next.starts == 9)
+    }
+}

@@ -1,0 +1,250 @@
+import MachineSupport
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// Subscriptions: timers, sources, and the life of the store.
+@Suite struct StoreTimerTests {
+    static func rig(_ watches: Shop.Watch..., credit: Int = 9) throws -> Rig {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: credit)
+        rig.exchange(inputs([.watch(watches)]), from: client(1))
+        return rig
+    }
+
+    static func every(_ seconds: Int, id: String = "tick", missed: Missed = .once) -> Shop.Watch {
+        Shop.Watch(id: id, seconds: seconds, missed: Int(missed.rawValue))
+    }
+
+    @Test func `A timer fires at its times and not before`() throws {
+        let rig = try Self.rig(Self.every(3))
+        rig.tick(.milliseconds(2_999))
+        #expect(try rig.state().ticks == [])
+        #expect(rig.machine.wakeUp(now: rig.now) <= at(3))
+        rig.tick(.milliseconds(1))
+        #expect(try rig.state().ticks == ["tick"])
+        for _ in 0..<6 { rig.tick(.seconds(1)) }
+        #expect(try rig.state().ticks.count == 3)
+    }
+
+    @Test func `A timer that is late does not shift the times after it`() throws {
+        let rig = try Self.rig(Self.every(2))
+        rig.tick(.milliseconds(2_900))
+        rig.tick(.milliseconds(1_100))
+        #expect(try rig.state().ticks.count == 2)
+    }
+
+    @Test func `A subscription that stays the same goes on undisturbed, one that differs begins anew`() throws {
+        let rig = try Self.rig(Self.every(3))
+        rig.tick(.seconds(2))
+        rig.exchange(inputs([.watch([Self.every(5, id: "other"), Self.every(3)])], from: 2), from: client(1))
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks == ["tick"])
+        rig.exchange(inputs([.watch([Self.every(4)])], from: 3), from: client(1))
+        rig.tick(.seconds(3))
+        #expect(try rig.state().ticks == ["tick"])
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks == ["tick", "tick"])
+    }
+
+    @Test func `No tick comes after the turn that ends the subscription`() throws {
+        let rig = try Self.rig(Self.every(1))
+        rig.tick(.seconds(1))
+        rig.exchange(inputs([.watch([])], from: 2), from: client(1))
+        for _ in 0..<5 { rig.tick(.seconds(1)) }
+        #expect(try rig.state().ticks.count == 1)
+        #expect(rig.durable.subscriptions.activations.isEmpty)
+    }
+
+    @Test func `Two subscriptions with one label are one`() throws {
+        let rig = try Self.rig(Self.every(1), Self.every(1))
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks == ["tick"])
+    }
+
+    @Test(arguments: [(Missed.once, 1), (.all, 5), (.none, 0)])
+    func `A timer goes on over a restart, and missed times are treated as it says`(missed: Missed, count: Int) throws {
+        let rig = try Self.rig(Self.every(2, missed: missed))
+        let next = try rig.restarted(after: .milliseconds(10_500))
+        next.round()
+        #expect(try next.state().ticks.count == count)
+        next.tick(.milliseconds(1_400))
+        #expect(try next.state().ticks.count == count)
+        next.tick(.milliseconds(100))
+        #expect(try next.state().ticks.count == count + 1)
+    }
+
+    @Test func `A timer whose group breaks a limit ends the store, which says so`() throws {
+        let engine = TypedEngine(Shop.self, secret: workshopSecret, limits: GroupLimits(turns: 5))
+        let rig = try Rig(engine: engine)
+        rig.connectClient()
+        rig.exchange(inputs([.watch([Self.every(2, id: Shop.chainOfNine)])]), from: client(1))
+        rig.tick(.milliseconds(1_999))
+        #expect(rig.stop == nil)
+        rig.tick(.milliseconds(1))
+        guard case .groupLimit(let limit)? = rig.stop else {
+            Issue.record("\(String(describing: rig.stop))")
+            return
+        }
+        #expect(limit.kind == .turns && limit.limit == 5)
+    }
+
+    @Test func `A timer whose message cannot be read again ends the store, which names the turn`() throws {
+        let rig = try Rig(
+            engine: TypedEngine(Speechless.self, secret: workshopSecret),
+            replica: TypedEngine(Speechless.self, secret: workshopSecret))
+        rig.round()
+        rig.tick(.milliseconds(1_999))
+        #expect(rig.stop == nil && rig.durable.head == 1)
+        rig.tick(.milliseconds(1))
+        guard case .groupLimit(.unencodable(let text, let root))? = rig.stop else {
+            Issue.record("\(String(describing: rig.stop))")
+            return
+        }
+        #expect(root == 2 && text.hasPrefix("the message of a subscription cannot be read again: "))
+        #expect(rig.stop?.isCuredByRestart == true && rig.durable.head == 1)
+    }
+
+    private static func engine(isTimed: Bool) -> any ProgramEngine {
+        isTimed ? TypedEngine(Workshop<TimedEdition>.self, secret: workshopSecret) : TypedEngine(Shop.self, secret: workshopSecret)
+    }
+
+    @Test func `Behind a snapshot of a former build, a store has the subscriptions of its own, and no others`() throws {
+        for isTimed in [true, false] {
+            let former = try Rig(engine: Self.engine(isTimed: !isTimed), replica: Self.engine(isTimed: !isTimed))
+            former.round()
+            let rig = try Rig(
+                snapshot: former.machine.snapshot(), now: at(1), engine: Self.engine(isTimed: isTimed),
+                replica: Self.engine(isTimed: isTimed))
+            #expect(rig.machine.turns.state.subscriptions.nextDue == (isTimed ? at(3) : nil))
+            rig.round()
+            #expect(try rig.state().ticks == (isTimed ? ["back"] : []))
+            rig.tick(.milliseconds(1_999))
+            #expect(try rig.state().ticks == (isTimed ? ["back"] : []))
+            rig.tick(.milliseconds(1))
+            #expect(try rig.state().ticks == (isTimed ? ["back", "every 2 s"] : []))
+        }
+    }
+
+    @Test func `A new timeline is not back, and has its timers from the first turn on`() throws {
+        let rig = try Rig(engine: Self.engine(isTimed: true), replica: Self.engine(isTimed: true))
+        rig.round()
+        #expect(try rig.state().ticks == [])
+        rig.tick(.seconds(2))
+        #expect(try rig.state().ticks == ["every 2 s"])
+    }
+
+    @Test func `A timer survives in a snapshot`() throws {
+        let rig = try Self.rig(Self.every(2))
+        rig.machine.saveSnapshot()
+        rig.round()
+        let snapshot = try #require(rig.snapshots.last)
+        let next = try Rig(journal: rig.journal, snapshot: snapshot.bytes, now: at(2))
+        next.round()
+        #expect(try next.state().ticks == ["tick"])
+    }
+
+    @Test func `Whoever wants to know is told that the store is back, and that it is about to stop`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "back", moment: 1), Shop.Watch(id: "stop", moment: 2))
+        #expect(try rig.state().ticks == [])
+        let next = try rig.restarted()
+        next.round()
+        #expect(try next.state().ticks == ["back"])
+        next.machine.drain(within: .seconds(1), now: next.now)
+        next.round()
+        #expect(try next.state().ticks == ["back", "stop"])
+    }
+
+    @Test func `All who want to know that it is about to stop are told, though one round has not the turns for them`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 1 }
+        let watches = ["a", "b", "c"].map { Shop.Watch(id: $0, moment: 2) }
+        rig.exchange(inputs([.watch(watches)]), from: client(1))
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        #expect(rig.stop == .drained)
+        #expect(try rig.state().ticks == ["a", "b", "c"])
+    }
+
+    @Test func `A moment is not told to a subscription that an answer has ended before`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "stop", moment: Lifecycle.draining.rawValue))
+        rig.order(job("a"), sequence: 2)
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        // Both have come when the next turn is taken, and answers go first.
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        let answer = JobResult.Answer.done([packed(Shop.Message.watch([]))])
+        rig.exchange(.result([task.result(answer)], credit: 9), from: worker(1))
+        #expect(try rig.state().ticks == [])
+        let isStopped = rig.machine.isStopped
+        #expect(isStopped, "and nothing waits for it")
+    }
+
+    @Test func `A program that waits for a timer is not idle`() throws {
+        let rig = try Self.rig(Self.every(60))
+        _ = rig.takePublished()
+        rig.tick(.seconds(2))
+        #expect(!rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })
+    }
+
+    // MARK: Sources
+
+    @Test func `A source is an effect for as long as it is wanted`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(task.name == "listen")
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        #expect(rig.take(worker(1)) == [])
+        rig.exchange(inputs([.watch([])], from: 3), from: client(1))
+        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
+    @Test func `A source is tried again for ever, and keeps nobody from settling`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        for _ in 0..<20 {
+            let task = try #require(rig.takeTasks(worker(1)).first)
+            rig.exchange(.result([task.failed()], credit: 99), from: worker(1))
+            for _ in 0..<70 {
+                rig.deliver(.ping(99), from: worker(1))
+                rig.tick(.seconds(1))
+            }
+        }
+        #expect(rig.durable.ledger.isSettled(3))
+        #expect(rig.durable.ledger.dead.isEmpty)
+    }
+
+    @Test func `A source outlives any number of workers, and its program never hears of their deaths`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        _ = rig.takeTasks(worker(1))
+        for number in UInt8(2)...8 {
+            rig.machine.workerDied(workerID(number - 1), "killed", now: rig.now)
+            rig.tick(.seconds(70))
+            #expect(rig.connectWorker(number).tasks.map(\.name) == ["listen"])
+        }
+        #expect(rig.durable.ledger.dead.isEmpty)
+        #expect(try rig.state().done == [])
+    }
+}
+
+/// A program whose timer sends what cannot be encoded.
+private enum Speechless: Program {
+    struct State: Portable {}
+    typealias Input = Message
+    typealias ViewState = Int
+
+    enum Message: Portable {
+        case nothing
+
+        struct Mute: Error {}
+
+        init(from decoder: any Decoder) throws { self = .nothing }
+        func encode(to encoder: any Encoder) throws { throw Mute() }
+    }
+
+    static var schema: Schema { shop }
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message { input }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> { .none }
+    static func subscriptions(_ state: State) -> [Subscription<Self>] { [.every(.seconds(2), id: "mute", send: .nothing)] }
+    static func view(_ state: State) -> Int { 0 }
+}

@@ -1,0 +1,135 @@
+import MachineSupport
+import MessagePack
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// What operators ask: each verb by itself, and what it refuses.
+@Suite struct OperatorsTests {
+    private var operators = Operators(Self.settings)
+
+    /// At most three effects in a request.
+    private static var settings: StoreSettings {
+        var settings = StoreSettings()
+        settings.adminEffects = 3
+        return settings
+    }
+
+    /// The answer to a request, or the text of its refusal.
+    private mutating func ask(
+        _ verb: String, with arguments: MessagePackValue = .nil, _ bench: inout PartBench
+    ) throws -> MessagePackValue {
+        do throws(AdminFailure) {
+            return try operators.answer(
+                AdminRequest(id: 1, verb: verb, arguments: arguments), by: nil, isServing: true, started: at(0), now: at(5),
+                &bench.scheduler, &bench.turns, &bench.out)
+        } catch {
+            guard case .refused(let refusal) = error else { throw error }
+            return .string(refusal.text)
+        }
+    }
+
+    /// Orders so many effects that die, and one that is open.
+    private func order(dead: Int, _ bench: inout PartBench) throws -> (dead: [EffectID], open: EffectID) {
+        var ids: [EffectID] = []
+        for _ in 0..<dead {
+            let id = try #require(try bench.order(job("a", diesSilently: true)))
+            try bench.scheduler.attemptFailed(
+                id, .threw, "no luck", lease: Lease(start: 1, counter: 9), isPermanent: true, now: at(1), &bench.turns, &bench.out)
+            ids.append(id)
+        }
+        let open = try #require(try bench.order(job("b")))
+        return (ids, open)
+    }
+
+    private func names(_ ids: [EffectID]) -> MessagePackValue { .array(ids.map { .string("\($0)") }) }
+
+    @Test mutating func `A state is shown with the turn that it is of`() throws {
+        var bench = try PartBench()
+        let answer = try ask("inspect", &bench)
+        let head = bench.turns.head
+        #expect(answer["turn"] == .int(Int64(head)) && answer["state"]?["total"] == .int(0))
+    }
+
+    @Test mutating func `A dead effect is requeued by its name, and waits again`() throws {
+        var bench = try PartBench()
+        let dead = try order(dead: 2, &bench).dead
+        let answer = try ask("requeue", with: ["effect": .string("\(dead[0])")], &bench)
+        #expect(answer == ["requeued": .string("\(dead[0])")])
+        let left = bench.turns.state.ledger.dead.keys.sorted()
+        let since = bench.scheduler.dispatcher.waits(dead[0])
+        #expect(left == [dead[1]] && since == at(5))
+    }
+
+    @Test mutating func `All that are dead are requeued or dropped in parts, the oldest first, and what is left is told`() throws {
+        for verb in ["requeue", "drop"] {
+            var bench = try PartBench()
+            let (dead, open) = try order(dead: 4, &bench)
+            let answer = try ask(verb, with: ["all": true], &bench)
+            #expect(answer == [.string(verb == "drop" ? "dropped" : "requeued"): names(Array(dead.prefix(3))), "dead": .int(1)])
+            let isOpen = bench.turns.state.ledger.open[open] != nil
+            #expect(isOpen, "it is not dead")
+        }
+    }
+
+    @Test mutating func `An open effect can be dropped, and each of a list only once`() throws {
+        var bench = try PartBench()
+        let (dead, open) = try order(dead: 1, &bench)
+        let answer = try ask("drop", with: ["effects": names([open, dead[0], open])], &bench)
+        #expect(answer == ["dropped": names([open, dead[0]]), "dead": .int(0)])
+        let left = bench.turns.state.ledger.open.count
+        #expect(left == 0 && !bench.scheduler.dispatcher.hasWaiting)
+    }
+
+    @Test mutating func `What is no dead effect is refused, and nothing of the list is done`() throws {
+        var bench = try PartBench()
+        let (dead, open) = try order(dead: 1, &bench)
+        let unknown = EffectID(turn: 99, ordinal: 0)
+        var answers = [try ask("requeue", with: ["effects": names([dead[0], open])], &bench)]
+        answers.append(try ask("drop", with: ["effects": names([dead[0], unknown])], &bench))
+        answers.append(try ask("requeue", with: ["effects": names([open, open, open, open])], &bench))
+        answers.append(try ask("requeue", &bench))
+        answers.append(try ask("drop", with: ["effect": "seven"], &bench))
+        #expect(
+            answers
+                == [
+                    "effect \(open) is not dead", "effect 99/0 is neither open nor dead", "4 effects at once; 3 at most",
+                    "which effect? name it as turn/ordinal",
+                    "“seven” is not an effect; name it as turn/ordinal, as `effects` lists them",
+                ].map { .string($0) })
+        let left = bench.turns.state.ledger.dead.keys.sorted()
+        #expect(left == dead)
+    }
+
+    @Test mutating func `An unknown verb is refused with those that there are`() throws {
+        var bench = try PartBench()
+        let answer = try ask("explode", &bench)
+        #expect(
+            answer
+                == "unknown request explode; there are status, metrics, inspect, effects, attempts, requeue, drop, pause, resume, rule, reloadKeys, export, history, drain"
+        )
+    }
+
+    @Test mutating func `Who heard nothing and asks again is told what was done, within a minute`() {
+        let request = AdminRequest(id: 7, verb: "drop", arguments: ["all": true])
+        let reply = AdminReply(id: 7, value: ["dropped": []])
+        operators.keep(reply, to: request, by: nil, now: at(0))
+        operators.keep(AdminReply(id: 8, value: .nil), to: AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0))
+        #expect(operators.known(request, by: nil, now: at(60)) == reply)
+        #expect(operators.known(AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0)) == nil, "it changed nothing")
+        #expect(operators.known(AdminRequest(id: 7, verb: "drop"), by: nil, now: at(0)) == nil, "it is another one")
+        #expect(operators.known(request, by: nil, now: at(60.5)) == nil)
+    }
+
+    @Test func `On a full disk only the status is told`() {
+        func reply(_ verb: String) -> AdminReply {
+            Operators.reply(
+                to: AdminRequest(id: 3, verb: verb), in: .diskFull, status: ["turn": 4], since: at(1), now: at(9.5))
+        }
+        #expect(reply("status") == AdminReply(id: 3, value: ["turn": 4]))
+        let text = "the disk of the store is full, for 8 s now: only status is answered until there is space"
+        #expect(reply("inspect") == AdminReply(id: 3, refusal: text))
+    }
+}

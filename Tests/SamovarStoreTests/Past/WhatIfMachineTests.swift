@@ -1,0 +1,166 @@
+import MachineSupport
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// `whatif`, item by item.
+@Suite struct WhatIfMachineTests {
+    private func whatIf(_ journal: MillJournal, _ supposition: Supposition, through last: Int? = nil) throws -> WhatIf {
+        var random = Random(seed: 1)
+        return try SamovarStoreTests.whatIf(journal.records, supposition, through: last ?? journal.records.count, &random)
+    }
+
+    private func state(_ result: WhatIf) throws -> Mill.State { try unpacked(Mill.State.self, result.states.wouldBe) }
+
+    private func reasons(_ result: WhatIf) -> [Int: WhatIf.Reason] {
+        Dictionary(uniqueKeysWithValues: result.lost.elements.map { ($0.record.turn, $0.reason) })
+    }
+
+    private func pour(_ amount: Int) -> [UInt8] { packed(Mill.Message.pour(amount)) }
+
+    /// Turns 1 and 2 are the start, with 2 of grain, and its echo; turn 3 orders an effect with the grain of then.
+    private func ground(_ first: Mill.Message? = nil) throws -> MillJournal {
+        let journal = try MillJournal()
+        if let first { try journal.send(first) }
+        try journal.send(.grind("a"))
+        return journal
+    }
+
+    @Test func `An input that is removed takes its follow-ups along, and those behind keep their numbers`() throws {
+        let journal = try MillJournal()
+        try journal.send(.pour(8))
+        try journal.send(.echo("behind", 1))
+        #expect(journal.records.map(\.turn) == [1, 2, 3, 4, 5])
+        let result = try whatIf(journal, Supposition(removed: [3]))
+        #expect(reasons(result) == [3: .removed, 4: .notOrdered(by: 3)])
+        #expect(try state(result).grain == 2)
+        #expect(try state(result).dice == unpacked(Mill.State.self, result.states.was).dice)
+        #expect(result.gained.count == 0 && result.refusals.count == 0)
+    }
+
+    @Test func `An answer counts if its effect is the same, and falls away if it is another one or none`() throws {
+        let journal = try ground(.pour(3))
+        let effect = try #require(journal.open.first?.id)
+        try journal.answer(effect, ["flour"])
+        let answer = journal.records.count
+        let same = try whatIf(journal, Supposition(replaced: [3: pour(6)]))
+        #expect(reasons(same)[answer] == nil && same.ordered.elements.allSatisfy { $0.id != effect })
+        #expect(same.assumptions.contains(.answers(1)))
+        let other = try whatIf(journal, Supposition(replaced: [3: pour(1)]))
+        #expect(reasons(other)[answer] == .ofAnotherEffect(effect))
+        #expect(other.ordered.elements.contains(WhatIf.Order(effect, packed(Mill.Job(name: "a", grain: 0)))))
+        #expect(other.missing.elements.contains(WhatIf.Order(effect, packed(Mill.Job(name: "a", grain: 2)))))
+        #expect(other.assumptions == [.open(other.ordered.count)])
+        let none = try whatIf(journal, Supposition(removed: [effect.turn]))
+        #expect(reasons(none)[answer] == .withoutEffect(effect))
+        #expect(try state(none).done.isEmpty)
+    }
+
+    @Test func `Effects that are closed in both histories are not remembered`() throws {
+        let journal = try MillJournal()
+        var orders: Set<Int> = []
+        for _ in 0..<100 {
+            orders.insert(journal.records.count + 1)
+            try journal.send(.grind("a"))
+            for effect in journal.open { try journal.answer(effect.id, []) }
+        }
+        let machine = WhatIfMachine(Supposition(removed: orders), through: journal.records.count) {
+            TypedEngine(Mill.self, secret: millSecret)
+        }
+        machine.remembered = 10
+        var most = 0
+        for record in journal.records {
+            try machine.take(record)
+            most = max(most, machine.differing)
+        }
+        #expect(try machine.finish().missing.count >= 100)
+        #expect((5...11).contains(most), "\(most)")
+    }
+
+    @Test func `An answer falls away if its effect was cancelled before`() throws {
+        let journal = try MillJournal()
+        try journal.send(.grind("long"))
+        let effect = try #require(journal.open.first?.id)
+        try journal.answer(effect, ["flour"])
+        let result = try whatIf(journal, Supposition(inserted: [effect.turn: [packed(Mill.Message.stop("long"))]]))
+        #expect(reasons(result) == [journal.records.count: .ofClosedEffect(effect)])
+    }
+
+    @Test func `An input goes through accept again, and may be refused now`() throws {
+        let journal = try MillJournal()
+        try journal.send(.pour(5))
+        let second = journal.records.count + 1
+        try journal.send(.pour(-6))
+        let result = try whatIf(journal, Supposition(removed: [3]))
+        #expect(
+            result.refusals.elements == [WhatIf.Refusal(second, Outcome.Verdict(refusal: packed(Mill.Refusal.empty(2))))])
+        #expect(try state(result).grain == 2)
+    }
+
+    @Test func `An input that was refused stays so, unless another one came instead`() throws {
+        let journal = try MillJournal()
+        try journal.send(.pour(-3))
+        #expect(try whatIf(journal, Supposition(inserted: [2: [pour(5)]])).assumptions == [.refusedInputs(1)])
+        let result = try whatIf(journal, Supposition(replaced: [3: pour(-1)]))
+        #expect(try state(result).grain == 1 && result.refusals.count == 0)
+    }
+
+    @Test func `What is inserted is numbered behind the last turn, and shifts nobody`() throws {
+        let journal = try MillJournal()
+        try journal.send(.echo("behind", 1))
+        let result = try whatIf(journal, Supposition(inserted: [1: [pour(1), pour(3)]]))
+        #expect(
+            result.gained.elements == [
+                WhatIf.Gained(4, .inserted(after: 1), pour(1)),
+                WhatIf.Gained(5, .followUp(of: 4), packed(Mill.Message.echo("third", 2))),
+                WhatIf.Gained(6, .followUp(of: 5), packed(Mill.Message.echo("third", 1))),
+                WhatIf.Gained(7, .inserted(after: 1), pour(3)),
+                WhatIf.Gained(8, .followUp(of: 7), packed(Mill.Message.echo("even", 1))),
+                WhatIf.Gained(9, .followUp(of: 7), packed(Mill.Message.echo("third", 2))),
+                WhatIf.Gained(10, .followUp(of: 9), packed(Mill.Message.echo("third", 1))),
+            ])
+        #expect(try state(result).dice == unpacked(Mill.State.self, result.states.was).dice)
+        // Behind the last turn it is what would come next.
+        let next = try whatIf(journal, Supposition(inserted: [3: [packed(Mill.Message.echo("next", 1))]]))
+        try journal.send(.echo("next", 1))
+        #expect(try state(next) == unpacked(Mill.State.self, whatIf(journal, Supposition()).states.was))
+    }
+
+    @Test func `A timer fires if its subscription is there and due, and no timer fires that did not`() throws {
+        let journal = try MillJournal()
+        try journal.send(.time("t", 2))
+        journal.wait(.seconds(3))
+        try journal.fire()
+        let firing = journal.records.count
+        #expect(reasons(try whatIf(journal, Supposition(removed: [3]))) == [3: .removed, firing: .notDue("t")])
+        let slower = try whatIf(journal, Supposition(replaced: [3: packed(Mill.Message.time("t", 9))]))
+        #expect(reasons(slower) == [firing: .notDue("t")])
+        let other = try whatIf(journal, Supposition(replaced: [3: packed(Mill.Message.time("u", 1))]))
+        #expect(other.assumptions == [.due("u", at(101))])
+    }
+
+    @Test func `What cannot be supposed is said with the turn`() throws {
+        let journal = try ground(.pour(2))
+        let cases: [(Supposition, String)] = [
+            (Supposition(removed: [4]), "turn 4: it follows from turn 3, and is derived again: change that one"),
+            (Supposition(removed: [1]), "turn 1: it is no input and no message (started): it cannot be removed"),
+            (Supposition(removed: [3], replaced: [3: pour(1)]), "turn 3: it cannot be both removed and replaced"),
+        ]
+        for (supposition, words) in cases {
+            #expect { try whatIf(journal, supposition) } throws: { "\($0)" == words }
+        }
+        for given in [Supposition(replaced: [3: [0xc0]]), Supposition(inserted: [3: [[0xc0]]])] {
+            #expect { try whatIf(journal, given) } throws: {
+                "\($0)".contains(": what shall come there is no input of this program: ")
+            }
+        }
+    }
+
+    @Test func `A list is cut, and counts on`() {
+        var list = WhatIf.List<Int>()
+        for number in 0..<WhatIf.listed + 5 { list.append(number) }
+        #expect(list.count == 1_005 && list.elements.count == 1_000)
+    }
+}

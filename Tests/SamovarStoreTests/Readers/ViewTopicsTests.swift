@@ -1,0 +1,54 @@
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// What subscribers ask for at the view socket, as libzmq reports it, and when it is too much.
+struct ViewTopicsTests {
+    private func report(_ first: UInt8, _ topic: String, end: [UInt8] = [0]) -> [UInt8] { [first] + Array(topic.utf8) + end }
+
+    /// Whether the socket had to be closed after each report, and what is counted in the end.
+    private func hear(_ reports: [[UInt8]], limit: Int) -> (closed: [Bool], topics: ViewTopics) {
+        var topics = ViewTopics(limit: limit)
+        return (reports.map { topics.received($0) }, topics)
+    }
+
+    @Test func `Topics are counted once, and forgotten when nobody wants them`() {
+        let asked = [report(1, "view/main"), report(1, "view/main"), report(1, "view/other")]
+        let (closed, topics) = hear(asked, limit: 2)
+        #expect(closed == [false, false, false])
+        #expect(topics.count == 2 && topics.foreign == 0)
+        #expect(hear(asked + [report(0, "view/other")], limit: 2).topics.count == 1)
+    }
+
+    @Test func `What is no topic of an instance is counted as foreign, too`() {
+        let foreign = [
+            report(1, "view/main", end: []), report(1, "views/main"), [1], report(1, "view/" + String(repeating: "v", count: 195)),
+        ]
+        let known = [report(1, "view/" + String(repeating: "v", count: 194))]
+        let topics = hear(foreign + known, limit: 10).topics
+        #expect(topics.count == 5 && topics.foreign == 4)
+        let fewer = hear(foreign + known + [[0]], limit: 10).topics
+        #expect(fewer.count == 4 && fewer.foreign == 3)
+        #expect(hear([[1], [1]], limit: 10).topics.foreign == 1)
+    }
+
+    @Test func `Beyond the limit the socket has to be closed, and all begins anew`() {
+        let (closed, topics) = hear([report(1, "view/a"), report(1, "b"), report(1, "view/c")], limit: 2)
+        #expect(closed == [false, false, true])
+        #expect(topics.count == 0 && topics.foreign == 0 && topics.overruns == 1)
+        let (again, more) = hear([report(1, "a"), report(1, "b"), report(1, "c"), report(1, "a")], limit: 2)
+        #expect(again == [false, false, true, false])
+        #expect(more.count == 1 && more.overruns == 1)
+    }
+
+    @Test func `Taking back what was never asked for makes no room`() {
+        let reports = (0..<3).flatMap { [report(1, "view/\($0)"), report(0, "view/none\($0)")] }
+        #expect(hear(reports, limit: 2).closed == [false, false, false, false, true, false])
+        #expect(hear([report(0, "none")], limit: 2).topics.foreign == 0)
+    }
+
+    @Test func `A message that is no report means nothing`() {
+        #expect(hear([[], [2], [255, 1, 2]], limit: 1).topics == ViewTopics(limit: 1))
+    }
+}

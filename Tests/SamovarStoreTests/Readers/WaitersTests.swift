@@ -1,0 +1,85 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// Requests that wait for a turn, and how many there are.
+@Suite struct WaitersTests {
+    private func place(_ turn: Int) -> EffectID { EffectID(turn: turn, ordinal: 0) }
+
+    /// Takes those of whom this is the wish.
+    private func take(_ wish: Waiters.Wish, _ waiters: inout Waiters) -> [Route] {
+        waiters.take { $0 == wish ? true : nil }.map(\.route)
+    }
+
+    @Test func `A request to settle that is repeated is one, and all of a turn are answered together`() {
+        var waiters = Waiters()
+        for route in [client(1), client(1), client(2)] { waiters.insert(.settled(3), for: route) }
+        waiters.insert(.settled(4), for: client(1))
+        #expect(waiters.count == 3)
+        #expect(take(.settled(3), &waiters) == [client(1), client(2)])
+        #expect(take(.settled(3), &waiters) == [])
+        #expect(waiters.count == 1 && waiters.settling == [4: [client(1)]])
+    }
+
+    @Test func `A request for a view stands for those of the same client for an older one`() {
+        var waiters = Waiters()
+        for (turn, route) in [(3, client(1)), (5, client(1)), (5, client(1)), (5, client(2)), (4, client(1))] {
+            waiters.insert(.view(turn), for: route)
+        }
+        #expect(waiters.count == 3)
+        #expect(take(.view(3), &waiters) == [])
+        #expect(take(.view(4), &waiters) == [client(1)])
+        #expect(waiters.count == 2)
+        #expect(take(.view(5), &waiters) == [client(1), client(2)])
+        #expect(waiters.count == 0)
+    }
+
+    @Test func `Requests have a limit all together, and a repeated one is no other`() {
+        var waiters = Waiters()
+        waiters.insert(.settled(1), for: client(1))
+        waiters.insert(.view(1), for: client(1))
+        #expect(waiters.insert(.outputs(after: place(1)), for: client(1), limit: 3) == true)
+        #expect(waiters.insert(.outputs(after: place(2)), for: client(1), limit: 3) == false)
+        #expect(waiters.insert(.views(after: 1), for: client(1), limit: 3) == false)
+        #expect(waiters.insert(.views(after: 1), for: client(1), limit: 4) == true)
+        #expect(waiters.insert(.views(after: 1), for: client(2), limit: 4) == false)
+        for _ in 0..<2 {
+            #expect(waiters.insert(.outputs(after: place(1)), for: client(1), limit: 3) == true)
+            #expect(waiters.insert(.views(after: 1), for: client(1), limit: 3) == true)
+        }
+        #expect(waiters.count == 4)
+    }
+
+    @Test func `What is taken is taken once, with what was made of it, and the rest goes on waiting`() {
+        var waiters = Waiters()
+        for turn in [3, 5] {
+            waiters.insert(.outputs(after: place(turn)), for: client(1))
+            waiters.insert(.views(after: turn), for: client(2))
+        }
+        func pages(before end: Int) -> [Int] {
+            waiters.take { wish in
+                guard case .views(let turn) = wish, turn < end else { return nil }
+                return turn
+            }.map(\.answer)
+        }
+        #expect(pages(before: 3) == [] && pages(before: 5) == [3] && pages(before: 5) == [])
+        #expect(waiters.count == 3 && pages(before: 6) == [5])
+        #expect(take(.outputs(after: place(3)), &waiters) == [client(1)] && waiters.count == 1)
+    }
+
+    @Test func `A connection that is gone takes its requests with it, and no others`() {
+        var waiters = Waiters()
+        let wishes: [Waiters.Wish] = [.settled(7), .view(7), .outputs(after: place(7)), .views(after: 7)]
+        for route in [client(1), client(2)] {
+            for wish in wishes { waiters.insert(wish, for: route) }
+        }
+        waiters.insert(.settled(8), for: client(1))
+        #expect(waiters.count == 9)
+        waiters.forget(client(1))
+        #expect(waiters.count == 4 && waiters.settling == [7: [client(2)]])
+        for wish in wishes { #expect(take(wish, &waiters) == [client(2)]) }
+        #expect(waiters.count == 0)
+    }
+}
