@@ -222,10 +222,28 @@ import Testing
             let help = try Child(executable, ["load", "--help"], in: scratch)
             #expect(try await help.wait() == .exited(0), "\(help.errors)")
             #expect(help.output.contains("load --rate 500 --kill store,worker") == kills, "\(help.output)")
+            for option in ["kill", "every", "workers", "slots", "seed"] {
+                #expect(help.output.contains("--\(option) <\(option)>") == kills, "\(option): \(help.output)")
+            }
+            #expect(help.output.contains("--keep ") == kills && help.output.contains("program's own") == kills, "\(help.output)")
         }
         let help = try Child(Executable.dupes, ["load", "--help"], in: scratch)
         #expect(try await help.wait() == .exited(0), "\(help.errors)")
         #expect(help.output.contains("static var loadTest: LoadTestKind? { .agents }"), "\(help.output)")
+    }
+
+    @Test func `What starts no store says so of options that are for one`() async throws {
+        let scratch = try Scratch()
+        for option in [["--kill", "store"], ["--workers", "2"], ["--slots", "2"], ["--seed", "1"], ["--keep"]] {
+            let child = try Child(Executable.samovar, ["load", "--data", scratch.folder("data")] + option, in: scratch)
+            #expect(try await child.wait() == .exited(64), "\(child.errors)")
+            #expect(
+                child.errors.contains("\(option[0]) is for a store that load starts itself, and samovar has no program to start"),
+                "\(child.errors)")
+        }
+        let child = try Child(Executable.samovar, ["load", "--data", scratch.folder("data")], in: scratch)
+        #expect(try await child.wait() == .exited(64), "\(child.errors)")
+        #expect(child.errors.contains("what shall be sent? give an input as JSON with --input\n"), "\(child.errors)")
     }
 
     @Test func `Mistakes are said before anything starts`() async throws {

@@ -10,7 +10,7 @@ extension LoadCommand {
         if agents > 0 { shown.append(("agents elsewhere", "\(agents)")) }
         shown.append(("subscribers", "\(subscribers ?? processes + agents)"))
         if isOwn {
-            shown.append(("workers", "\(workers)" + (slots.map { ", \($0) slots each" } ?? "")))
+            shown.append(("workers", "\(workerCount)" + (slots.map { ", \($0) slots each" } ?? "")))
         } else {
             shown.append(("store", options.store.endpoint ?? options.store.data ?? "of the settings"))
         }

@@ -28,6 +28,11 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     /// An executable without a program starts no store, so it kills none.
     private static var startsStores: Bool { Types.schema != nil }
 
+    /// The help of what is for a store that is started here: hidden where none is.
+    private static func ofOwnStore(_ text: String) -> ArgumentHelp {
+        ArgumentHelp(text, visibility: startsStores ? .default : .hidden)
+    }
+
     private static var withProgram: String {
         """
           \(executableName) load --rate 1000 --duration 10s --input '{"increment":{}}' --report load.html
@@ -51,12 +56,19 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     @OptionGroup var options: PeerOptions
 
-    @Option(name: .long, help: "An input as JSON; may be given several times for a mix. Default: the program's own samples.")
+    @Option(
+        name: .long,
+        help: """
+            An input as JSON; may be given several times for a mix.\(startsStores ? " Default: the program's own samples." : "")
+            """)
     var input: [String] = []
 
     @Option(
         name: .long,
-        help: "An input as JSON that must be applied before the load; may be given several times. Default: the program's own.")
+        help: """
+            An input as JSON that must be applied before the load; may be given several times.\
+            \(startsStores ? " Default: the program's own." : "")
+            """)
     var setup: [String] = []
 
     @Option(name: .long, help: "Inputs per second, of all clients together. Default: 1000.")
@@ -83,19 +95,19 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "Sockets that follow the view, over all agents. Default: one for each agent.")
     var subscribers: Int?
 
-    @Option(name: .long, help: "Worker processes of its own store.")
-    var workers = 1
+    @Option(name: .long, help: ofOwnStore("Worker processes of its own store. Default: 1."))
+    var workers: Int?
 
-    @Option(name: .long, help: "Jobs at once in each of these workers.")
+    @Option(name: .long, help: ofOwnStore("Jobs at once in each of these workers."))
     var slots: Int?
 
-    @Option(name: .long, help: "What its own store starts from, as JSON.")
+    @Option(name: .long, help: ofOwnStore("What its own store starts from, as JSON."))
     var seed: String?
 
-    @Option(name: .long, help: "Kill processes of its own store on the way, in turn: store, worker, or store,worker.")
+    @Option(name: .long, help: ofOwnStore("Kill processes of its own store on the way, in turn: store, worker, or store,worker."))
     var kill: String?
 
-    @Option(name: .long, help: "How often one of them is killed.")
+    @Option(name: .long, help: ofOwnStore("How often one of them is killed."))
     var every = Seconds(.seconds(2))
 
     @Option(
@@ -118,7 +130,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "Print the result as JSON.")
     var json = false
 
-    @Flag(name: .long, help: "Keep the data folder of its own store.")
+    @Flag(name: .long, help: ofOwnStore("Keep the data folder of its own store."))
     var keep = false
 
     @Flag(name: .long, help: "Take part in the load test of another process; see --join.")
@@ -134,6 +146,9 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if agent != (join != nil) { throw ValidationError("--agent and --join ENDPOINT belong together") }
         if agent, !setup.isEmpty { throw ValidationError("--setup is the coordinator's: the agents of --join send none") }
         if agent { return }
+        if !Self.startsStores, let option = ownStoreOption {
+            throw ValidationError("\(option) is for a store that load starts itself, and \(executableName) has no program to start")
+        }
         if saturate, rate != nil { throw ValidationError("--rate and --saturate exclude each other") }
         if let rate, !(rate >= 0.1 && rate <= 10_000_000) { throw ValidationError("--rate is between 0.1 and 10000000") }
         if !(1...4_096).contains(window) { throw ValidationError("--window is between 1 and 4096") }
@@ -148,17 +163,28 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         }
         if clients > 100_000 { throw ValidationError("--clients is at most 100000") }
         if let subscribers, !(0...100_000).contains(subscribers) { throw ValidationError("--subscribers is between 0 and 100000") }
-        if !(0...1_024).contains(workers) { throw ValidationError("--workers is between 0 and 1024") }
+        if !(0...1_024).contains(workerCount) { throw ValidationError("--workers is between 0 and 1024") }
         if every.duration < .milliseconds(100) { throw ValidationError("--every is at least 100ms") }
         _ = try killRoles()
     }
+
+    /// The first option that is for a store of its own.
+    private var ownStoreOption: String? {
+        if kill != nil { return "--kill" }
+        if workers != nil { return "--workers" }
+        if slots != nil { return "--slots" }
+        if seed != nil { return "--seed" }
+        return keep ? "--keep" : nil
+    }
+
+    var workerCount: Int { workers ?? 1 }
 
     private func killRoles() throws -> [KillPlan.Role] {
         try (kill ?? "").split(separator: ",").map { word in
             guard let role = KillPlan.Role(rawValue: String(word)) else {
                 throw ValidationError("--kill \(word): only store and worker can be killed")
             }
-            if role == .worker, workers == 0 { throw ValidationError("--kill worker: there is none with --workers 0") }
+            if role == .worker, workerCount == 0 { throw ValidationError("--kill worker: there is none with --workers 0") }
             return role
         }
     }
@@ -243,8 +269,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if input.isEmpty {
             let samples = try Types.sampleInputs()
             guard !samples.isEmpty else {
-                throw CommandFailure(
-                    .usage, "what shall be sent? give an input as JSON with --input, or let the program declare `sampleInputs`")
+                let declared = Self.startsStores ? ", or let the program declare `sampleInputs`" : ""
+                throw CommandFailure(.usage, "what shall be sent? give an input as JSON with --input\(declared)")
             }
             return samples
         }

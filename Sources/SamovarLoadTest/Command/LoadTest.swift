@@ -84,7 +84,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         return Supervisor.Plan(
             executable: try .own,
             storeArguments: [["store"] + common + (command.seed.map { ["--seed", $0] } ?? [])],
-            workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workers)
+            workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workerCount)
     }
 
     // MARK: The course

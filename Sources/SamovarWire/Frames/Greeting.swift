@@ -92,7 +92,7 @@ public struct JobClaim: Equatable, Sendable {
         self.token = token
     }
 
-    package init(_ task: JobTask) { self.init(effect: task.effect, lease: task.lease, token: task.token) }
+    package init(_ task: borrowing JobTask) { self.init(effect: task.effect, lease: task.lease, token: task.token) }
 }
 
 /// The store's answer to HELLO.
